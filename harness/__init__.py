@@ -1,0 +1,1 @@
+"""The engine: loads a submission, runs it apart from everything else, records what it answered."""

@@ -1,0 +1,204 @@
+"""A metric as a task may ask it: texts go in, numbers come out.
+
+Whatever a metric takes (texts, tokens, vectors), a task speaks of texts; they are translated here.  Whatever order a task
+lists its questions in, they are asked in another, under handles that say nothing; each call has a seed of its own, drawn
+from the unit and the call's place in the task's list, so that the order of asking changes no seed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.embeddings import EmbeddingCache
+from harness.errors import NotApplicable
+from harness.identity import seed_of
+from harness.isolation import Limits
+from harness.lifting import Lifted, lift
+from harness.models import find_model, read_tokenizer
+from harness.submission import Entry
+from harness.task import Unit
+from harness.workers import Content, Fault, FaultKind, Host, Worker
+
+LIFTED_PAIRS = 1_000_000                    # beyond, a text metric without `matrix` is not applicable
+
+Corpora = Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """How to read a raw answer: which way it points, and from where."""
+
+    returns: str                            # "distance" or "similarity"
+    highest: float | None                   # of the declared range; None if unbounded
+
+    def distance(self, answers: np.ndarray) -> np.ndarray:
+        """The answers so that larger means more different."""
+        if self.returns == "distance":
+            return answers
+        return (0.0 if self.highest is None else self.highest) - answers
+
+
+class Inputs:
+    """Translates texts into what metrics take, with one embedding model."""
+
+    def __init__(self, cache: EmbeddingCache) -> None:
+        self.cache = cache
+        model = cache.model
+        self._tokenizer = read_tokenizer(model.path() / model.tokenizer)
+
+    def of(self, texts: Sequence[str], kind: str) -> Content:
+        if kind == "embeddings":
+            return self.cache.vectors(texts)
+        if kind == "tokens":
+            encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+            return [one.tokens for one in encoded]
+        if kind == "texts":
+            return list(texts)
+        raise NotApplicable(f"metrics that take {kind} cannot be asked yet")
+
+
+class Asked:
+    """One entry, asked the questions of one unit.  Faults are raised; the worker that caused them is replaced."""
+
+    def __init__(self, entry: Entry, unit: Unit, inputs: Inputs, start: Callable[[], Worker], worker: Worker | None,
+                 limits: Limits) -> None:
+        self.entry, self.unit = entry, unit
+        self.worker = worker
+        self._inputs, self._start = inputs, start
+        self._deadline = time.monotonic() + (entry.header.time or limits.seconds_per_unit)
+
+    @property
+    def kind(self) -> str:
+        return self.entry.header.kind
+
+    @property
+    def orientation(self) -> Orientation:
+        """How the answers of `distances` are to be read; a lifted metric answers distances."""
+        if self.kind == "text":
+            return Orientation("distance", None)
+        return self.pair_orientation
+
+    @property
+    def pair_orientation(self) -> Orientation:
+        """How the answers of `pairs` are to be read."""
+        header = self.entry.header
+        highest = header.range[1]
+        return Orientation(header.returns, highest if math.isfinite(highest) else None)
+
+    def distances(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], order: int = 0) -> list[float]:
+        """The metric's raw answer for each pair of corpora; a text metric is lifted.  Another `order` asks in another order."""
+        answers = self._many(self._ready(), corpora, pairs, list(range(len(pairs))), order)
+        return [check(answers[t]) for t in range(len(pairs))]
+
+    def alone(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], asked: Sequence[int]) -> list[tuple[float, float]]:
+        """For each of the asked places in `pairs`, two answers of a fresh worker that sees nothing but that pair."""
+        twice = []
+        for place in asked:
+            worker = self._fresh()
+            try:
+                first = self._many(worker, corpora, pairs, [place])[place]
+                again = self._many(worker, corpora, pairs, [place])[place]
+            finally:
+                worker.close()
+            twice.append((check(first), check(again)))
+        return twice
+
+    def pairs(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> list[float]:
+        """A text metric's raw answers for the pairs (a[0], b[0]), (a[1], b[1]), ...
+
+        `call` is the call's own number, for its seed; a metric that is fitted is fitted on the collection before.
+        """
+        worker = self._fitted(collection, call)
+        numbers = worker.numbers(self.entry.header.returns, [self._input(a), self._input(b)], (len(a),), self._seed(call))
+        return [check(number) for number in numbers.tolist()]
+
+    def cross(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> np.ndarray | None:
+        """A text metric's own cross matrix of a against b; None if it has none."""
+        worker = self._fitted(collection, call)
+        if "matrix" not in worker.functions:
+            return None
+        return worker.numbers("matrix", [self._input(a), self._input(b)], (len(a), len(b)), self._seed(call))
+
+    def _fitted(self, collection: Sequence[str], call: int) -> Worker:
+        worker = self._ready()
+        if "fit" in worker.functions:
+            worker.fit(self._input(collection), self._seed(call))
+        return worker
+
+    def _input(self, texts: Sequence[str]) -> Content:
+        return self._inputs.of(texts, self.entry.header.input)
+
+    def _ready(self) -> Worker:
+        """The worker at hand, or a fresh one if it has ended."""
+        if self.worker is None or not self.worker.alive:
+            self.worker = self._start()
+        self.worker.deadline = self._deadline
+        self.worker.forget()
+        return self.worker
+
+    def _fresh(self) -> Worker:
+        worker = self._start()
+        worker.deadline = self._deadline
+        return worker
+
+    def _many(self, worker: Worker, corpora: Corpora, pairs: Sequence[tuple[int, int]],
+              places: Sequence[int], order: int = 0) -> dict[int, float]:
+        """Answers by place, asked in an order and under handles that only the unit's seed knows."""
+        rng = np.random.default_rng([self.unit.seed, len(places), order])
+        needed = sorted({c for place in places for c in pairs[place]})
+        handles = dict(zip(needed, rng.choice(1 << 30, len(needed), replace=False).tolist(), strict=True))
+        contents = {c: self._input(corpora[c]) for c in needed}
+        asked_in_order = [places[i] for i in rng.permutation(len(places))]
+        if self.kind == "text":
+            return {place: self._lifted(worker, contents, pairs[place], self._seed(place))
+                    for place in asked_in_order}
+        for c in rng.permutation(needed).tolist():
+            worker.hold(handles[c], contents[c], seed_of(self.unit.id, "corpus", c))
+        function = self.entry.header.returns
+        return {place: worker.number(function, [handles[c] for c in pairs[place]], self._seed(place))
+                for place in asked_in_order}
+
+    def _seed(self, call: int) -> int:
+        return seed_of(self.unit.id, "call", call)
+
+    def _lifted(self, worker: Worker, contents: dict[int, Content], pair: tuple[int, int], seed: int) -> float:
+        """The distance of two corpora by a text metric: its cross matrix, then the two directed nearest values."""
+        g, t = (contents[c] for c in pair)
+        if "fit" in worker.functions:
+            worker.fit([*g, *t] if not isinstance(g, np.ndarray) else np.concatenate([g, np.asarray(t)]), seed)
+        if "matrix" in worker.functions:
+            cross = worker.numbers("matrix", [g, t], (len(g), len(t)), seed)
+        elif len(g) * len(t) > LIFTED_PAIRS:
+            raise NotApplicable(f"it has no `matrix`, and {len(g):,} x {len(t):,} pairs are too many to ask one by one")
+        else:
+            rows, columns = np.repeat(np.arange(len(g)), len(t)), np.tile(np.arange(len(t)), len(g))
+            flat = worker.numbers(self.entry.header.returns, [take(g, rows), take(t, columns)], (len(rows),), seed)
+            cross = flat.reshape(len(g), len(t))
+        if not np.isfinite(cross).all():
+            raise not_finite(cross[~np.isfinite(cross)][0])
+        return lift(cross, Lifted.of(self.entry.header))
+
+
+def take(content: Content, rows: np.ndarray) -> Content:
+    return content[rows] if isinstance(content, np.ndarray) else [content[row] for row in rows.tolist()]    # type: ignore[return-value]
+
+
+def check(answer: float) -> float:
+    """The answer, if it is finite: one that is not fails its unit."""
+    if not math.isfinite(answer):
+        raise not_finite(answer)
+    return answer
+
+
+def not_finite(answer: float) -> Fault:
+    return Fault(FaultKind.FORM, f"answered {answer}; every answer must be finite")
+
+
+def find_models(names: Sequence[str]) -> dict[str, str]:
+    """The folders of the models that a submission names."""
+    return {name: str(find_model(name).path()) for name in names}

@@ -1,0 +1,136 @@
+"""Vectors of texts, kept on disk: a text is embedded once, ever.
+
+A model's cache is two files that grow together: `keys` (the sha256 of each text) and `vectors` (float32 rows in the same
+order).  Rows are appended to `vectors` first, then their keys; a row counts when its key is whole.  So a process can be
+killed anywhere and only the batch at hand is lost; appending is done under a file lock, so several processes can share a
+cache.  A text's vector depends on the text alone (see `SentenceTransformerEncoder`), so the order of filling is no matter.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from harness.errors import Refusal
+from harness.models import Batch, Encoder, find_model
+from harness.progress import Progress
+
+KEY_BYTES = 32
+COMMIT_TEXTS = 256
+
+
+class EmbeddingCache:
+    """The vectors of one model.  Reading is cheap and needs no model; `fill` loads it when something is missing."""
+
+    def __init__(self, model: str, folder: Path) -> None:
+        self.model = find_model(model)
+        self.folder = folder / "vectors" / f"{model}-{self.model.fingerprint[:16]}"
+        self._rows: dict[bytes, int] = {}
+        self._vectors = np.empty((0, self.model.dimensions), np.float32)
+        self._lock = threading.Lock()
+        self._read()
+
+    def missing(self, texts: Iterable[str]) -> list[str]:
+        """Those of the texts that have no vector yet, each once."""
+        unique = {key_of(text): text for text in texts}
+        return [text for key, text in unique.items() if key not in self._rows]
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """One row a text, float32; every text must have been filled before."""
+        try:
+            rows = [self._rows[key_of(text)] for text in texts]
+        except KeyError:
+            raise LookupError("a text was asked for that its task had not announced") from None
+        return self._vectors[rows]
+
+    def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
+        """Embeds what is missing, in batches side by side; how many texts that was."""
+        missing = self.missing(texts)
+        if not missing:
+            return 0
+        self.model.verify()
+        progress.say(f"{len(missing):,} texts have no {self.model.name} vector yet; each is embedded once and kept.")
+        encoder = self.model.encoder(self.model.path())
+        stage = progress.stage(f"Embedding with {self.model.name}", len(missing), "texts")
+        try:
+            for rows, vectors in embed(encoder, missing, threads):
+                self._append([missing[row] for row in rows], vectors)
+                stage.advance(len(rows))
+        finally:
+            stage.close()
+            self._read()
+        return len(missing)
+
+    def _read(self) -> None:
+        """Maps what is on disk; rows without a whole key do not count."""
+        keys, vectors = self.folder / "keys", self.folder / "vectors"
+        if not keys.exists():
+            return
+        known = keys.read_bytes()
+        count = len(known) // KEY_BYTES
+        self._rows = {known[i * KEY_BYTES:(i + 1) * KEY_BYTES]: i for i in range(count)}
+        if count:
+            self._vectors = np.memmap(vectors, np.float32, "r", shape=(count, self.model.dimensions))
+
+    def _append(self, texts: Sequence[str], vectors: np.ndarray) -> None:
+        """Commits rows: vectors, then keys, each flushed; leftovers of a killed process are cut off first."""
+        row_bytes = 4 * self.model.dimensions
+        try:
+            with self._lock, self._locked(), (self.folder / "keys").open("ab") as keys, \
+                    (self.folder / "vectors").open("ab") as rows:
+                whole = os.fstat(keys.fileno()).st_size // KEY_BYTES
+                keys.truncate(whole * KEY_BYTES)
+                rows.truncate(whole * row_bytes)
+                rows.write(np.ascontiguousarray(vectors, np.float32).tobytes())
+                rows.flush()
+                os.fsync(rows.fileno())
+                keys.write(b"".join(map(key_of, texts)))
+        except OSError as wrong:
+            raise Refusal(f"The vectors cannot be kept in {self.folder} ({wrong.strerror}). Make room there, or set "
+                          "TOUCHSTONE_CACHE to a folder that can be written; what was kept so far is kept.") from None
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def embed(encoder: Encoder, texts: Sequence[str], threads: int) -> Iterator[tuple[list[int], np.ndarray]]:
+    """Rows and their vectors, in portions worth committing, as batches are computed side by side."""
+    batches = encoder.batches(texts)
+    with ThreadPoolExecutor(threads) as pool:
+        running: dict[Future[np.ndarray], Batch] = {}
+        rows: list[int] = []
+        vectors: list[np.ndarray] = []
+        try:
+            for batch in batches:
+                running[pool.submit(encoder.encode, batch)] = batch
+                if len(running) < 2 * threads:
+                    continue
+                for done in wait(running, return_when=FIRST_COMPLETED).done:
+                    rows += running.pop(done).rows
+                    vectors.append(done.result())
+                if len(rows) >= COMMIT_TEXTS:
+                    yield rows, np.concatenate(vectors)
+                    rows, vectors = [], []
+            for done, batch in running.items():
+                rows += batch.rows
+                vectors.append(done.result())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    if rows:
+        yield rows, np.concatenate(vectors)
+
+
+def key_of(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

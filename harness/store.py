@@ -1,0 +1,255 @@
+"""The results store: who was asked what, what they answered, on which machine, with which versions.
+
+SQLAlchemy Core on SQLite in WAL mode: one file, many readers, one writer.  Large arrays stand beside it
+(`harness/arrays.py`).  Every write is an upsert, so that doing it twice is doing it once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import fcntl
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import sqlite
+
+from harness.arrays import ArrayFolder
+from harness.errors import Refusal
+from harness.provenance import Provenance
+from harness.records import Failure, Outcome, Status, pack, unpack
+from harness.submission import Entry, Submission
+from harness.task import Unit
+
+METADATA = sa.MetaData()
+
+FACTS = sa.Table(
+    "facts", METADATA,                      # of the store itself: its schema version
+    sa.Column("name", sa.Text, primary_key=True), sa.Column("value", sa.Text, nullable=False))
+ENTRIES = sa.Table(
+    "entries", METADATA,
+    sa.Column("digest", sa.Text, primary_key=True), sa.Column("name", sa.Text, nullable=False, index=True),
+    sa.Column("variant", sa.Text), sa.Column("filename", sa.Text, nullable=False),
+    sa.Column("source", sa.LargeBinary, nullable=False), sa.Column("first_seen", sa.Text, nullable=False),
+    sa.Column("last_seen", sa.Text, nullable=False))
+RUNS = sa.Table(
+    "runs", METADATA,
+    sa.Column("id", sa.Integer, primary_key=True), sa.Column("started", sa.Text, nullable=False),
+    sa.Column("ended", sa.Text), sa.Column("provenance", sa.JSON, nullable=False))
+UNITS = sa.Table(
+    "units", METADATA,
+    sa.Column("id", sa.Text, primary_key=True), sa.Column("task", sa.Text, nullable=False),
+    sa.Column("described", sa.JSON, nullable=False))
+OUTCOMES = sa.Table(
+    "outcomes", METADATA,
+    sa.Column("unit_id", sa.Text, sa.ForeignKey("units.id"), primary_key=True),
+    sa.Column("entry_digest", sa.Text, sa.ForeignKey("entries.digest"), primary_key=True),
+    sa.Column("run_id", sa.Integer, sa.ForeignKey("runs.id"), nullable=False),
+    sa.Column("status", sa.Text, nullable=False), sa.Column("observation", sa.JSON), sa.Column("failure", sa.JSON),
+    sa.Column("seconds", sa.Float, nullable=False), sa.Column("finished", sa.Text, nullable=False))
+
+SCHEMA_VERSION = 1
+# Step n turns a store of version n into one of version n + 1.
+MIGRATIONS: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoredEntry:
+    """An entry as the store knows it."""
+
+    digest: str
+    submission: Submission
+    entry: Entry
+    first_seen: str
+    last_seen: str
+
+
+class Store:
+    """An open results store."""
+
+    def __init__(self, path: Path, *, read_only: bool = False) -> None:
+        self.path, self.read_only = path, read_only
+        self.arrays = ArrayFolder(path.with_suffix(".arrays"))
+        if read_only and not path.exists():
+            raise Refusal(f"There is no results store at {path}; `touchstone run` makes one, --store names another.")
+        with self._explained():
+            if not read_only:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._engine = sa.create_engine("sqlite://", creator=self._connect, poolclass=sa.pool.StaticPool)
+            self._check_schema()
+
+    def _connect(self) -> sqlite3.Connection:
+        mode = "ro" if self.read_only else "rwc"
+        address = f"{self.path.resolve().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(address, uri=True, timeout=30, check_same_thread=False)
+        if not self.read_only:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute("PRAGMA foreign_keys=ON")
+        return connection
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Says in one sentence what keeps the store from being read or written."""
+        try:
+            yield
+        except (sa.exc.DBAPIError, sqlite3.Error, OSError) as wrong:
+            cause = str(getattr(wrong, "orig", None) or wrong)
+            raise Refusal(f"{explain(cause, self.path)} What was stored before is kept.") from None
+
+    def _check_schema(self) -> None:
+        with self._engine.begin() as connection:
+            tables = set(sa.inspect(connection).get_table_names())
+            if not tables and not self.read_only:
+                METADATA.create_all(connection)
+                connection.execute(sa.insert(FACTS).values(name="schema_version", value=str(SCHEMA_VERSION)))
+                return
+            if "facts" not in tables or "outcomes" not in tables:
+                raise Refusal(f"{self.path} is a database, but not a results store of ours; name another with --store.")
+            version = int(connection.execute(
+                sa.select(FACTS.c.value).where(FACTS.c.name == "schema_version")).scalar_one())
+            if version > SCHEMA_VERSION:
+                raise Refusal(f"{self.path} was written by a newer Touchstone (schema {version}, this one knows "
+                              f"{SCHEMA_VERSION}); update the clone, or name another store with --store.")
+            if version < SCHEMA_VERSION and self.read_only:
+                raise Refusal(f"{self.path} is of schema {version}; any `touchstone run` on it brings it to {SCHEMA_VERSION}.")
+            for step in MIGRATIONS[version - 1:] if version < SCHEMA_VERSION else ():
+                for statement in step.split(";"):
+                    connection.execute(sa.text(statement))
+            if version < SCHEMA_VERSION:
+                connection.execute(sa.update(FACTS).where(FACTS.c.name == "schema_version").values(value=str(SCHEMA_VERSION)))
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    # ---- writing ----------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Holds the store for one run; a second run at the same time is told so."""
+        path = self.path.with_suffix(".lock")
+        with self._explained(), path.open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                raise Refusal(f"Another run is writing to {self.path} ({lock.read().strip() or 'just started'}). Wait for "
+                              "it to end, or give this one its own with --store.") from None
+            lock.truncate(0)
+            lock.write(f"process {os.getpid()}, since {now()}")
+            lock.flush()
+            yield
+
+    def begin_run(self, provenance: Provenance) -> int:
+        with self._explained(), self._engine.begin() as connection:
+            inserted = connection.execute(sa.insert(RUNS).values(started=now(), provenance=dataclasses.asdict(provenance)))
+            key = inserted.inserted_primary_key
+            assert key is not None
+            return int(key[0])
+
+    def end_run(self, run: int) -> None:
+        with self._explained(), self._engine.begin() as connection:
+            connection.execute(sa.update(RUNS).where(RUNS.c.id == run).values(ended=now()))
+
+    def note_entries(self, entries: Iterable[Entry]) -> None:
+        """Keeps the source of entries; the one seen last is the current one of its name."""
+        rows = [{"digest": entry.digest, "name": entry.name, "variant": entry.variant,
+                 "filename": entry.submission.filename, "source": entry.submission.source,
+                 "first_seen": now(), "last_seen": now()} for entry in entries]
+        with self._explained(), self._engine.begin() as connection:
+            for row in rows:
+                connection.execute(sqlite.insert(ENTRIES).values(row).on_conflict_do_update(
+                    index_elements=["digest"], set_={"last_seen": row["last_seen"]}))
+
+    def note_units(self, units: Iterable[Unit]) -> None:
+        rows = [{"id": unit.id, "task": unit.task, "described": unit.described} for unit in units]
+        with self._explained(), self._engine.begin() as connection:
+            for row in rows:
+                connection.execute(sqlite.insert(UNITS).values(row).on_conflict_do_nothing())
+
+    def put(self, outcome: Outcome, run: int) -> None:
+        """Stores what became of one unit; the later of two outcomes of the same unit and entry stands."""
+        with self._explained():
+            row = {"unit_id": outcome.unit_id, "entry_digest": outcome.entry_digest, "run_id": run,
+                   "status": outcome.status.value, "seconds": outcome.seconds, "finished": now(),
+                   "observation": sa.null() if outcome.observation is None else pack(outcome.observation, self.arrays),
+                   "failure": sa.null() if outcome.failure is None else dataclasses.asdict(outcome.failure)}
+            with self._engine.begin() as connection:
+                insert = sqlite.insert(OUTCOMES).values(row)
+                connection.execute(insert.on_conflict_do_update(
+                    index_elements=["unit_id", "entry_digest"],
+                    set_={name: value for name, value in row.items() if name not in ("unit_id", "entry_digest")}))
+
+    # ---- reading ----------------------------------------------------------------------------------------------------
+
+    def done(self, statuses: Iterable[Status] = tuple(Status)) -> set[tuple[str, str]]:
+        """The (unit id, entry digest) that have an outcome of one of these kinds."""
+        query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest).where(OUTCOMES.c.status.in_([s.value for s in statuses]))
+        with self._explained(), self._engine.connect() as connection:
+            return {(unit, entry) for unit, entry in connection.execute(query)}
+
+    def entries(self) -> list[StoredEntry]:
+        """The current entry of every name: of several digests the one seen last."""
+        query = sa.select(ENTRIES).order_by(ENTRIES.c.last_seen, ENTRIES.c.first_seen, ENTRIES.c.digest)
+        with self._explained(), self._engine.connect() as connection:
+            current = {row.name: row for row in connection.execute(query)}
+        return [self._entry(row) for row in current.values()]
+
+    @staticmethod
+    def _entry(row: Any) -> StoredEntry:
+        from harness.header import read_header
+
+        submission = Submission(row.filename, row.source, read_header(row.source, row.filename))
+        (entry,) = (one for one in submission.entries if one.variant == row.variant)
+        return StoredEntry(row.digest, submission, entry, row.first_seen, row.last_seen)
+
+    def outcomes(self, entry_digest: str, forms: Mapping[str, type[Any]]) -> dict[str, Outcome]:
+        """The outcomes of an entry by unit id, for the tasks whose observations' forms are given."""
+        query = (sa.select(OUTCOMES, UNITS.c.task).join(UNITS, UNITS.c.id == OUTCOMES.c.unit_id)
+                 .where(OUTCOMES.c.entry_digest == entry_digest, UNITS.c.task.in_(list(forms))))
+        found = {}
+        with self._explained(), self._engine.connect() as connection:
+            for row in connection.execute(query):
+                observation = None if row.observation is None else unpack(row.observation, forms[row.task], self.arrays)
+                failure = None if row.failure is None else Failure(**{**row.failure, "places": tuple(row.failure["places"])})
+                found[row.unit_id] = Outcome(row.unit_id, row.entry_digest, Status(row.status), observation, failure, row.seconds)
+        return found
+
+    def raw(self) -> list[tuple[str, str, str, str]]:
+        """(unit, entry, status, observation as stored) of every outcome, in order: for comparing two stores."""
+        query = sa.select(OUTCOMES).order_by(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest)
+        with self._explained(), self._engine.connect() as connection:
+            return [(row.unit_id, row.entry_digest, row.status, json.dumps(row.observation, sort_keys=True))
+                    for row in connection.execute(query)]
+
+    def provenance(self, entry_digest: str) -> list[dict[str, Any]]:
+        """The provenance of every run that asked an entry, latest first."""
+        query = (sa.select(RUNS.c.provenance, RUNS.c.started).join(OUTCOMES, OUTCOMES.c.run_id == RUNS.c.id)
+                 .where(OUTCOMES.c.entry_digest == entry_digest).distinct().order_by(RUNS.c.started.desc()))
+        with self._explained(), self._engine.connect() as connection:
+            return [{**row.provenance, "started": row.started} for row in connection.execute(query)]
+
+
+def now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
+
+
+def explain(cause: str, path: Path) -> str:
+    """What a database's complaint means for the person who runs it."""
+    low = cause.lower()
+    if "readonly" in low or "read-only" in low or "permission denied" in low or "unable to open" in low:
+        return f"{path} cannot be written here ({cause}). Name a store in a folder of yours with --store."
+    if "full" in low or "no space" in low or "disk i/o" in low or "too large" in low:
+        return f"{path} could not be written: the disk is full ({cause}). Make room, then run the same line again: it goes on."
+    if "not a database" in low or "malformed" in low:
+        return f"{path} is not a results store, or it is damaged ({cause}). Name another with --store."
+    if "locked" in low:
+        return f"{path} is held by another program ({cause}). Wait for it, or name another store with --store."
+    return f"{path} cannot be used as a results store ({cause})."

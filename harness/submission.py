@@ -1,0 +1,130 @@
+"""A submission file and the entries in it: one for its default parameters, one more for each variant."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.metadata
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from harness.errors import Refusal, did_you_mean
+from harness.header import FILE_BYTES, Header, Scalar, read_header
+from harness.identity import digest_of
+from harness.models import model_fingerprint
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One file, as it was read; nothing of it has been executed."""
+
+    filename: str
+    source: bytes
+    header: Header
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        base = Entry(self, variant=None, parameters={})
+        return (base, *(Entry(self, v.name, v.parameters) for v in self.header.variants))
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """What is asked, scored and listed: a submission with its parameters."""
+
+    submission: Submission
+    variant: str | None
+    parameters: Mapping[str, Scalar]
+
+    @property
+    def header(self) -> Header:
+        return self.submission.header
+
+    @property
+    def name(self) -> str:
+        return self.header.name if self.variant is None else f"{self.header.name}[{self.variant}]"
+
+    @cached_property
+    def digest(self) -> str:
+        """Identifies the entry: sha256 over its source, its parameters and the models it names."""
+        return digest_of({
+            "source": hashlib.sha256(self.submission.source).hexdigest(),
+            "parameters": dict(self.parameters),
+            "models": {name: model_fingerprint(name) for name in self.header.models},
+        })
+
+
+def read_submission(path: Path) -> Submission:
+    """The submission in a file, its header validated; the file is not executed."""
+    try:
+        with path.open("rb") as file:
+            source = file.read(FILE_BYTES + 1)
+    except OSError as wrong:
+        raise Refusal(f"{path}: the file cannot be read ({wrong.strerror}).") from None
+    submission = Submission(path.name, source, read_header(source, path.name))
+    for model in submission.header.models:
+        model_fingerprint(model)
+    return submission
+
+
+def read_folder(folder: Path) -> list[Submission]:
+    """Every submission of a folder, by name; two files may not claim one name."""
+    found = [read_submission(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+    owner: dict[str, str] = {}
+    for submission in found:
+        name = submission.header.name
+        if name in owner:
+            raise Refusal(f'{submission.filename} and {owner[name]} both call themselves "{name}"; rename one.')
+        owner[name] = submission.filename
+    return sorted(found, key=lambda submission: submission.header.name)
+
+
+def choose_entries(wanted: Iterable[str], folder: Path) -> list[Entry]:
+    """The entries meant by names (`energy`, `pr[k=5]`) and files; a family's name means all its variants."""
+    known: dict[str, Submission] | None = None
+    chosen: dict[str, Entry] = {}
+    for word in wanted:
+        if word.endswith(".py") or "/" in word:
+            submission, variant = read_submission(Path(word)), None
+        else:
+            known = known if known is not None else {s.header.name: s for s in read_folder(folder)}
+            family, _, rest = word.partition("[")
+            if family not in known:
+                raise Refusal(f'There is no submission "{word}" in {folder.name}/.{did_you_mean(family, known)} '
+                              "Name one of them, or a file (my_metric.py).")
+            submission, variant = known[family], rest.removesuffix("]") or None
+        entries = [e for e in submission.entries if variant is None or e.variant == variant]
+        if not entries:
+            raise Refusal(f'"{family}" has no variant "{variant}"; it has '
+                          f"{', '.join(v.name for v in submission.header.variants) or 'none'}.")
+        for entry in entries:
+            if chosen.setdefault(entry.name, entry).digest != entry.digest:
+                raise Refusal(f'Two different submissions on this line are called "{entry.name}"; rename one.')
+    return list(chosen.values())
+
+
+def unmet_dependencies(header: Header) -> list[str]:
+    """The dependencies (and the Python bound) that the harness's own environment does not meet."""
+    unmet = []
+    if header.requires_python:
+        try:
+            bound = SpecifierSet(header.requires_python)
+        except InvalidSpecifier:
+            raise Refusal(f'{header.name}: `requires-python = "{header.requires_python}"` is not a version bound; '
+                          'say for example ">=3.11".') from None
+        if not bound.contains(".".join(map(str, sys.version_info[:3]))):
+            unmet.append(f"Python {header.requires_python}")
+    for line in header.dependencies:
+        wanted = Requirement(line)
+        try:
+            met = wanted.specifier.contains(importlib.metadata.version(wanted.name), prereleases=True)
+        except importlib.metadata.PackageNotFoundError:
+            met = False
+        if not met:
+            unmet.append(line)
+    return unmet

@@ -1,0 +1,122 @@
+"""What a task is: which questions there are, how a metric is asked, what its answers say."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from harness.identity import digest_of, seed_of
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from harness.asking import Asked
+    from harness.header import Header
+
+Seen = TypeVar("Seen")
+
+
+@dataclass(frozen=True)
+class Source:
+    """A dataset or a model a unit rests on, with the fingerprint that makes it this one and no other."""
+
+    name: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One independent piece of work, named by everything that bears on its answers."""
+
+    task: str
+    observe_version: int
+    stratum: tuple[str, ...]                # where it belongs in the task's design, for people and for the means
+    parameters: Mapping[str, Any]           # plain JSON values
+    data: tuple[Source, ...]
+    model: Source                           # what `embeddings` and `tokens` mean in this unit
+    seed: int
+
+    @cached_property
+    def id(self) -> str:
+        return digest_of(self.described)[:32]
+
+    @property
+    def described(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a suite says to all of its tasks."""
+
+    seed: int
+    model: Source
+    fingerprint: Mapping[str, str]          # of each dataset, by name
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What one unit's answers say.  None is unknown: it is never 0."""
+
+    score: float | None                     # the declared score; None: unknown, to be counted as chance
+    values: Mapping[str, float | None]
+    marks: frozenset[str] = frozenset()     # such as "context-dependent"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a task says of itself, as data."""
+
+    title: str
+    short: str                              # in signatures
+    score: str
+    chance: float
+    worst: float
+    unit: str
+    strata: tuple[str, ...]
+    observe_version: int
+    measure_version: int
+    ranked: bool = True
+    measures: Mapping[str, str] = field(default_factory=dict)     # name: what it is, in the order to show them
+
+
+class Task(Generic[Seen]):
+    """A task; a new one is one new file that subclasses this and is listed in `tasks/__init__.py`."""
+
+    name: ClassVar[str]
+    declares: ClassVar[Declared]
+    Settings: ClassVar[type[BaseModel]]     # what a suite may say about it
+    Seen: ClassVar[type[Any]]               # the dataclass of its observations
+
+    def datasets(self, settings: Any) -> set[str]:
+        """The names of the datasets that these settings need."""
+        raise NotImplementedError
+
+    def units(self, settings: Any, context: Context) -> Iterator[Unit]:
+        """Which questions there are."""
+        raise NotImplementedError
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        """Every text that `observe` will show to a metric, so that vectors are there before it starts."""
+        raise NotImplementedError
+
+    def applies(self, unit: Unit, header: Header) -> str | None:
+        """Why this metric cannot be asked this unit; None if it can."""
+        return None
+
+    def observe(self, unit: Unit, metric: Asked) -> Seen:
+        """Ask them: the only place a metric is called."""
+        raise NotImplementedError
+
+    def measure(self, unit: Unit, seen: Seen) -> Measures:
+        """Pure: what the answers say."""
+        raise NotImplementedError
+
+    def unit(self, context: Context, stratum: tuple[str, ...], parameters: Mapping[str, Any], data: Iterable[str]) -> Unit:
+        """A unit of this task; its seed depends on the suite's seed and on what the unit is."""
+        sources = tuple(Source(name, context.fingerprint[name]) for name in data)
+        return Unit(self.name, self.declares.observe_version, stratum, parameters, sources, context.model,
+                    seed_of(context.seed, self.name, digest_of(dict(parameters))))

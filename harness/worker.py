@@ -1,0 +1,294 @@
+"""The process a metric lives in: one file on the standard library and numpy, so that any environment can host it.
+
+Two roles.  The *supervisor* starts first and runs nothing of a submission: it forks a fresh worker on request and tells
+how one ended.  A *worker* holds one metric and answers questions about it: no labels, no scores, no store.
+
+A frame is one packet of JSON on a sequenced-packet socket, numbered by the harness.  What does not fit a frame goes
+through two memory files of fixed size: the *inbox*, sealed so that only the harness can write to it, and the *outbox*,
+for answers that are arrays.  A reply carries the question's number and the answer, or what went wrong, and nothing else.
+See `harness/workers.py` for the other end.
+"""
+
+import ctypes
+import importlib.util
+import inspect
+import json
+import mmap
+import os
+import random
+import signal
+import socket
+import struct
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+FRAME_BYTES = 65_536
+DESCRIPTORS_BYTES = socket.CMSG_SPACE(2 * struct.calcsize("i"))
+MODULE = "_touchstone_submission"
+PR_SET_PDEATHSIG = 1
+FUNCTIONS = ("setup", "prepare", "fit", "distance", "similarity", "matrix")
+
+
+def send(channel: socket.socket, frame: dict[str, Any]) -> None:
+    channel.send(json.dumps(frame).encode())
+
+
+def receive(channel: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
+    """The next frame and its descriptors; None when the other end is gone."""
+    packet, ancillary, _, _ = channel.recvmsg(FRAME_BYTES, DESCRIPTORS_BYTES)
+    descriptors = [number for _, _, data in ancillary for (number,) in struct.iter_unpack("i", data)]
+    return (json.loads(packet) if packet else None), descriptors
+
+
+# ---- the supervisor ---------------------------------------------------------------------------------------------------
+
+def supervise(control: socket.socket) -> None:
+    """Forks workers and buries them, until the harness closes the channel."""
+    prctl = ctypes.CDLL(None).prctl
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    send(control, {"ready": True})
+    while True:
+        frame, descriptors = receive(control)
+        if frame is None:
+            return
+        if frame["do"] == "fork":
+            parent, worker = os.getpid(), os.fork()
+            if worker == 0:
+                become_worker(control, descriptors[0], parent, prctl)
+            os.close(descriptors[0])
+            send(control, {"worker": worker})
+        elif frame["do"] == "bury":
+            send(control, {"status": bury(frame["worker"], frame["patience"])})
+
+
+def bury(worker: int, patience: float) -> int | None:
+    """How a worker ended, as os.waitpid puts it; None if it had to be killed, with all of its process group."""
+    until = time.monotonic() + patience
+    while True:
+        found, status = os.waitpid(worker, os.WNOHANG)
+        if found:
+            kill_group(worker)
+            return status
+        if time.monotonic() >= until:
+            break
+        time.sleep(0.002)
+    kill_group(worker)
+    os.kill(worker, signal.SIGKILL)
+    os.waitpid(worker, 0)
+    return None
+
+
+def kill_group(leader: int) -> None:
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return                          # the group ended with its leader, or never came to be
+
+
+def become_worker(control: socket.socket, descriptor: int, parent: int, prctl: Callable[..., int]) -> None:
+    """Serves one metric in this fresh process; never returns."""
+    code = 70                           # EX_SOFTWARE: only if this file itself is at fault
+    try:
+        os.setsid()
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(0)
+        control.close()
+        serve(socket.socket(fileno=descriptor))
+        code = 0
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else int(left.code is not None)
+    except KeyboardInterrupt:
+        code = 130
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                code = code or 74       # EX_IOERR: what it printed could not be passed on
+        os._exit(code & 0xFF)
+
+
+# ---- the worker -------------------------------------------------------------------------------------------------------
+
+class Metric:
+    """The submission's functions, the corpora it was given to hold, and the memory files."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, Callable[..., Any]] = {}
+        self.held: dict[int, Any] = {}
+        self.inbox: mmap.mmap | bytes = b""
+        self.outbox = -1
+
+    def share(self, inbox: int, size: int, outbox: int) -> None:
+        """Takes over a pair of memory files; earlier ones are let go."""
+        if self.outbox >= 0:
+            os.close(self.outbox)
+        self.inbox, self.outbox = mmap.mmap(inbox, size, mmap.MAP_SHARED, mmap.PROT_READ), outbox
+        os.close(inbox)
+
+    def load(self, source: bytes, filename: str, parameters: dict[str, Any], models: dict[str, str]) -> list[str]:
+        """Executes the file under a private name; which of the known functions it defines."""
+        spec = importlib.util.spec_from_loader(MODULE, loader=None, origin=filename)
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        module.__file__ = filename
+        sys.modules[MODULE] = module
+        exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
+        accepted: set[str] = set()
+        for name in FUNCTIONS:
+            function = getattr(module, name, None)
+            if callable(function):
+                mine = accepted_parameters(function, parameters)
+                accepted |= mine.keys()
+                self.functions[name] = bind(function, mine)
+        ignored = parameters.keys() - accepted
+        if ignored:
+            raise TypeError(f"no function takes the parameter {', '.join(sorted(ignored))}")
+        if "setup" in self.functions:
+            self.functions["setup"](models)
+        return list(self.functions)
+
+
+def accepted_parameters(function: Callable[..., Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    known = inspect.signature(function).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):
+        return parameters
+    return {name: value for name, value in parameters.items() if name in known}
+
+
+def bind(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
+    return (lambda *arguments: function(*arguments, **parameters)) if parameters else function
+
+
+def serve(channel: socket.socket) -> None:
+    """Answers frames until the harness closes the channel."""
+    metric = Metric()
+    while True:
+        frame, descriptors = receive(channel)
+        if frame is None:
+            return
+        try:
+            reply = answer(metric, frame, descriptors)
+        except Exception as wrong:      # whatever a metric does wrong is reported, not suffered
+            reply = {"wrong": describe(wrong)}
+        send(channel, {"n": frame["n"], **reply})
+
+
+def answer(metric: Metric, frame: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
+    do = frame["do"]
+    if do == "share":
+        metric.share(descriptors[0], frame["size"], descriptors[1])
+        return {}
+    if do == "load":
+        source = metric.inbox[:frame["bytes"]]
+        return {"functions": metric.load(source, frame["filename"], frame["parameters"], frame["models"])}
+    if do == "forget":
+        metric.held.clear()
+        return {}
+    arguments = [metric.held[one] if isinstance(one, int) else content(one, metric.inbox) for one in frame["inputs"]]
+    seed(frame["seed"])
+    if do == "hold":
+        prepare = metric.functions.get("prepare")
+        metric.held[frame["handle"]] = arguments[0] if prepare is None else prepare(arguments[0])
+        return {}
+    value = metric.functions[do](*arguments)
+    if do == "fit":
+        return {}
+    shape = frame.get("shape")
+    return {"value": one_number(value, do)} if shape is None else many_numbers(value, do, shape, metric.outbox)
+
+
+def content(described: dict[str, Any], inbox: mmap.mmap | bytes) -> Any:
+    """A read-only array of the metric's own, or a list of texts or of token lists, from its place in the inbox."""
+    start, size = described["at"], described["bytes"]
+    if "shape" not in described:
+        return json.loads(inbox[start:start + size])
+    import numpy as np
+
+    shape, kind = described["shape"], np.dtype(described["dtype"])
+    count = size // kind.itemsize
+    array = np.frombuffer(inbox, kind, count, start).reshape(shape).copy() if count else np.empty(shape, kind)
+    array.flags.writeable = False
+    return array
+
+
+def seed(number: int) -> None:
+    """Every call starts from its own seed, whatever was called before it."""
+    random.seed(number)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(number & 0xFFFFFFFF)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(number)
+
+
+def one_number(value: Any, function: str) -> float:
+    if type(value) is float:
+        return value
+    import numpy as np
+
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise WrongAnswer(f"{function} returned {kind_of(value)}; it must return one number")
+    return float(value)
+
+
+def many_numbers(value: Any, function: str, shape: list[int], outbox: int) -> dict[str, Any]:
+    """Writes an answer array into the outbox; the reply says only its shape."""
+    import numpy as np
+
+    if value is None or isinstance(value, str | bytes):
+        raise WrongAnswer(f"{function} returned {kind_of(value)}; it must return numbers of shape {tuple(shape)}")
+    try:
+        numbers = np.ascontiguousarray(value)
+    except ValueError:
+        raise WrongAnswer(f"{function} returned rows of unequal length; it must return shape {tuple(shape)}") from None
+    if numbers.dtype.kind not in "fiu":
+        raise WrongAnswer(f"{function} returned elements of type {numbers.dtype}; it must return real numbers")
+    if list(numbers.shape) != shape:
+        raise WrongAnswer(f"{function} returned shape {numbers.shape}; it must return shape {tuple(shape)}")
+    os.pwrite(outbox, numbers.astype(np.float64, copy=False), 0)
+    return {"shape": shape}
+
+
+class WrongAnswer(Exception):
+    """An answer that is not of the promised form; its message is the sentence for the record."""
+
+
+def kind_of(value: Any) -> str:
+    if value is None:
+        return "None"
+    shape = getattr(value, "shape", None)
+    return f"{type(value).__name__}" + (f" of shape {tuple(shape)}" if isinstance(shape, tuple) else "")
+
+
+def describe(wrong: BaseException) -> dict[str, Any]:
+    """What was raised, and where: file names, lines and functions, no source lines."""
+    try:
+        message = str(wrong)[:1000]
+    except Exception:                   # a metric's own exception may not even say what it is
+        message = "(its message could not be read)"
+    places, trace = [], wrong.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename != __file__:
+            places.append(f"{os.path.basename(code.co_filename)[:80]}:{trace.tb_lineno} in {code.co_name[:80]}")
+        trace = trace.tb_next
+    return {"type": type(wrong).__name__[:80], "message": message, "places": places[-8:],
+            "form": isinstance(wrong, WrongAnswer)}
+
+
+def main() -> None:
+    wanted = json.loads(sys.argv[1])
+    sys.argv[1:] = []
+    sys.path += wanted["libraries"]     # by hand, so that no .pth file of an environment is executed
+    if wanted["preload"]:
+        import numpy  # noqa: F401  # once, before the forks; only from an environment of our own
+    supervise(socket.socket(fileno=wanted["control"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,350 @@
+"""The harness's end of a worker: starting it, asking it, and surviving what it does.
+
+A `Host` is one supervisor process (`harness/worker.py`) from which fresh workers are forked in milliseconds; a `Worker`
+holds one metric and answers numbered questions.  Whatever a worker does wrong becomes a `Fault` here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import fcntl
+import json
+import math
+import mmap
+import os
+import select
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from harness.errors import printable
+from harness.isolation import HERE, Confinement, Limits, environment, interpreter, libraries
+from harness.worker import FRAME_BYTES
+
+F_SEAL_FUTURE_WRITE = 0x10                  # linux/fcntl.h: whoever has it mapped for writing already may go on
+FIXED_SIZE = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
+MAILBOX_BYTES = 4 << 20                     # pages are only taken when touched
+QUICK = struct.pack("ll", 0, 5_000)         # struct timeval: 5 ms
+PATIENCE = 0.5                              # seconds between a closed channel and a kill
+
+Texts = Sequence[str]
+Tokens = Sequence[Sequence[str]]
+Content = np.ndarray | Texts | Tokens
+
+
+class FaultKind(enum.StrEnum):
+    RAISED = "raised"                       # an exception in the metric
+    FORM = "wrong answer"                   # not of the promised form, or not finite
+    TIME = "out of time"
+    DIED = "died"                           # left, or was killed
+    PROTOCOL = "broke the protocol"
+    GIVEN_UP = "given up"
+
+
+class Fault(Exception):
+    """What a metric did wrong, as a sentence for the record."""
+
+    def __init__(self, kind: FaultKind, sentence: str, places: Sequence[str] = (), output: str = "") -> None:
+        super().__init__(sentence)
+        self.kind, self.sentence, self.places, self.output = kind, sentence, tuple(places), output
+
+
+class Host:
+    """One supervisor process and the workers it forks.  To be used by one thread, the one that made it."""
+
+    def __init__(self, confinement: Confinement, limits: Limits) -> None:
+        self.limits = limits
+        self._temporary = Path(tempfile.mkdtemp(prefix="touchstone-"))
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        wanted = {"control": theirs.fileno(), "libraries": libraries(), "preload": True}
+        worker = [*interpreter(), str(HERE / "worker.py"), json.dumps(wanted)]
+        self._process = subprocess.Popen(
+            confinement.command(worker, environment(self._temporary), limits),
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self._temporary,
+            start_new_session=True, pass_fds=[theirs.fileno()], close_fds=True)
+        theirs.close()
+        self.control = ours
+        self.control.settimeout(limits.seconds_to_start)
+        self._streams = [stream.fileno() for stream in (self._process.stdout, self._process.stderr) if stream]
+        for stream in self._streams:
+            os.set_blocking(stream, False)
+        self._output = b""
+        try:
+            self._control({})
+        except (OSError, ValueError):
+            output = self.output()
+            self.close()
+            raise RuntimeError(f"the worker's supervisor did not start: {output}") from None
+
+    def _control(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
+        if frame:
+            socket.send_fds(self.control, [json.dumps(frame).encode()], descriptors)
+        reply: dict[str, Any] = json.loads(self.control.recv(FRAME_BYTES))
+        return reply
+
+    def fork(self) -> Worker:
+        """A fresh worker: it has seen nothing."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            process = self._control({"do": "fork"}, [theirs.fileno()])["worker"]
+        except (OSError, ValueError):
+            ours.close()
+            raise Fault(FaultKind.DIED, "the worker's supervisor was gone") from None
+        finally:
+            theirs.close()
+        return Worker(self, process, ours)
+
+    def bury(self, process: int, patience: float) -> int | None:
+        """The wait status of a worker that ended, None if it had to be killed or the supervisor is gone too."""
+        try:
+            status: int | None = self._control({"do": "bury", "worker": process, "patience": patience})["status"]
+        except (OSError, ValueError):
+            return None
+        return status
+
+    def drain(self) -> None:
+        """Takes what was printed, so that no printer waits for us; keeps the last of it."""
+        for stream in self._streams:
+            with contextlib.suppress(BlockingIOError):
+                while printed := os.read(stream, 65_536):
+                    self._output = (self._output + printed)[-self.limits.output_characters:]
+
+    def output(self) -> str:
+        """The last of what was printed since this was last asked, harmless in a terminal."""
+        self.drain()
+        printed, self._output = self._output, b""
+        return printable(printed.decode("utf-8", "replace"), self.limits.output_characters)
+
+    @property
+    def streams(self) -> list[int]:
+        return self._streams
+
+    @property
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def kill(self) -> None:
+        """Ends the supervisor, and by its death its workers.  Any thread may call this; the owner still closes."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Ends the supervisor and cleans up after it."""
+        self.control.close()
+        self.kill()
+        self._process.wait()
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream:
+                stream.close()
+        shutil.rmtree(self._temporary, ignore_errors=True)
+
+
+class Worker:
+    """One metric in one process.  A fault that ends it leaves `alive` False; the host forks another."""
+
+    def __init__(self, host: Host, process: int, channel: socket.socket) -> None:
+        self._host, self._process, self._channel = host, process, channel
+        self._number = 0
+        self._capacity = 0                  # of each mailbox; none yet
+        self.alive = True
+        self.functions: frozenset[str] = frozenset()
+        self.deadline = time.monotonic() + host.limits.seconds_to_start
+        self._poll = select.poll()
+        channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, QUICK)
+        for descriptor in (channel.fileno(), *host.streams):
+            self._poll.register(descriptor, select.POLLIN)
+
+    def load(self, source: bytes, filename: str, parameters: Mapping[str, Any],
+             models: Mapping[str, str]) -> None:
+        """Executes the submission in the worker, which says what functions it defines."""
+        self._write([source], 0)
+        functions = self._ask({"do": "load", "filename": filename, "parameters": dict(parameters),
+                               "models": dict(models), "bytes": len(source)}).get("functions")
+        if not isinstance(functions, list) or not all(isinstance(name, str) for name in functions):
+            self._broken("its reply to `load` names no functions")
+        self.functions = frozenset(functions)
+
+    def hold(self, handle: int, corpus: Content, seed: int) -> None:
+        """Gives a corpus to keep under a handle, prepared if the metric prepares."""
+        self._ask({"do": "hold", "handle": handle, "inputs": self._pack([corpus]), "seed": seed})
+
+    def forget(self) -> None:
+        self._ask({"do": "forget"})
+
+    def fit(self, texts: Content, seed: int) -> None:
+        self._ask({"do": "fit", "inputs": self._pack([texts]), "seed": seed})
+
+    def number(self, function: str, arguments: Sequence[int | Content], seed: int) -> float:
+        """One number from `distance(p, q)` or `similarity(p, q)`; held corpora are given by their handles."""
+        value = self._ask({"do": function, "inputs": self._pack(arguments), "seed": seed}).get("value")
+        if type(value) is not float:
+            self._broken(f"its reply to `{function}` holds no number")
+        return value
+
+    def numbers(self, function: str, arguments: Sequence[Content], shape: Sequence[int], seed: int) -> np.ndarray:
+        """An array of the given shape from a call on lists or arrays."""
+        wanted, size = list(shape), 8 * math.prod(shape)
+        inputs = self._pack(arguments, size)
+        reply = self._ask({"do": function, "inputs": inputs, "seed": seed, "shape": wanted})
+        if reply.get("shape") != wanted:
+            self._broken(f"its reply to `{function}` has not the shape it was asked for")
+        answer = bytearray(os.pread(self._outbox, size, 0))
+        return np.frombuffer(answer).reshape(wanted)
+
+    def close(self) -> None:
+        """Ends the process: at once if it obeys, else by force."""
+        if self.alive:
+            self._end(PATIENCE)
+
+    def _pack(self, arguments: Sequence[int | Content], answer_bytes: int = 0) -> list[Any]:
+        """The arguments as a frame describes them, their content laid into the inbox."""
+        described: list[Any] = []
+        contents: list[bytes | memoryview] = []
+        at = 0
+        for one in arguments:
+            if isinstance(one, int):
+                described.append(one)
+                continue
+            packed: bytes | memoryview
+            if isinstance(one, np.ndarray):
+                packed = memoryview(np.ascontiguousarray(one)).cast("B") if one.size else b""
+                described.append({"at": at, "bytes": len(packed), "shape": list(one.shape), "dtype": one.dtype.str})
+            else:
+                packed = json.dumps(list(one)).encode()
+                described.append({"at": at, "bytes": len(packed)})
+            contents.append(packed)
+            at += -(-len(packed) // 64) * 64
+        self._write(contents, answer_bytes)
+        return described
+
+    def _write(self, contents: Sequence[bytes | memoryview], answer_bytes: int) -> None:
+        """Lays contents into the inbox, each at a multiple of 64; makes larger mailboxes when they do not fit."""
+        needed = max(sum(len(one) + 64 for one in contents), answer_bytes)
+        if needed > self._capacity:
+            self._share(max(MAILBOX_BYTES, 1 << (needed - 1).bit_length()))
+        at = 0
+        for one in contents:
+            self._inbox[at:at + len(one)] = one
+            at += -(-len(one) // 64) * 64
+
+    def _share(self, size: int) -> None:
+        """A new pair of memory files: the inbox for us alone to write, the outbox for the worker, neither to be resized."""
+        self._let_go()
+        inbox, self._outbox = (os.memfd_create("touchstone", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING) for _ in range(2))
+        try:
+            for descriptor in (inbox, self._outbox):
+                os.ftruncate(descriptor, size)
+            self._inbox = mmap.mmap(inbox, size)
+            fcntl.fcntl(inbox, fcntl.F_ADD_SEALS, FIXED_SIZE | F_SEAL_FUTURE_WRITE)
+            fcntl.fcntl(self._outbox, fcntl.F_ADD_SEALS, FIXED_SIZE)
+            self._capacity = size
+            self._ask({"do": "share", "size": size}, [inbox, self._outbox])
+        finally:
+            os.close(inbox)
+
+    def _let_go(self) -> None:
+        if self._capacity:
+            self._capacity = 0
+            self._inbox.close()
+            os.close(self._outbox)
+
+    def _ask(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
+        if not self.alive:
+            raise Fault(FaultKind.DIED, "the worker has ended")
+        self._number += 1
+        packet = json.dumps({"n": self._number, **frame}).encode()
+        try:
+            if descriptors:
+                socket.send_fds(self._channel, [packet], descriptors)
+            else:
+                self._channel.send(packet)
+        except OSError:
+            self._died()
+        reply = self._receive()
+        if type(reply.get("n")) is not int or reply["n"] != self._number:
+            self._broken("its reply does not carry the question's number")
+        if "wrong" in reply:
+            raise self._reported(reply["wrong"])
+        return reply
+
+    def _receive(self) -> dict[str, Any]:
+        packet = self._quick_packet() or self._packet()
+        if len(packet) > FRAME_BYTES:
+            self._broken("its reply is longer than a frame may be")
+        try:
+            reply = json.loads(packet)
+        except (ValueError, RecursionError):
+            self._broken("its reply cannot be read")
+        if not isinstance(reply, dict):
+            self._broken("its reply is not a frame")
+        return reply
+
+    def _quick_packet(self) -> bytes:
+        """The next packet if it comes within moments, at the price of one system call."""
+        try:
+            return self._channel.recv(FRAME_BYTES + 1)
+        except OSError:                     # the time set on the socket is over
+            return b""
+
+    def _packet(self) -> bytes:
+        """The next packet by the deadline; takes what is printed in the meantime."""
+        channel = self._channel.fileno()
+        while True:
+            left = self.deadline - time.monotonic()
+            ready = self._poll.poll(max(0.0, left) * 1000)
+            if not ready:
+                self._end(0)
+                raise Fault(FaultKind.TIME, "did not answer within the time allowed and was stopped",
+                            output=self._host.output())
+            if any(descriptor == channel for descriptor, _ in ready):
+                break
+            self._host.drain()
+            if any(event & (select.POLLHUP | select.POLLERR) for _, event in ready):
+                self._died()
+        packet = self._quick_packet()
+        if not packet:
+            self._died()
+        return packet
+
+    def _reported(self, wrong: Any) -> Fault:
+        """A fault as the worker itself describes it: a claim, bounded and made harmless."""
+        if not isinstance(wrong, dict):
+            wrong = {}
+        message, places = printable(str(wrong.get("message", "")), 400), wrong.get("places")
+        shown = [printable(str(place), 180) for place in places[:8]] if isinstance(places, list) else []
+        if wrong.get("form") is True:
+            return Fault(FaultKind.FORM, message, shown, self._host.output())
+        name = printable(str(wrong.get("type", "an exception")), 80)
+        return Fault(FaultKind.RAISED, f"raised {name}: {message}" if message else f"raised {name}", shown,
+                     self._host.output())
+
+    def _end(self, patience: float) -> int | None:
+        self.alive = False
+        self._let_go()
+        self._channel.close()
+        return self._host.bury(self._process, patience)
+
+    def _died(self) -> Any:
+        status = self._end(PATIENCE)
+        if status is None:
+            sentence = "closed its channel in the middle of a question and was stopped"
+        elif os.WIFSIGNALED(status):
+            name = signal.Signals(os.WTERMSIG(status))
+            sentence = f"was killed by {name.name} ({signal.strsignal(name)}) in the middle of a question"
+        else:
+            sentence = f"left with exit code {os.WEXITSTATUS(status)} in the middle of a question"
+        raise Fault(FaultKind.DIED, sentence, output=self._host.output())
+
+    def _broken(self, what: str) -> Any:
+        self._end(0)
+        raise Fault(FaultKind.PROTOCOL, f"broke the protocol: {what}", output=self._host.output())

@@ -1,0 +1,1 @@
+"""What the records say: ranking, the pages, and the command line."""

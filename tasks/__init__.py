@@ -1,0 +1,11 @@
+"""What is measured: one file a task, listed here; the suites that fix their parameters; the data they rest on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.task import Task
+from tasks.axioms import Axioms
+from tasks.known_similarity import KnownSimilarity
+
+TASKS: dict[str, Task[Any]] = {task.name: task for task in (KnownSimilarity(), Axioms())}

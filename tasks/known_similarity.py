@@ -1,0 +1,251 @@
+"""Known-similarity corpora (Kour et al. 2022, sections 3 and 4)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+from scipy import stats
+
+from harness.asking import Asked, Orientation
+from harness.errors import Refusal
+from harness.task import Context, Declared, Measures, Task, Unit
+from tasks import data
+
+CHECKED_SHARE, CHECKED_LEAST = 0.05, 5
+TOLERANCE = 1e-6
+
+
+class Level(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    k: Annotated[int, Field(ge=3, le=50)]
+    n: Annotated[int, Field(ge=2, le=10_000)]
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
+    levels: Annotated[tuple[Level, ...], Field(min_length=1)]
+    repetitions: Annotated[int, Field(ge=1, le=1000)]
+
+
+@dataclass(frozen=True)
+class Rechecked:
+    """One pair's answer in the run of things, and two of a fresh worker that saw nothing but that pair."""
+
+    pair: tuple[int, int]
+    among_others: float
+    alone: float
+    alone_again: float
+
+
+@dataclass(frozen=True)
+class Distances:
+    """The raw answers for one set of k corpora, c_1 (all A) to c_k (all B)."""
+
+    k: int
+    forward: tuple[float, ...]              # d(c_i, c_j), i < j, in the order of `separated_pairs`
+    backward: tuple[float, ...]             # d(c_j, c_i), the same pairs
+    orientation: Orientation
+    rechecked: tuple[Rechecked, ...]
+
+
+class KnownSimilarity(Task[Distances]):
+    """Does the distance grow as the corpora grow apart?"""
+
+    name: ClassVar[str] = "known_similarity"
+    Settings: ClassVar[type[BaseModel]] = Settings
+    Seen: ClassVar[type[Any]] = Distances
+    declares: ClassVar[Declared] = Declared(
+        title="Known similarity", short="ks",
+        score="mean of 2A-1, 2Aw-1, monotonicity, signed separability, signed linearity",
+        chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=1, measure_version=1,
+        measures={
+            "accuracy": "A: share of nested interval pairs judged right, ties one half",
+            "weighted_accuracy": "Aw: the same, weighted by 1/(difference in separation)",
+            "monotonicity": "Spearman correlation of separation and distance",
+            "signed_separability": "omega squared of separation, with the sign of the correlation",
+            "signed_linearity": "r|r| of the regression on separation",
+            "separability": "omega squared of separation as a factor",
+            "linearity": "R squared of the regression on separation",
+            "linearity_r": "r, as the published column has it",
+            "accuracy_tree": "A over the published multiset of judgements, strict",
+            "weighted_accuracy_tree": "Aw over the published multiset of judgements, strict",
+            "accuracy_le": "A with ties counted as right, the paper's formula",
+            "asymmetry": "mean |d(p,q) - d(q,p)| relative to the spread of distances",
+            "context_difference": "mean change of an answer when its pair is asked alone",
+            "repeat_spread": "mean change of an answer when it is asked again",
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return {name for pair in settings.pairs for name in pair}
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        for (a, b), level, repetition in itertools.product(settings.pairs, settings.levels, range(settings.repetitions)):
+            yield self.unit(context, (f"{a}, {b}", f"k={level.k} n={level.n}"),
+                            {"source_a": a, "source_b": b, "k": level.k, "n": level.n, "repetition": repetition}, (a, b))
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return itertools.chain.from_iterable(self.corpora(unit))
+
+    def corpora(self, unit: Unit) -> list[list[str]]:
+        p = unit.parameters
+        return draw(p["source_a"], data.corpus(p["source_a"]), p["source_b"], data.corpus(p["source_b"]), p["k"], p["n"],
+                    np.random.default_rng(unit.seed))
+
+    def observe(self, unit: Unit, metric: Asked) -> Distances:
+        corpora, k = self.corpora(unit), unit.parameters["k"]
+        there = separated_pairs(k)
+        pairs = [*there, *((j, i) for i, j in there)]
+        answers = metric.distances(corpora, pairs)
+        checked = places_to_check(len(pairs), unit.seed)
+        alone = metric.alone(corpora, pairs, checked)
+        rechecked = tuple(Rechecked(pairs[place], answers[place], first, again)
+                          for place, (first, again) in zip(checked, alone, strict=True))
+        return Distances(k, tuple(answers[:len(there)]), tuple(answers[len(there):]), metric.orientation, rechecked)
+
+    def measure(self, unit: Unit, seen: Distances) -> Measures:
+        forward = seen.orientation.distance(np.array(seen.forward))
+        backward = seen.orientation.distance(np.array(seen.backward))
+        distances = (forward + backward) / 2
+        values: dict[str, float | None] = {
+            **accuracies(distances, seen.k),
+            **trend(distances, np.array([j - i for i, j in separated_pairs(seen.k)])),
+            "asymmetry": float(np.abs(forward - backward).mean() / distances.std()) if np.ptp(distances) else None,
+            "context_difference": float(np.mean([abs(r.among_others - r.alone) for r in seen.rechecked])),
+            "repeat_spread": float(np.mean([abs(r.alone_again - r.alone) for r in seen.rechecked])),
+        }
+        ranked = [2 * or_chance(values["accuracy"], 0.5) - 1, 2 * or_chance(values["weighted_accuracy"], 0.5) - 1,
+                  *(or_chance(values[name], 0.0) for name in ("monotonicity", "signed_separability", "signed_linearity"))]
+        return Measures(float(np.mean(ranked)), values, context_marks(seen.rechecked))
+
+    def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
+        """Of all units together: an unrepeatable metric's context is judged against its own repeat spread."""
+        marks = frozenset().union(*(one.marks for one in measured)) if measured else frozenset()
+        if "unrepeatable" in marks:
+            changed = np.mean([or_chance(one.values["context_difference"], 0.0) for one in measured])
+            spread = np.mean([or_chance(one.values["repeat_spread"], 0.0) for one in measured])
+            return marks - {"context-dependent"} | ({"context-dependent"} if changed > 2 * spread else set())
+        return marks
+
+
+def draw(name_a: str, a: Sequence[str], name_b: str, b: Sequence[str], k: int, n: int,
+         rng: np.random.Generator) -> list[list[str]]:
+    """KSC(A,B): k corpora of n texts, c_i with round(n(k-i)/(k-1)) texts of A, no text in two of them."""
+    from_a = [round(n * (k - i) / (k - 1)) for i in range(1, k + 1)]
+    needed = {name_a: sum(from_a), name_b: n * k - sum(from_a)}
+    for name, texts in ((name_a, a), (name_b, b)):
+        if len(texts) < needed[name]:
+            raise Refusal(f'A set of k={k} corpora of n={n} needs {needed[name]:,} texts of "{name}", which has {len(texts):,}. '
+                          "Take a smaller n or k, or another source.")
+    rest_a = iter(rng.permutation(len(a)))
+    rest_b = iter(rng.permutation(len(b)))
+    corpora = []
+    for count in from_a:
+        texts = [a[i] for i in itertools.islice(rest_a, count)] + [b[i] for i in itertools.islice(rest_b, n - count)]
+        corpora.append([texts[i] for i in rng.permutation(n)])
+    return corpora
+
+
+def separated_pairs(k: int) -> list[tuple[int, int]]:
+    """All (i, j) with i < j among k corpora; the separation is j - i."""
+    return list(itertools.combinations(range(k), 2))
+
+
+def places_to_check(pairs: int, seed: int) -> list[int]:
+    """Which pairs are asked again alone: 5% of them, at least five, drawn so that a metric cannot know."""
+    count = min(pairs, max(CHECKED_LEAST, round(CHECKED_SHARE * pairs)))
+    return sorted(np.random.default_rng([seed, pairs]).choice(pairs, count, replace=False).tolist())
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """The set J of equation 5 as arrays: which interval lies strictly inside which, and how it is counted."""
+
+    inner: np.ndarray                       # indices into separated_pairs(k)
+    outer: np.ndarray
+    weight: np.ndarray                      # 1/(l2 - l1)
+    in_tree: np.ndarray                     # times the authors' recursion meets it
+
+
+@lru_cache
+def judgements(k: int) -> Judgements:
+    """All ((q,r),(i,j)) with [q,r] strictly inside [i,j]: the set J, equation 5.
+
+    The authors' recursion visits an interval once for each path that leads to it.  A visit of (s,e) makes one judgement
+    against each of its strict sub-intervals, and then visits (s,e-1) and (s+1,e); so a judgement is counted as often as its
+    outer interval is visited: binomial(missing, missing on the left) times.
+    """
+    pairs = separated_pairs(k)
+    visits = {(0, k - 1): 1}
+    for length in range(k - 1, 1, -1):
+        for s in range(k - length):
+            e = s + length
+            for child in ((s, e - 1), (s + 1, e)):
+                visits[child] = visits.get(child, 0) + visits[s, e]
+    found = [(inner, outer) for outer, (i, j) in enumerate(pairs) for inner, (q, r) in enumerate(pairs)
+             if i <= q and r <= j and (q, r) != (i, j)]
+    inner, outer = (np.array(side, dtype=int) for side in zip(*found, strict=True))
+    separation = np.array([j - i for i, j in pairs])
+    return Judgements(inner, outer, 1 / (separation[outer] - separation[inner]),
+                      np.array([visits[pairs[o]] for o in outer], dtype=float))
+
+
+def accuracies(distances: np.ndarray, k: int) -> dict[str, float | None]:
+    """Shares of J judged right: d(inner) < d(outer), ties one half; weighted; over the tree multiset; with <=."""
+    j = judgements(k)
+    inner, outer = distances[j.inner], distances[j.outer]
+    right, tied = (inner < outer).astype(float), (inner == outer).astype(float)
+    halves = right + tied / 2
+    return {
+        "accuracy": float(halves.mean()),
+        "weighted_accuracy": float(np.average(halves, weights=j.weight)),
+        "accuracy_tree": float(np.average(right, weights=j.in_tree)),
+        "weighted_accuracy_tree": float(np.average(right, weights=j.in_tree * j.weight)),
+        "accuracy_le": float((right + tied).mean()),
+    }
+
+
+def trend(distances: np.ndarray, separation: np.ndarray) -> dict[str, float | None]:
+    """Monotonicity, separability and linearity; unknown where all distances are equal.  None of them depends on scale."""
+    names = ("monotonicity", "separability", "linearity", "linearity_r", "signed_separability", "signed_linearity")
+    if np.ptp(distances) == 0:
+        return dict.fromkeys(names)
+    r = float(stats.pearsonr(separation, distances).statistic)
+    omega2 = omega_squared(distances, separation)
+    values = (float(stats.spearmanr(separation, distances).statistic), omega2, r * r, r, float(np.sign(r)) * omega2, r * abs(r))
+    return dict(zip(names, values, strict=True))
+
+
+def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:
+    """(SS_l - df_l MS_res) / (SS_tot + MS_res) of a one-way analysis of variance."""
+    groups = [values[factor == level] for level in np.unique(factor)]
+    mean = values.mean()
+    between = sum(len(group) * (group.mean() - mean) ** 2 for group in groups)
+    within = sum(((group - group.mean()) ** 2).sum() for group in groups)
+    residual = within / (len(values) - len(groups))
+    return float((between - (len(groups) - 1) * residual) / (between + within + residual))
+
+
+def context_marks(rechecked: Sequence[Rechecked]) -> frozenset[str]:
+    """What the answers of fresh workers give away about a metric."""
+    def differ(a: float, b: float) -> bool:
+        return abs(a - b) > TOLERANCE * max(1.0, abs(a), abs(b))
+
+    marks = set()
+    if any(differ(one.alone, one.alone_again) for one in rechecked):
+        marks.add("unrepeatable")
+    if any(differ(one.among_others, one.alone) for one in rechecked):
+        marks.add("context-dependent")
+    return frozenset(marks)
+
+
+def or_chance(value: float | None, chance: float) -> float:
+    return chance if value is None else value

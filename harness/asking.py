@@ -90,9 +90,12 @@ class Asked:
         highest = header.range[1]
         return Orientation(header.returns, highest if math.isfinite(highest) else None)
 
-    def distances(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], order: int = 0) -> list[float]:
-        """The metric's raw answer for each pair of corpora; a text metric is lifted.  Another `order` asks in another order."""
-        answers = self._many(self._ready(), corpora, pairs, list(range(len(pairs))), order)
+    def distances(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], order: int = 0, first: int = 0) -> list[float]:
+        """The metric's raw answer for each pair of corpora; a text metric is lifted.
+
+        The pairs are the unit's calls number `first`, `first` + 1, ...; another `order` asks them in another order.
+        """
+        answers = self._many(self._ready(), corpora, pairs, list(range(len(pairs))), order, first)
         return [check(answers[t]) for t in range(len(pairs))]
 
     def alone(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], asked: Sequence[int]) -> list[tuple[float, float]]:
@@ -147,7 +150,7 @@ class Asked:
         return worker
 
     def _many(self, worker: Worker, corpora: Corpora, pairs: Sequence[tuple[int, int]],
-              places: Sequence[int], order: int = 0) -> dict[int, float]:
+              places: Sequence[int], order: int = 0, first: int = 0) -> dict[int, float]:
         """Answers by place, asked in an order and under handles that only the unit's seed knows."""
         rng = np.random.default_rng([self.unit.seed, len(places), order])
         needed = sorted({c for place in places for c in pairs[place]})
@@ -155,12 +158,12 @@ class Asked:
         contents = {c: self._input(corpora[c]) for c in needed}
         asked_in_order = [places[i] for i in rng.permutation(len(places))]
         if self.kind == "text":
-            return {place: self._lifted(worker, contents, pairs[place], self._seed(place))
+            return {place: self._lifted(worker, contents, pairs[place], self._seed(first + place))
                     for place in asked_in_order}
         for c in rng.permutation(needed).tolist():
             worker.hold(handles[c], contents[c], seed_of(self.unit.id, "corpus", c))
         function = self.entry.header.returns
-        return {place: worker.number(function, [handles[c] for c in pairs[place]], self._seed(place))
+        return {place: worker.number(function, [handles[c] for c in pairs[place]], self._seed(first + place))
                 for place in asked_in_order}
 
     def _seed(self, call: int) -> int:

@@ -12,6 +12,7 @@ import tomllib
 from typing import Annotated, Any, Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from harness.errors import Refusal, did_you_mean, printable
@@ -115,6 +116,11 @@ class Header(BaseModel):
     requires_python: Annotated[Plain, Field(max_length=60)] | None = None
     dependencies: Annotated[tuple[Annotated[str, Field(max_length=200), AfterValidator(_dependency)], ...],
                             Field(max_length=DEPENDENCIES)] = ()
+
+    @property
+    def distributions(self) -> list[str]:
+        """The names of the dependencies, without their bounds."""
+        return [canonicalize_name(Requirement(line).name) for line in self.dependencies]
 
     @model_validator(mode="after")
     def _consistent(self) -> Header:

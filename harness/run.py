@@ -235,6 +235,7 @@ class Desk:
         if self._host is None or not self._host.alive:
             self._host = Host(self._confinement, self._limits)
             self._hosts.append(self._host)
+        self._host.preload(entry.header.distributions)
         worker = self._host.fork()
         try:
             worker.load(entry.submission.source, entry.submission.filename, entry.parameters,

@@ -10,6 +10,7 @@ See `harness/workers.py` for the other end.
 """
 
 import ctypes
+import importlib
 import importlib.util
 import inspect
 import json
@@ -59,8 +60,17 @@ def supervise(control: socket.socket) -> None:
                 become_worker(control, descriptors[0], parent, prctl)
             os.close(descriptors[0])
             send(control, {"worker": worker})
+        elif frame["do"] == "preload":
+            preload(frame["modules"])
+            send(control, {})
         elif frame["do"] == "bury":
             send(control, {"status": bury(frame["worker"], frame["patience"])})
+
+
+def preload(modules: list[str]) -> None:
+    """Imports once what the workers would import each: only from an environment of our own, never a submission."""
+    for module in modules:
+        importlib.import_module(module)
 
 
 def bury(worker: int, patience: float) -> int | None:
@@ -285,8 +295,7 @@ def main() -> None:
     wanted = json.loads(sys.argv[1])
     sys.argv[1:] = []
     sys.path += wanted["libraries"]     # by hand, so that no .pth file of an environment is executed
-    if wanted["preload"]:
-        import numpy  # noqa: F401  # once, before the forks; only from an environment of our own
+    preload(wanted["preload"])
     supervise(socket.socket(fileno=wanted["control"]))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -139,6 +139,11 @@ class _Trials:
     def __init__(self, metric: Asked, corpora: Sequence[list[str]], rng: np.random.Generator) -> None:
         self.metric, self.corpora, self.rng = metric, corpora, rng
         self.found: list[Trial] = []
+        self._numbers: dict[Hashable, int] = {}
+
+    def number(self, question: Hashable) -> int:
+        """The call number of a question: its own, and the same whenever it is asked again."""
+        return 10 * self._numbers.setdefault(question, len(self._numbers))
 
     def trial(self, axiom: str, about: str, ask: Callable[[], Iterable[float]]) -> None:
         try:
@@ -163,11 +168,10 @@ class CorpusTrials(_Trials):
         three = [(0, 1), (1, 2), (0, 2)]
         for at, pair in enumerate(("p, q", "q, r", "p, r")):
             self.trial("order_of_calls", pair,
-                       lambda at=at: (self.metric.distances([p, q, r], three, order)[at] for order in (1, 2)))      # type: ignore[misc]
-        self.trial("company", "p, q asked alone and among others",
-                   lambda: (one(p, q), self.metric.distances([p, q, r], three)[0]))
+                       lambda at=at: (self.among([p, q, r], three, order)[at] for order in (1, 2)))         # type: ignore[misc]
+        self.trial("company", "p, q asked alone and among others", lambda: (one(p, q), self.among([p, q, r], three)[0]))
         self.trial("order_of_texts", "p, q", lambda: (one(p, q), one(shuffled(p), shuffled(q))))
-        self.trial("equal_inputs", "p, q", lambda: (one(p, q), self.metric.distances([q, p, list(p), list(q)], [(2, 3)])[0]))
+        self.trial("equal_inputs", "p, q", lambda: (one(p, q), self.among([q, p, p, q], [(2, 3)])[0]))
         for about, a, b in (("p, q", p, q), ("q, r", q, r), ("p, r", p, r)):
             self.trial("symmetric", about, lambda a=a, b=b: (one(a, b), one(b, a)))                                 # type: ignore[misc]
             self.trial("identity", about, lambda a=a, b=b: (one(a, a), one(a, b)))                                  # type: ignore[misc]
@@ -184,7 +188,12 @@ class CorpusTrials(_Trials):
         return self.found
 
     def one(self, p: list[str], q: list[str]) -> float:
-        return self.metric.distances([p, q], [(0, 1)])[0]
+        return self.among([p, q], [(0, 1)])[0]
+
+    def among(self, corpora: list[list[str]], pairs: list[tuple[int, int]], order: int = 0) -> list[float]:
+        """The answers for some pairs of corpora; the first pair makes the call's number."""
+        first = self.number(tuple(tuple(corpora[c]) for c in pairs[0]))
+        return self.metric.distances(corpora, pairs, order, first)
 
 
 class TextTrials(_Trials):
@@ -197,7 +206,7 @@ class TextTrials(_Trials):
 
         def in_other_order() -> tuple[list[float], list[float]]:
             first = self.ask(p, q)
-            self.ask(q, r, call=1)
+            self.ask(q, r)
             return first, self.ask(p, q)
 
         self.compare("order_of_calls", about, in_other_order)
@@ -224,8 +233,12 @@ class TextTrials(_Trials):
                            lambda text=text, against=against: self.ask([text], [against]))                          # type: ignore[misc]
         return self.found
 
-    def ask(self, a: list[str], b: list[str], call: int = 0) -> list[float]:
-        return self.metric.pairs(a, b, call, [text for texts in self.corpora for text in texts])
+    def ask(self, a: list[str], b: list[str]) -> list[float]:
+        return self.metric.pairs(a, b, self.number((tuple(a), tuple(b))), self.collection)
+
+    @property
+    def collection(self) -> list[str]:
+        return [text for texts in self.corpora for text in texts]
 
     def compare(self, axiom: str, about: Sequence[str], ask: Callable[[], Sequence[Sequence[float]]]) -> None:
         """One trial a pair: the answers at the same place of each list."""
@@ -240,7 +253,7 @@ class TextTrials(_Trials):
 
     def matrix(self, p: list[str], q: list[str], about: Sequence[str]) -> None:
         try:
-            cross = self.metric.cross(p, q, 0, [text for texts in self.corpora for text in texts])
+            cross = self.metric.cross(p, q, self.number((tuple(p), tuple(q))), self.collection)
         except Fault as fault:
             self.found.append(Trial("matrix_agrees", "a cross matrix", (), fault.sentence))
             return

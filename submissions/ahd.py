@@ -1,0 +1,33 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["numpy>=2"]
+# [tool.touchstone]
+# name = "ahd"
+# title = "Average Hausdorff distance"
+# summary = "Mean of the two directed mean angles to the nearest text of the other corpus."
+# kind = "corpus"
+# input = "embeddings"
+# returns = "distance"
+# range = [0.0, 1.0]
+# symmetric = true
+# paper = "https://doi.org/10.1109/ICPR.1994.576361"
+# license = "Apache-2.0"
+# ///
+"""Average Hausdorff distance with the angular ground distance, as Ackerman, Kour and Farchi use it as a prototype."""
+
+import numpy as np
+
+
+def prepare(corpus: np.ndarray) -> np.ndarray:
+    return corpus / np.linalg.norm(corpus, axis=1, keepdims=True)
+
+
+def distance(p: np.ndarray, q: np.ndarray) -> float:
+    cosines = p @ q.T
+    return float((nearest_angles(cosines, axis=1).mean() + nearest_angles(cosines, axis=0).mean()) / 2)
+
+
+def nearest_angles(cosines: np.ndarray, axis: int) -> np.ndarray:
+    """arccos(cosine)/pi of the nearest; up to 0.005 is 0, as in the authors' code."""
+    angles = np.arccos(np.clip(cosines.max(axis=axis), -1, 1)) / np.pi
+    return np.where(angles <= 0.005, 0.0, angles)

@@ -1,0 +1,33 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["numpy>=2", "rapidfuzz>=3.9"]
+# [tool.touchstone]
+# name = "levenshtein"
+# title = "Levenshtein similarity"
+# summary = "One less the edit distance of characters over the summed length of the two texts."
+# kind = "text"
+# input = "texts"
+# returns = "similarity"
+# range = [0.0, 1.0]
+# symmetric = true
+# license = "Apache-2.0"
+# ///
+"""(l1 + l2 - distance)/(l1 + l2) with unit costs, substitution 1, as USMB defines it; RapidFuzz counts the edits."""
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cdist
+
+
+def similarity(a: list[str], b: list[str]) -> list[float]:
+    return [relative(len(x) + len(y), Levenshtein.distance(x, y)) for x, y in zip(a, b, strict=True)]
+
+
+def relative(length: int, edits: int) -> float:
+    return (length - edits) / length if length else 1.0
+
+
+def matrix(a: list[str], b: list[str]) -> np.ndarray:
+    edits = cdist(a, b, scorer=Levenshtein.distance, dtype=np.int32).astype(float)
+    length = np.array([len(x) for x in a])[:, None] + np.array([len(y) for y in b])[None, :]
+    return np.divide(length - edits, length, out=np.ones_like(edits), where=length > 0)

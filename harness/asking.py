@@ -22,7 +22,7 @@ from harness.lifting import Lifted, lift
 from harness.models import find_model, read_tokenizer
 from harness.submission import Entry
 from harness.task import Unit
-from harness.workers import Content, Fault, FaultKind, Host, Worker
+from harness.workers import Content, Fault, FaultKind, Worker
 
 LIFTED_PAIRS = 1_000_000                    # beyond, a text metric without `matrix` is not applicable
 
@@ -157,38 +157,47 @@ class Asked:
         handles = dict(zip(needed, rng.choice(1 << 30, len(needed), replace=False).tolist(), strict=True))
         contents = {c: self._input(corpora[c]) for c in needed}
         asked_in_order = [places[i] for i in rng.permutation(len(places))]
-        if self.kind == "text":
-            return {place: self._lifted(worker, contents, pairs[place], self._seed(first + place))
-                    for place in asked_in_order}
         for c in rng.permutation(needed).tolist():
             worker.hold(handles[c], contents[c], seed_of(self.unit.id, "corpus", c))
         function = self.entry.header.returns
-        return {place: worker.number(function, [handles[c] for c in pairs[place]], self._seed(first + place))
-                for place in asked_in_order}
+        answers: dict[int, float] = {}
+        for place in asked_in_order:
+            pair, seed = pairs[place], self._seed(first + place)
+            if self.kind == "corpus":
+                answers[place] = worker.number(function, [handles[c] for c in pair], seed)
+            else:
+                cross = self._cross(worker, [handles[c] for c in pair], [contents[c] for c in pair], seed)
+                answers[place] = lift(cross, Lifted.of(self.entry.header))
+        return answers
 
     def _seed(self, call: int) -> int:
         return seed_of(self.unit.id, "call", call)
 
-    def _lifted(self, worker: Worker, contents: dict[int, Content], pair: tuple[int, int], seed: int) -> float:
-        """The distance of two corpora by a text metric: its cross matrix, then the two directed nearest values."""
-        g, t = (contents[c] for c in pair)
+    def _cross(self, worker: Worker, handles: Sequence[int], contents: Sequence[Content], seed: int) -> np.ndarray:
+        """A text metric's values for all pairs of texts of two corpora that the worker holds."""
+        g, t = contents
+        shape = len(g), len(t)
         if "fit" in worker.functions:
-            worker.fit([*g, *t] if not isinstance(g, np.ndarray) else np.concatenate([g, np.asarray(t)]), seed)
+            worker.fit(joined(g, t), seed)
         if "matrix" in worker.functions:
-            cross = worker.numbers("matrix", [g, t], (len(g), len(t)), seed)
-        elif len(g) * len(t) > LIFTED_PAIRS:
+            cross = worker.numbers("matrix", handles, shape, seed)
+        elif math.prod(shape) > LIFTED_PAIRS:
             raise NotApplicable(f"it has no `matrix`, and {len(g):,} x {len(t):,} pairs are too many to ask one by one")
         else:
-            rows, columns = np.repeat(np.arange(len(g)), len(t)), np.tile(np.arange(len(t)), len(g))
-            flat = worker.numbers(self.entry.header.returns, [take(g, rows), take(t, columns)], (len(rows),), seed)
-            cross = flat.reshape(len(g), len(t))
+            rows, columns = (side.ravel().tolist() for side in np.indices(shape))
+            function = self.entry.header.returns
+            cross = worker.numbers(function, [take(g, rows), take(t, columns)], (len(rows),), seed).reshape(shape)
         if not np.isfinite(cross).all():
             raise not_finite(cross[~np.isfinite(cross)][0])
-        return lift(cross, Lifted.of(self.entry.header))
+        return cross
 
 
-def take(content: Content, rows: np.ndarray) -> Content:
-    return content[rows] if isinstance(content, np.ndarray) else [content[row] for row in rows.tolist()]    # type: ignore[return-value]
+def joined(g: Content, t: Content) -> Content:
+    return np.concatenate([g, t]) if isinstance(g, np.ndarray) and isinstance(t, np.ndarray) else [*g, *t]
+
+
+def take(content: Content, rows: list[int]) -> Content:
+    return content[rows] if isinstance(content, np.ndarray) else [content[row] for row in rows]
 
 
 def check(answer: float) -> float:

@@ -185,8 +185,8 @@ def _decode(source: bytes, filename: str) -> str:
     except UnicodeDecodeError as wrong:
         line = source[: wrong.start].count(b"\n") + 1
         raise Refusal(f"{filename}, line {line}: this is not UTF-8; save the file as UTF-8.") from None
-    for number, line in enumerate(text.split("\n", 2)[:2], start=1):
-        cookie = CODING.match(line)
+    for number, words in enumerate(text.split("\n", 2)[:2], start=1):
+        cookie = CODING.match(words)
         if cookie and cookie[1].lower().replace("_", "-") not in ("utf-8", "utf8"):
             raise Refusal(f"{filename}, line {number}: the coding {printable(cookie[1], 30)!r} is declared; "
                           "only UTF-8 is read. Remove the line.")
@@ -264,7 +264,7 @@ def _line(lines: list[str], first_line: int, key: str, variant: int | None = Non
 def _sentence(wrong: ValidationError, lines: list[str], first_line: int, filename: str) -> str:
     """The first mistake of a header as one sentence: file and line, what is wrong, what would be right."""
     error = wrong.errors(include_url=False)[0]
-    path = [part for part in error["loc"]]
+    path = list(error["loc"])
     variant = path[1] if len(path) > 1 and path[0] == "variants" and isinstance(path[1], int) else None
     names = [part for part in path if isinstance(part, str)]
     key = names[1] if variant is not None and len(names) > 1 else (names[0] if names else "")
@@ -273,8 +273,8 @@ def _sentence(wrong: ValidationError, lines: list[str], first_line: int, filenam
     if not key:                                        # a rule over several fields: the message names them
         named = re.search(r"`(\w+)`", message)
         key = named[1] if named else ""
-        where = _line(lines, first_line, "" if variant is not None else key, variant)
-        return f"{filename}, line {where}: {message}."
+        number = _line(lines, first_line, "" if variant is not None else key, variant)
+        return f"{filename}, line {number}: {message}."
     known = Variant.model_fields if variant is not None else Header.model_fields
     where = f"{filename}, line {_line(lines, first_line, field, variant)}"
     shown = printable(_as_toml(error["input"]), 60)

@@ -86,7 +86,9 @@ class SentenceTransformerEncoder:
 
     def __init__(self, folder: Path) -> None:
         from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
 
+        logging.disable_progress_bar()      # of its own; ours tells the time left
         self._model: Any = SentenceTransformer(str(folder), device="cpu", local_files_only=True).eval()
         self._tokenizer = read_tokenizer(folder / "tokenizer.json", window=WINDOW_TOKENS)
 

@@ -48,28 +48,25 @@ class Outcome:
 
 
 @cache
-def _adapter(form: Any) -> TypeAdapter[Any]:
-    return TypeAdapter(form)
-
-
-@cache
-def _hints(form: type[Any]) -> dict[str, Any]:
-    return typing.get_type_hints(form)
+def _adapters(form: Any) -> dict[str, TypeAdapter[Any]]:
+    """What turns each field of an observation's dataclass into JSON values and back."""
+    return {name: TypeAdapter(hint) for name, hint in typing.get_type_hints(form).items() if hint is not np.ndarray}
 
 
 def pack(observation: Any, arrays: ArrayFolder) -> dict[str, Any]:
     """An observation as JSON values; its arrays go to files, and are named in their place."""
     packed: dict[str, Any] = {}
+    form: Any = type(observation)
     for field in dataclasses.fields(observation):
         value = getattr(observation, field.name)
         if isinstance(value, np.ndarray):
             packed[field.name] = {"array": dataclasses.asdict(arrays.put(value))}
         else:
-            packed[field.name] = _adapter(_hints(type(observation))[field.name]).dump_python(value, mode="json")
+            packed[field.name] = _adapters(form)[field.name].dump_python(value, mode="json")
     return packed
 
 
-def unpack(packed: Mapping[str, Any], form: type[Any], arrays: ArrayFolder) -> Any:
+def unpack(packed: Mapping[str, Any], form: Any, arrays: ArrayFolder) -> Any:
     """The observation that was packed."""
     values: dict[str, Any] = {}
     for name, value in packed.items():
@@ -77,5 +74,5 @@ def unpack(packed: Mapping[str, Any], form: type[Any], arrays: ArrayFolder) -> A
             stored = StoredArray(value["array"]["digest"], tuple(value["array"]["shape"]), value["array"]["bytes"])
             values[name] = arrays.get(stored)
         else:
-            values[name] = _adapter(_hints(form)[name]).validate_python(value)
+            values[name] = _adapters(form)[name].validate_python(value)
     return form(**values)

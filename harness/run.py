@@ -47,6 +47,7 @@ class Tally:
     answered: int = 0
     not_applicable: int = 0
     failures: list[tuple[str, Question, Failure]] = field(default_factory=list)
+    failed_in_store: int = 0                # of all units that were meant, now or in earlier runs
     seconds: float = 0.0
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from harness.asking import Asked
     from harness.header import Header
 
-Seen = TypeVar("Seen")
+Observation = TypeVar("Observation")
 
 
 @dataclass(frozen=True)
@@ -83,13 +83,13 @@ class Declared:
     measures: Mapping[str, str] = field(default_factory=dict)     # name: what it is, in the order to show them
 
 
-class Task(Generic[Seen]):
+class Task(Generic[Observation]):
     """A task; a new one is one new file that subclasses this and is listed in `tasks/__init__.py`."""
 
     name: ClassVar[str]
     declares: ClassVar[Declared]
-    Settings: ClassVar[type[BaseModel]]     # what a suite may say about it
-    Seen: ClassVar[type[Any]]               # the dataclass of its observations
+    settings_form: ClassVar[type[BaseModel]]        # what a suite may say about it
+    observation_form: ClassVar[type[Any]]           # the dataclass of its observations
 
     def datasets(self, settings: Any) -> set[str]:
         """The names of the datasets that these settings need."""
@@ -107,13 +107,17 @@ class Task(Generic[Seen]):
         """Why this metric cannot be asked this unit; None if it can."""
         return None
 
-    def observe(self, unit: Unit, metric: Asked) -> Seen:
+    def observe(self, unit: Unit, metric: Asked) -> Observation:
         """Ask them: the only place a metric is called."""
         raise NotImplementedError
 
-    def measure(self, unit: Unit, seen: Seen) -> Measures:
+    def measure(self, unit: Unit, seen: Observation) -> Measures:
         """Pure: what the answers say."""
         raise NotImplementedError
+
+    def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
+        """What all units of an entry together give away about it."""
+        return frozenset().union(*(one.marks for one in measured)) if measured else frozenset()
 
     def unit(self, context: Context, stratum: tuple[str, ...], parameters: Mapping[str, Any], data: Iterable[str]) -> Unit:
         """A unit of this task; its seed depends on the suite's seed and on what the unit is."""

@@ -182,7 +182,7 @@ def serve(channel: socket.socket) -> None:
             return
         try:
             reply = answer(metric, frame, descriptors)
-        except Exception as wrong:      # whatever a metric does wrong is reported, not suffered
+        except Exception as wrong:      # noqa: BLE001  # whatever a metric does wrong is reported, not suffered
             reply = {"wrong": describe(wrong)}
         send(channel, {"n": frame["n"], **reply})
 
@@ -260,7 +260,7 @@ def many_numbers(value: Any, function: str, shape: list[int], outbox: int) -> di
         raise WrongAnswer(f"{function} returned elements of type {numbers.dtype}; it must return real numbers")
     if list(numbers.shape) != shape:
         raise WrongAnswer(f"{function} returned shape {numbers.shape}; it must return shape {tuple(shape)}")
-    os.pwrite(outbox, numbers.astype(np.float64, copy=False), 0)
+    os.pwrite(outbox, numbers.astype(np.float64, copy=False).data, 0)
     return {"shape": shape}
 
 
@@ -279,7 +279,7 @@ def describe(wrong: BaseException) -> dict[str, Any]:
     """What was raised, and where: file names, lines and functions, no source lines."""
     try:
         message = str(wrong)[:1000]
-    except Exception:                   # a metric's own exception may not even say what it is
+    except Exception:                   # noqa: BLE001  # a metric's own exception may not even say what it is
         message = "(its message could not be read)"
     places, trace = [], wrong.__traceback__
     while trace is not None:

@@ -22,9 +22,8 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -205,7 +204,7 @@ class Worker:
             self._broken(f"its reply to `{function}` holds no number")
         return value
 
-    def numbers(self, function: str, arguments: Sequence[Content], shape: Sequence[int], seed: int) -> np.ndarray:
+    def numbers(self, function: str, arguments: Sequence[int | Content], shape: Sequence[int], seed: int) -> np.ndarray:
         """An array of the given shape from a call on lists or arrays."""
         wanted, size = list(shape), 8 * math.prod(shape)
         inputs = self._pack(arguments, size)
@@ -231,7 +230,7 @@ class Worker:
                 continue
             packed: bytes | memoryview
             if isinstance(one, np.ndarray):
-                packed = memoryview(np.ascontiguousarray(one)).cast("B") if one.size else b""
+                packed = np.ascontiguousarray(one).data.cast("B") if one.size else b""
                 described.append({"at": at, "bytes": len(packed), "shape": list(one.shape), "dtype": one.dtype.str})
             else:
                 packed = json.dumps(list(one)).encode()
@@ -348,7 +347,7 @@ class Worker:
         self._channel.close()
         return self._host.bury(self._process, patience)
 
-    def _died(self) -> Any:
+    def _died(self) -> NoReturn:
         status = self._end(PATIENCE)
         if status is None:
             sentence = "closed its channel in the middle of a question and was stopped"
@@ -359,6 +358,6 @@ class Worker:
             sentence = f"left with exit code {os.WEXITSTATUS(status)} in the middle of a question"
         raise Fault(FaultKind.DIED, sentence, output=self._host.output())
 
-    def _broken(self, what: str) -> Any:
+    def _broken(self, what: str) -> NoReturn:
         self._end(0)
         raise Fault(FaultKind.PROTOCOL, f"broke the protocol: {what}", output=self._host.output())

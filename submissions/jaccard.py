@@ -27,17 +27,17 @@ def jaccard(x: set[str], y: set[str]) -> float:
 
 def matrix(a: list[str], b: list[str]) -> np.ndarray:
     """The same for all pairs: the sizes of the intersections are one sparse product of 0/1 rows."""
+    has = indicator([*a, *b])
+    shared = (has[:len(a)] @ has[len(a):].T).toarray()
+    sizes = has.sum(axis=1)
+    either = sizes[:len(a), None] + sizes[None, len(a):] - shared
+    alike: np.ndarray = np.divide(shared, either, out=np.ones_like(shared), where=either > 0)
+    return alike
+
+
+def indicator(texts: list[str]) -> sparse.csr_array:
+    """A row a text, a column a word, 1 where the text has the word."""
     columns: dict[str, int] = {}
-    rows_a, rows_b = indicator(a, columns), indicator(b, columns)
-    width = len(columns)
-    rows_a.resize(len(a), width)
-    shared = (rows_a @ rows_b.T).toarray()
-    either = rows_a.sum(axis=1)[:, None] + rows_b.sum(axis=1)[None, :] - shared
-    return np.divide(shared, either, out=np.ones_like(shared, dtype=float), where=either > 0)
-
-
-def indicator(texts: list[str], columns: dict[str, int]) -> sparse.csr_array:
-    """A row a text, a column a word, 1 where the text has the word; new words get new columns."""
     sets = [sorted(set(text.split())) for text in texts]
     indices = [columns.setdefault(word, len(columns)) for words in sets for word in words]
     starts = np.cumsum([0, *map(len, sets)])

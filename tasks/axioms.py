@@ -73,8 +73,8 @@ class Axioms(Task[Trials]):
     """Cheap checks on every submission, each a share of trials passed."""
 
     name: ClassVar[str] = "axioms"
-    Settings: ClassVar[type[BaseModel]] = Settings
-    Seen: ClassVar[type[Any]] = Trials
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Trials
     declares: ClassVar[Declared] = Declared(
         title="Axioms", short="ax", score="share of trials passed, over all axioms", chance=0.0, worst=0.0, unit="trial",
         strata=(), observe_version=1, measure_version=1, ranked=False, measures=AXIOMS)

@@ -61,8 +61,8 @@ class KnownSimilarity(Task[Distances]):
     """Does the distance grow as the corpora grow apart?"""
 
     name: ClassVar[str] = "known_similarity"
-    Settings: ClassVar[type[BaseModel]] = Settings
-    Seen: ClassVar[type[Any]] = Distances
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Distances
     declares: ClassVar[Declared] = Declared(
         title="Known similarity", short="ks",
         score="mean of 2A-1, 2Aw-1, monotonicity, signed separability, signed linearity",
@@ -128,7 +128,7 @@ class KnownSimilarity(Task[Distances]):
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
         """Of all units together: an unrepeatable metric's context is judged against its own repeat spread."""
-        marks = frozenset().union(*(one.marks for one in measured)) if measured else frozenset()
+        marks = super().marks(measured)
         if "unrepeatable" in marks:
             changed = np.mean([or_chance(one.values["context_difference"], 0.0) for one in measured])
             spread = np.mean([or_chance(one.values["repeat_spread"], 0.0) for one in measured])

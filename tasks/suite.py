@@ -84,7 +84,7 @@ def read_suite(name: str) -> Suite:
             raise Refusal(f'{path.name}: there is no task "{task_name}".{did_you_mean(task_name, TASKS)} There are {", ".join(TASKS)}.')
         task = TASKS[task_name]
         try:
-            settings = task.Settings.model_validate(_tuples(table))
+            settings = task.settings_form.model_validate(_tuples(table))
         except ValidationError as wrong:
             raise Refusal(f"{path.name}: tasks.{task_name}.{_sentence(wrong)}") from None
         fingerprints = {dataset: data.fingerprint(dataset) for dataset in sorted(task.datasets(settings))}

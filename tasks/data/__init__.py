@@ -22,7 +22,7 @@ from harness.progress import Progress, Silent
 from tasks.data.archives import fetch
 from tasks.data.registry import COLUMNS, DATASETS, Dataset, Made, Member
 
-__all__ = ["DATASETS", "Loaded", "corpus", "find", "fingerprint", "load"]
+__all__ = ["DATASETS", "Loaded", "corpus", "find", "fingerprint", "load", "mirrored"]
 
 
 @dataclass(frozen=True)
@@ -82,12 +82,21 @@ def fingerprint_rows(rows: pd.DataFrame) -> str:
     return whole.hexdigest()
 
 
-def _read(dataset: Dataset, progress: Progress) -> tuple[pd.DataFrame, str]:
+def mirrored(name: str) -> Path | None:
+    """The snapshot of a dataset in the mirror, if there is one."""
     mirror = mirror_folder()
-    if mirror is not None and not mirror.is_dir():
+    if mirror is None:
+        return None
+    if not mirror.is_dir():
         raise Refusal(f"TOUCHSTONE_DATA names {mirror}, which is no folder; correct it or unset it.")
-    if mirror is not None and (mirror / dataset.name / "data.parquet").exists():
-        return _read_mirror(dataset, mirror / dataset.name / "data.parquet"), "the mirror"
+    path = mirror / name / "data.parquet"
+    return path if path.exists() else None
+
+
+def _read(dataset: Dataset, progress: Progress) -> tuple[pd.DataFrame, str]:
+    snapshot = mirrored(dataset.name)
+    if snapshot is not None:
+        return _read_mirror(dataset, snapshot), "the mirror"
     if isinstance(dataset.source, Made):
         return dataset.source.make(), "this project"
     if isinstance(dataset.source, Member):

@@ -1,0 +1,120 @@
+"""What a submitter wants to know before submitting: is the file right, does it behave, how fast is it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from harness.asking import Inputs
+from harness.embeddings import EmbeddingCache
+from harness.isolation import Confinement, Limits
+from harness.places import cache_folder
+from harness.progress import Progress
+from harness.records import Failure
+from harness.run import Desk, Question, announce
+from harness.submission import Entry
+from harness.task import Context, Measures, Source
+from tasks import TASKS, data
+from tasks.axioms import DOMAINS, Trials, Verdict, worst_cases
+from tasks.known_similarity import Level
+from tasks.suite import Suite
+
+SEED = 7
+TRIALS = 3
+SECONDS_PER_UNIT = 10.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found out about one entry."""
+
+    entry: Entry
+    axioms: Measures | None                 # None: no trial got through
+    worst: dict[str, Verdict]
+    accuracy: float | None                  # A on corpora made here; None: not to be had
+    calls_per_second: float | None          # at n=100
+    seconds_on_core: float | None
+    failures: tuple[Failure, ...]
+    seconds: float
+
+    @property
+    def sound(self) -> bool:
+        return not self.failures and self.axioms is not None and self.axioms.values["finite_when_awkward"] == 1
+
+
+def check(entry: Entry, suite: Suite, confinement: Confinement, limits: Limits, progress: Progress) -> Report:
+    """Asks one entry a few axioms and one known-similarity collection, on texts made here; stores nothing."""
+    started = time.monotonic()
+    axioms, similarity = questions(suite.model)
+    cache = EmbeddingCache(suite.model.name, cache_folder())
+    announce([(entry, question) for question in (*axioms, similarity)], cache, progress, 2)
+    desk, inputs = Desk(confinement, limits, []), Inputs(cache)
+    failures: list[Failure] = []
+    seen: list[Trials] = []
+    accuracy = rate = on_core = None
+    try:
+        for question in axioms:
+            outcome = desk.ask(entry, question, inputs)
+            if outcome.failure is not None:
+                failures.append(outcome.failure)
+                break
+            seen.append(outcome.observation)
+        if seen:
+            outcome = desk.ask(entry, similarity, inputs)
+            if outcome.failure is not None:
+                failures.append(outcome.failure)
+            else:
+                accuracy = similarity.task.measure(similarity.unit, outcome.observation).values["accuracy"]
+                rate = 2 * len(outcome.observation.forward) / outcome.seconds
+                on_core = outcome.seconds * sum(1 for one in suite.questions if one.task.name == similarity.task.name)
+    finally:
+        desk.close()
+    return Report(entry, merged(axioms, seen), worst_cases(seen), accuracy, rate, on_core, tuple(failures),
+                  time.monotonic() - started)
+
+
+def questions(model: Source) -> tuple[list[Question], Question]:
+    """Three trials of the axioms, and one collection of 12 corpora of 100 made texts."""
+    context = Context(SEED, model, {name: data.fingerprint(name) for name in DOMAINS})
+    axioms, similarity = TASKS["axioms"], TASKS["known_similarity"]
+    trials = axioms.units(axioms.settings_form.model_validate({"trials": TRIALS}), context)
+    collection = similarity.units(similarity.settings_form.model_validate(
+        {"pairs": (("made_weather", "made_trains"),), "levels": (Level(k=12, n=100),), "repetitions": 1}), context)
+    return [Question(axioms, unit) for unit in trials], Question(similarity, next(iter(collection)))
+
+
+def merged(questions: Sequence[Question], seen: Sequence[Trials]) -> Measures | None:
+    """The axioms over all trials together."""
+    if not seen:
+        return None
+    whole = Trials(tuple(trial for one in seen for trial in one.trials), seen[0].orientation, seen[0].low, seen[0].high)
+    return questions[0].task.measure(questions[0].unit, whole)
+
+
+def advice(report: Report) -> list[str]:
+    """What a submitter can do about what was found."""
+    header, said = report.entry.header, []
+    shares: dict[str, Any] = dict(report.axioms.values) if report.axioms else {}
+    if report.accuracy is not None and report.accuracy < 0.4:
+        said.append(f'The distance falls as the corpora grow apart (A = {report.accuracy:.2f}, chance is 0.5): is '
+                    f'`returns = "{header.returns}"` the wrong way round?')
+    if header.symmetric and shares.get("symmetric", 1) < 1:
+        said.append("The header claims `symmetric = true`, and it is not: correct the claim or the metric.")
+    if not header.symmetric and shares.get("symmetric") == 1:
+        said.append("It looks symmetric; the header may say `symmetric = true`.")
+    if shares.get("within_range", 1) < 1:
+        said.append(f"Answers lie outside the declared range {list(header.range)}: widen the range or clip.")
+    if header.repeatable and shares.get("repeatable", 1) < 1:
+        said.append("The same question gets different answers: draw from NumPy's or Python's global generator, which is seeded "
+                    "before every call, or say `repeatable = false`.")
+    if shares.get("company", 1) < 1 or shares.get("order_of_calls", 1) < 1:
+        said.append("Answers depend on what else is asked: such a metric is shown, not ranked.")
+    if shares.get("finite_when_awkward", 1) < 1:
+        said.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a unit of work.")
+    return said
+
+
+def limits_for_checking() -> Limits:
+    return Limits(seconds_per_unit=SECONDS_PER_UNIT)

@@ -1,0 +1,307 @@
+"""The command `touchstone`.  Every verb is a thin layer over a function one can call from a notebook."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness.errors import Refusal
+
+if TYPE_CHECKING:
+    from harness.run import Tally
+    from leaderboard.ranking import Placed
+    from tasks.suite import Suite
+
+app = typer.Typer(
+    no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False,
+    help="""Where a text-similarity metric proves what it is worth.
+
+    [bold]Try it[/bold]
+
+      touchstone check my_metric.py        is the file right, does it behave, how fast is it?
+      touchstone run my_metric.py          ask it everything in the suite "core"
+      touchstone run                       ask every metric in submissions/ what is still missing
+      touchstone show                      the ranked table
+      touchstone card energy               all about one metric
+
+    Stop a run anywhere with Ctrl-C; the same line again goes on where it stopped.
+    Exit codes: 0 all answered, 1 some units failed (they are recorded), 2 not understood or refused, 130 stopped.""")
+data_app = typer.Typer(no_args_is_help=True, help="The datasets: what there is, fetching, verifying.")
+app.add_typer(data_app, name="data")
+
+SuiteOption = Annotated[str, typer.Option(help="core, smoke, or a TOML file of your own.", rich_help_panel="What")]
+StoreOption = Annotated[Path | None, typer.Option(help="The results store.  [default: results/store.sqlite in the clone, or "
+                                                       "TOUCHSTONE_STORE]", show_default=False, rich_help_panel="Where")]
+DataOption = Annotated[Path | None, typer.Option(help="A folder of Parquet snapshots, looked at before anything is fetched.  "
+                                                      "[default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+
+ANSWERED, SOME_FAILED, REFUSED, STOPPED = 0, 1, 2, 130
+
+
+def main() -> None:
+    """Runs the command line; a refusal is one sentence and exit code 2."""
+    try:
+        app()
+    except Refusal as refusal:
+        print(f"touchstone: {refusal}", file=sys.stderr)
+        sys.exit(REFUSED)
+    except KeyboardInterrupt:
+        print("touchstone: stopped.", file=sys.stderr)
+        sys.exit(STOPPED)
+    except BrokenPipeError:                 # whoever read our output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(ANSWERED)
+
+
+@app.command()
+def run(
+    what: Annotated[list[str] | None, typer.Argument(metavar="[NAME|FILE]...", help="Names of submissions, or files; none: all "
+                                                     "of submissions/.", show_default=False)] = None,
+    suite: SuiteOption = "core",
+    only: Annotated[list[str] | None, typer.Option(metavar="TASK", help="Only this task; may be repeated.", show_default=False,
+                                                   rich_help_panel="What")] = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Ask failed units again.", rich_help_panel="What")] = False,
+    refresh_env: Annotated[bool, typer.Option("--refresh-env", help="Ask everything again, for instance after a library was "
+                                              "updated.", rich_help_panel="What")] = False,
+    store: StoreOption = None,
+    data_dir: DataOption = None,
+    jobs: Annotated[int | None, typer.Option(min=1, max=256, help="Metrics asked side by side.  [default: one a processor]",
+                                             show_default=False, rich_help_panel="How")] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Time a metric may take for one unit.", rich_help_panel="How")] = 300.0,
+    memory: Annotated[int, typer.Option(min=500, help="Address space of a metric, in MB.", rich_help_panel="How")] = 8000,
+    as_json: JsonOption = False,
+) -> None:
+    """Ask metrics what is still missing, store every answer, show the ranking.
+
+    [bold]touchstone run[/bold]                              everything in submissions/, suite core
+    [bold]touchstone run energy my_metric.py[/bold]          two of them
+    [bold]touchstone run energy --only axioms --jobs 1[/bold]
+    """
+    from harness.isolation import Limits
+    from harness.places import SUBMISSIONS
+    from harness.run import Interrupted, refuse_unmet
+    from harness.submission import choose_entries, read_folder
+    from leaderboard.running import run_suite
+    from leaderboard.terminal import Drawn
+    from tasks.suite import read_suite
+
+    use_mirror(data_dir)
+    entries = choose_entries(what, SUBMISSIONS) if what else [e for s in read_folder(SUBMISSIONS) for e in s.entries]
+    refuse_unmet(entries)
+    read = read_suite(suite)
+    limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000)
+    path = store_path(store)
+    progress = Drawn()
+    try:
+        tally = run_suite(entries, read, path, only=only or [], again=refresh_env, retry=retry, limits=limits,
+                          jobs=jobs or len(os.sched_getaffinity(0)), progress=progress)
+    except Interrupted as stopped:
+        progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored, {stopped.tally.planned - stopped.tally.done:,} "
+                     "are left; the same line again goes on.")
+        sys.exit(STOPPED)
+    report_run(tally)
+    show_ranking(read, path, as_json, only_entries={entry.name for entry in entries} if as_json and what else None)
+    sys.exit(SOME_FAILED if tally.failed_in_store else ANSWERED)
+
+
+@app.command()
+def check(
+    file: Annotated[Path, typer.Argument(help="The submission's file.")],
+    suite: SuiteOption = "core",
+    data_dir: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """See whether a submission is sound: its header, the axioms, its direction, its speed.  Stores nothing.
+
+    [bold]touchstone check my_metric.py[/bold]
+    """
+    from harness.isolation import confine
+    from harness.run import refuse_unmet
+    from harness.submission import read_submission
+    from leaderboard import checking
+    from leaderboard.reports import check_json, print_check
+    from leaderboard.terminal import Drawn
+    from tasks.suite import read_suite
+
+    use_mirror(data_dir)
+    entries = read_submission(file).entries
+    refuse_unmet(entries)
+    confinement, limits, read, progress = confine(), checking.limits_for_checking(), read_suite(suite), Drawn()
+    reports = [checking.check(entry, read, confinement, limits, progress) for entry in entries]
+    if as_json:
+        print_json([check_json(report) for report in reports])
+    else:
+        print_check(reports, confinement)
+    sys.exit(ANSWERED if all(report.sound for report in reports) else SOME_FAILED)
+
+
+@app.command()
+def show(suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """The ranked table of a suite.
+
+    [bold]touchstone show[/bold]
+    [bold]touchstone show --suite smoke --json[/bold]
+    """
+    from tasks.suite import read_suite
+
+    show_ranking(read_suite(suite), store_path(store), as_json)
+
+
+@app.command()
+def card(
+    name: Annotated[str, typer.Argument(help="A metric's name, such as energy or constant\\[0.875].")],
+    suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False,
+) -> None:
+    """All about one metric: scores with intervals, axioms, failures, provenance.
+
+    [bold]touchstone card energy[/bold]
+    """
+    from harness.errors import did_you_mean
+    from leaderboard.reports import place_json
+    from leaderboard.terminal import card as drawn
+    from leaderboard.terminal import output
+    from tasks.suite import read_suite
+
+    read = read_suite(suite)
+    opened, placed = ranking(read, store_path(store))
+    found = [place for place in placed if place.scored.name == name]
+    if not found:
+        raise Refusal(f'The store has no answers of "{name}" to the suite {suite}.'
+                      f"{did_you_mean(name, [place.scored.name for place in placed])} `touchstone run {name}` asks it.")
+    provenance = opened.provenance(found[0].scored.stored.digest)
+    if as_json:
+        print_json({**place_json(found[0]), "runs": provenance})
+    else:
+        output.print(drawn(found[0].scored, found[0], provenance))
+
+
+@app.command()
+def doctor(as_json: JsonOption = False) -> None:
+    """What works on this machine and what does not: models, vectors, workers, folders, package index."""
+    from leaderboard.doctor import examine, print_findings
+
+    findings = examine()
+    if as_json:
+        print_json([{"what": one.what, "ok": one.ok, "says": one.says} for one in findings])
+    else:
+        print_findings(findings)
+    sys.exit(ANSWERED if all(one.ok for one in findings) else SOME_FAILED)
+
+
+@data_app.command("list")
+def data_list(as_json: JsonOption = False) -> None:
+    """Every dataset: kind, size, source, licence, whether it is verified."""
+    from leaderboard.datasets import describe_all, print_list
+
+    rows = describe_all()
+    if as_json:
+        print_json(rows)
+    else:
+        print_list(rows)
+
+
+@data_app.command("show")
+def data_show(name: Annotated[str, typer.Argument(help="A dataset's name.")], data_dir: DataOption = None,
+              as_json: JsonOption = False) -> None:
+    """One dataset: where it comes from, its licence and citation, its size and fingerprint."""
+    from leaderboard.datasets import describe_one, print_one
+
+    use_mirror(data_dir)
+    described = describe_one(name)
+    if as_json:
+        print_json(described)
+    else:
+        print_one(described)
+
+
+@data_app.command("fetch")
+def data_fetch(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="None: all that come from archives.",
+                                                      show_default=False)] = None,
+    again: Annotated[bool, typer.Option("--again", help="Fetch even what is there already.")] = False,
+) -> None:
+    """Fetch the archives that datasets are read from; what is there is not fetched again.
+
+    [bold]touchstone data fetch sms tweets[/bold]
+    """
+    from leaderboard.datasets import fetch_all
+    from leaderboard.terminal import Drawn
+
+    fetch_all(names or [], again, Drawn())
+
+
+@data_app.command("verify")
+def data_verify(names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None,
+                data_dir: DataOption = None) -> None:
+    """Read datasets that are here and compare their rows with the fingerprints; fetches nothing."""
+    from leaderboard.datasets import verify_all
+
+    use_mirror(data_dir)
+    sys.exit(ANSWERED if verify_all(names or []) else REFUSED)
+
+
+def show_ranking(suite: Suite, path: Path, as_json: bool, only_entries: set[str] | None = None) -> None:
+    from leaderboard.reports import place_json
+    from leaderboard.terminal import output, ranking_table
+
+    _, placed = ranking(suite, path)
+    if as_json:
+        print_json({"suite": suite.name, "fingerprint": suite.fingerprint,
+                    "entries": [place_json(place) for place in placed
+                                if only_entries is None or place.scored.name in only_entries]})
+    elif placed:
+        output.print(ranking_table(placed, suite))
+    else:
+        raise Refusal(f"The store {path} has no answers to this state of the suite {suite.name} "
+                      f"({suite.name}@{suite.fingerprint[:6]}); `touchstone run --suite {suite.name}` asks for them.")
+
+
+def ranking(suite: Suite, path: Path) -> tuple[Any, list[Placed]]:
+    from harness.store import Store
+    from leaderboard.ranking import rank
+    from leaderboard.scores import score_suite
+
+    store = Store(path, read_only=True)
+    return store, rank(score_suite(store, suite))
+
+
+def report_run(tally: Tally) -> None:
+    """What a run did, in a line or two."""
+    from leaderboard.terminal import Drawn, duration
+
+    say = Drawn().say
+    if not tally.planned:
+        say("Nothing to ask: the store has an outcome of every unit.")
+        return
+    words = [f"{tally.answered:,} answered"]
+    if tally.not_applicable:
+        words.append(f"{tally.not_applicable:,} not applicable")
+    if tally.failures:
+        words.append(f"{len(tally.failures):,} failed")
+    say(f"Asked {tally.planned:,} units in {duration(tally.seconds)}: {', '.join(words)}.")
+    reasons: dict[tuple[str, str, str], int] = {}
+    for name, question, failure in tally.failures:
+        reasons[name, question.task.name, str(failure)] = reasons.get((name, question.task.name, str(failure)), 0) + 1
+    for (name, task, reason), times in list(reasons.items())[:10]:
+        say(f"  {name}, {task}: {reason}" + (f" ({times} units)" if times > 1 else ""))
+
+
+def use_mirror(folder: Path | None) -> None:
+    if folder is not None:
+        os.environ["TOUCHSTONE_DATA"] = str(folder.resolve())
+
+
+def store_path(named: Path | None) -> Path:
+    from harness.places import default_store
+
+    return named if named is not None else Path(default_store())
+
+
+def print_json(value: Any) -> None:
+    print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))

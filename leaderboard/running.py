@@ -1,0 +1,44 @@
+"""One run of a suite, from the entries to the store: what `touchstone run` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.embeddings import EmbeddingCache
+from harness.isolation import Limits, confine
+from harness.places import cache_folder
+from harness.progress import Progress
+from harness.provenance import provenance
+from harness.records import Status
+from harness.run import Tally, execute, plan
+from harness.store import Store
+from harness.submission import Entry
+from tasks import data
+from tasks.suite import Suite
+
+
+def run_suite(entries: Sequence[Entry], suite: Suite, path: Path, *, only: Sequence[str] = (), again: bool = False,
+              retry: bool = False, limits: Limits | None = None, jobs: int = 1, progress: Progress) -> Tally:
+    """Asks the entries what the store has no outcome of, and stores what becomes of each unit."""
+    questions = suite.of(only)
+    store = Store(path)
+    try:
+        with store.writing():
+            asking = plan(entries, questions, store, again=again, retry=retry)
+            store.note_entries(entries)
+            tally = Tally()
+            if asking:
+                for name in sorted({source.name for _, question in asking for source in question.unit.data}):
+                    data.load(name, progress)
+                confinement = confine()
+                store.note_units(question.unit for question in questions)
+                run = store.begin_run(provenance(confinement.layers, suite.name, suite.fingerprint))
+                tally = execute(asking, store, run, EmbeddingCache(suite.model.name, cache_folder()), confinement,
+                                limits or Limits(), jobs, progress)
+                store.end_run(run)
+            asked = {(question.unit.id, entry.digest) for question in questions for entry in entries}
+            tally.failed_in_store = len(asked & store.done([Status.FAILED]))
+            return tally
+    finally:
+        store.close()

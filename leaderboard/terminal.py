@@ -1,0 +1,222 @@
+"""What the commands print: tables, cards, progress."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.padding import Padding
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Table
+from rich.text import Text
+
+from harness.errors import amount
+from harness.statistics import Estimate
+from leaderboard.ranking import Placed
+from leaderboard.scores import Scored, TaskScore
+from tasks.axioms import AXIOMS, Verdict, worst_cases
+from tasks.suite import Suite
+
+output = Console(highlight=False)
+messages = Console(stderr=True, highlight=False)
+
+# The measures shown beside a task's score in the ranked table: heading and name.
+COLUMNS = {"known_similarity": (("A", "accuracy"), ("Aw", "weighted_accuracy"), ("mono.", "monotonicity"),
+                                ("sep.", "signed_separability"), ("lin.", "signed_linearity"))}
+
+
+def number(estimate: Estimate | None, digits: int = 2) -> str:
+    return "-" if estimate is None else f"{estimate.value:.{digits}f}"
+
+
+def interval(estimate: Estimate | None, digits: int = 2) -> Text:
+    """The 95% interval; grey where too few units stand behind it."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return Text("unknown" if estimate is not None else "-", style="dim")
+    return Text(f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}", style="dim" if estimate.few else "")
+
+
+def ranking_table(placed: Sequence[Placed], suite: Suite) -> RenderableType:
+    """The ranked table, then what is not ranked and why."""
+    ranked = [task for task in suite.tasks if task.declares.ranked]
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1))
+    for title, right in (("", True), ("Metric", False), *(
+            column for task in ranked for column in (
+                (task.declares.title, True), ("95%", False), *((short, True) for short, _ in COLUMNS.get(task.name, ()))))):
+        table.add_column(title, justify="right" if right else "left", no_wrap=True)
+    table.add_column("Axioms", justify="right")
+    table.add_column("")
+    for place in placed:
+        if place.rank is None:
+            break
+        table.add_row(str(place.rank), Text(place.scored.name, style="bold"), *_cells(place.scored), _notes(place.scored))
+    rest = [place for place in placed if place.rank is None]
+    if rest:
+        table.add_section()
+        table.add_row("", Text("not ranked", style="dim"))
+        for place in rest:
+            note = Text("control" if place.reason == "control" else place.reason or "", style="dim")
+            extra = _notes(place.scored)
+            table.add_row("", Text(place.scored.name, style="dim"), *_cells(place.scored),
+                          Text(", ").join([note, extra]) if extra else note)
+    heading = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f"  {suite.title}")
+    footing = Text("95% intervals speak of new draws from these datasets; where they overlap, the order may be noise. 0 is chance, "
+                   "1 is perfect.", style="dim")
+    return Group(heading, Text(""), table, Text(""), footing)
+
+
+def _cells(scored: Scored) -> list[RenderableType]:
+    cells: list[RenderableType] = []
+    for score in scored.ranked_tasks:
+        cells += [number(score.score), interval(score.score)]
+        cells += [number(score.measures.get(name)) for _, name in COLUMNS.get(score.task.name, ())]
+    axioms = scored.tasks.get("axioms")
+    if axioms is None or not axioms.asked:
+        return [*cells, "-"]
+    held = sum(1 for name in AXIOMS if name in axioms.measures and axioms.measures[name].value == 1)
+    return [*cells, f"{held}/{sum(1 for name in AXIOMS if name in axioms.measures)}"]
+
+
+def _notes(scored: Scored) -> Text:
+    notes = (["lifted"] if scored.lifted else []) + sorted(scored.marks - {"context-dependent"})
+    failed = sum(len(score.failures) for score in scored.tasks.values())
+    return Text(", ".join([*notes, *([f"{failed} failed"] if failed else [])]), style="dim")
+
+
+def card(scored: Scored, place: Placed, provenance: Sequence[dict[str, Any]]) -> RenderableType:
+    """All there is to say about one entry."""
+    header = scored.entry.header
+    lines: list[RenderableType] = [
+        Text.assemble((scored.name, "bold"), f"  {header.title}"), Text(header.summary),
+        Text(", ".join([f"{header.kind} metric", f"takes {header.input}", f"returns a {header.returns}",
+                        f"range {header.range[0]:g} to {header.range[1]:g}", header.license,
+                        *([header.paper] if header.paper else [])]), style="dim"), Text("")]
+    for score in scored.tasks.values():
+        lines += [*_task_lines(scored, score, place), Text("")]
+    if provenance:
+        last = provenance[0]
+        lines.append(Text(f"Last run {last['started'][:16].replace('T', ' ')} UTC with Touchstone {last['version']}, "
+                          f"Python {last['python']}, numpy {last['packages'].get('numpy', '?')}, "
+                          f"on {last['processor']}; layers: {', '.join(last['layers'])}.", style="dim"))
+    return Group(*lines)
+
+
+def _task_lines(scored: Scored, score: TaskScore, place: Placed) -> list[RenderableType]:
+    declares = score.task.declares
+    if declares.ranked:
+        stands = f"rank {place.rank}" if place.rank is not None else f"not ranked: {place.reason}"
+        heading = Text.assemble((declares.title, "bold"), f"  {number(score.score, 3)}  (95% ", interval(score.score, 3), f")  {stands}")
+    else:
+        heading = Text.assemble((declares.title, "bold"), "  a property, not part of any score")
+    asked = f"{score.asked} of {score.planned} units asked"
+    if score.failures:
+        asked += f", {len(score.failures)} failed"
+    lines: list[RenderableType] = [heading, Text(f"{scored.signature(score)}   {asked}", style="dim")]
+    if score.not_applicable:
+        return [*lines, Text(f"does not apply: {score.not_applicable}")]
+    if score.task.name == "axioms":
+        lines.append(Padding(axiom_table(score.measures, worst_cases(score.observed.values())), (0, 0, 0, 2)))
+    else:
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        for name, meaning in declares.measures.items():
+            estimate = score.measures.get(name)
+            table.add_row(name, number(estimate, 3) if estimate else "unknown", interval(estimate, 3), Text(meaning, style="dim"))
+        lines.append(Padding(table, (0, 0, 0, 2)))
+    lines += [Text(f"  failed: {failure}", style="red") for failure in list(dict.fromkeys(map(str, score.failures)))[:5]]
+    return lines
+
+
+def axiom_table(shares: Any, worst: dict[str, Verdict]) -> Table:
+    """Each axiom: share of trials passed, and the trial that misses it most."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for axiom, meaning in AXIOMS.items():
+        if axiom not in shares:
+            continue
+        share = shares[axiom].value if isinstance(shares[axiom], Estimate) else shares[axiom]
+        mark = Text("holds", style="green") if share == 1 else Text(f"{share:.0%}", style="yellow")
+        example = worst.get(axiom)
+        table.add_row(axiom, mark, Text(meaning, style="dim") if example is None else Text(describe(example)))
+    return table
+
+
+def describe(verdict: Verdict) -> str:
+    """The worst case of an axiom in a line."""
+    trial = verdict.trial
+    if trial.fault is not None:
+        return f"{trial.about}: {trial.fault}"
+    shown = trial.about if len(trial.about) <= 70 else trial.about[:69] + "…"
+    return f"{shown}: {', '.join(f'{answer:.4g}' for answer in trial.answers)}"
+
+
+class TimeLeft(ProgressColumn):
+    """The time left, as the work itself foresees it, else by the average so far."""
+
+    def render(self, task: Task) -> Text:
+        left = task.fields.get("left")
+        seconds = left if left is not None else task.time_remaining
+        return Text("" if seconds is None else f"{duration(seconds)} left", style="dim")
+
+
+class Drawn:
+    """Progress on a terminal: one line a stage, with the time left; in a file, a line now and then."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[amount]}"), TimeLeft(),
+            TextColumn("[dim]{task.fields[note]}[/dim]"), console=messages, transient=True)
+
+    def stage(self, title: str, total: int, unit: str) -> DrawnStage:
+        if messages.is_terminal:
+            self._progress.start()
+        return DrawnStage(self._progress, title, total, unit)
+
+    def say(self, sentence: str) -> None:
+        messages.print(escape(sentence))
+
+
+class DrawnStage:
+    def __init__(self, progress: Progress, title: str, total: int, unit: str) -> None:
+        self._progress, self._title, self._total, self._unit = progress, title, total, unit
+        self._done, self._said, self._started = 0, time.monotonic(), time.monotonic()
+        self._task = progress.add_task(title, total=total, left=None, note="", amount=self._amount())
+
+    def _amount(self) -> str:
+        if self._unit == "bytes":
+            return f"{amount(self._done)} of {amount(self._total)}"
+        return f"{self._done:,} of {self._total:,} {self._unit}"
+
+    def advance(self, amount: int = 1, left: float | None = None, note: str = "") -> None:
+        self._done += amount
+        self._progress.update(self._task, advance=amount, left=left, note=escape(note), amount=self._amount())
+        if not messages.is_terminal and time.monotonic() - self._said > 15:
+            self._said = time.monotonic()
+            if left is None:
+                left = (time.monotonic() - self._started) * (self._total / max(1, self._done) - 1)
+            messages.print(f"{self._title}: {self._amount()}, {duration(left)} left", soft_wrap=True)
+
+    def close(self) -> None:
+        self._progress.remove_task(self._task)
+        if not self._progress.tasks:
+            self._progress.stop()
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: 8 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def plain_table(headings: Sequence[str], rows: Iterable[Sequence[RenderableType]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for place, heading in enumerate(headings):
+        table.add_column(heading, no_wrap=place == 0)
+    for row in rows:
+        table.add_row(*row)
+    return table

@@ -136,6 +136,11 @@ class Asked:
     def _input(self, texts: Sequence[str]) -> Content:
         return self._inputs.of(texts, self.entry.header.input)
 
+    def renew(self) -> None:
+        """Lets the worker go: the next question is the first that its successor sees."""
+        if self.worker is not None:
+            self.worker.close()
+
     def _ready(self) -> Worker:
         """The worker at hand, or a fresh one if it has ended."""
         if self.worker is None or not self.worker.alive:

@@ -211,10 +211,12 @@ def _block(text: str, filename: str) -> tuple[int, str]:
             end = number
             continue
         if line != "#" and not line.startswith("# "):
-            raise Refusal(f"{filename}, line {number}: every line of the header starts with `# `, and `# ///` ends it.")
+            raise Refusal(f"{filename}, line {number}: the header that starts in line {start} goes on until a line `# ///`, and "
+                          "every line of it starts with `# `.")
         size += len(line.encode()) + 1
         if len(line) > LINE_CHARACTERS:
-            raise Refusal(f"{filename}, line {number}: {len(line):,} characters; a header's line has at most {LINE_CHARACTERS:,}.")
+            raise Refusal(f"{filename}, line {number}: {len(line):,} characters; a header's line has at most "
+                          f"{LINE_CHARACTERS:,}.")
         if size > HEADER_BYTES:
             raise Refusal(f"{filename}, line {number}: the header is longer than {HEADER_BYTES:,} bytes; shorten it.")
         inner.append(line[2:])
@@ -222,7 +224,7 @@ def _block(text: str, filename: str) -> tuple[int, str]:
         raise Refusal(f"{filename}: no header. A submission starts with `# /// script`, then TOML in comment lines with a "
                       "[tool.touchstone] table, then `# ///`; see \"Your first metric\" in the README.")
     if not end:
-        raise Refusal(f"{filename}, line {start}: the header that starts here is never closed; end it with the line `# ///`.")
+        raise Refusal(f"{filename}, line {start}: the header that starts here is never closed; end it with `# ///`.")
     return start + 1, "\n".join(inner)
 
 

@@ -36,6 +36,7 @@ class Report:
     accuracy: float | None                  # A on corpora made here; None: not to be had
     calls_per_second: float | None          # at n=100
     seconds_on_core: float | None
+    has_matrix: bool
     failures: tuple[Failure, ...]
     seconds: float
 
@@ -71,7 +72,8 @@ def check(entry: Entry, suite: Suite, confinement: Confinement, limits: Limits, 
                 on_core = outcome.seconds * sum(1 for one in suite.questions if one.task.name == similarity.task.name)
     finally:
         desk.close()
-    return Report(entry, merged(axioms, seen), worst_cases(seen), accuracy, rate, on_core, tuple(failures),
+    has_matrix = any(trial.axiom == "matrix_agrees" for one in seen for trial in one.trials)
+    return Report(entry, merged(axioms, seen), worst_cases(seen), accuracy, rate, on_core, has_matrix, tuple(failures),
                   time.monotonic() - started)
 
 
@@ -109,10 +111,12 @@ def advice(report: Report) -> list[str]:
     if header.repeatable and shares.get("repeatable", 1) < 1:
         said.append("The same question gets different answers: draw from NumPy's or Python's global generator, which is seeded "
                     "before every call, or say `repeatable = false`.")
+    if header.kind == "text" and not report.has_matrix and report.calls_per_second is not None and report.calls_per_second < 200:
+        said.append("A function `matrix(a, b)` that answers all pairs at once would make it much faster on corpora.")
     if shares.get("company", 1) < 1 or shares.get("order_of_calls", 1) < 1:
         said.append("Answers depend on what else is asked: such a metric is shown, not ranked.")
     if shares.get("finite_when_awkward", 1) < 1:
-        said.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a unit of work.")
+        said.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a unit.")
     return said
 
 

@@ -256,7 +256,7 @@ def show_ranking(suite: Suite, path: Path, as_json: bool, only_entries: set[str]
                     "entries": [place_json(place) for place in placed
                                 if only_entries is None or place.scored.name in only_entries]})
     elif placed:
-        output.print(ranking_table(placed, suite))
+        output.print(ranking_table(placed, suite, output.width))
     else:
         raise Refusal(f"The store {path} has no answers to this state of the suite {suite.name} "
                       f"({suite.name}@{suite.fingerprint[:6]}); `touchstone run --suite {suite.name}` asks for them.")

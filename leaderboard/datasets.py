@@ -37,8 +37,9 @@ def describe_all() -> list[dict[str, Any]]:
 
 def describe_one(name: str) -> dict[str, Any]:
     loaded = data.load(name)
-    return {**describe(loaded.dataset), "rows": len(loaded.rows), "columns": list(loaded.rows.columns), "read_from": loaded.origin,
-            "fingerprint": loaded.fingerprint, "status": "verified" if loaded.verified else "unverified"}
+    return {**describe(loaded.dataset), "rows": len(loaded.rows), "columns": list(loaded.rows.columns),
+            "read_from": loaded.origin, "fingerprint": loaded.fingerprint,
+            "status": "verified" if loaded.verified else "unverified"}
 
 
 def print_list(rows: Sequence[dict[str, Any]]) -> None:
@@ -68,8 +69,7 @@ def fetch_all(names: Sequence[str], again: bool, progress: Progress) -> None:
         if isinstance(dataset.source, Member):
             wanted[dataset.source.archive.filename] = dataset.source.archive
         elif names and not isinstance(dataset.source, Made):
-            raise Refusal(f'"{dataset.name}" comes from {dataset.source.origin}, which this version does not fetch; put a snapshot '
-                          "into a folder and name the folder with TOUCHSTONE_DATA.")
+            raise Refusal(data.unfetchable(dataset.name, dataset.source))
     for archive in wanted.values():
         if again:
             archive.path.unlink(missing_ok=True)

@@ -24,11 +24,14 @@ VECTOR_TOLERANCE = 1e-5
 
 SENTENCES = (
     "The ferry leaves at seven.", "Where can I exchange foreign coins?", "A thin mist lies over the marsh.",
-    "Stir the lentils until they are soft.", "My card was declined at the ticket machine.", "Nobody expected the second act to be better.",
-    "Please call me back before noon.", "The committee rejected the amendment.", "How tall is the lighthouse on the eastern shore?",
+    "Stir the lentils until they are soft.", "My card was declined at the ticket machine.",
+    "Nobody expected the second act to be better.",
+    "Please call me back before noon.", "The committee rejected the amendment.",
+    "How tall is the lighthouse on the eastern shore?",
     "I would not buy this kettle again.", "Two trains were late because of snow.", "She plays the viola in a quartet.",
     "The update deleted all of my photographs.", "What is the boiling point of ethanol?", "It rained, so we stayed in and read.",
-    "The mayor opened the new bridge on Sunday.", "An honest film with an unconvincing end.", "Could you turn the lights down a little?",
+    "The mayor opened the new bridge on Sunday.", "An honest film with an unconvincing end.",
+    "Could you turn the lights down a little?",
     "Prices rose by three percent in March.", "The old clock has stopped.")
 
 

@@ -52,7 +52,8 @@ def print_check(reports: Sequence[Report], confinement: Confinement) -> None:
         header = report.entry.header
         output.print(Text.assemble((report.entry.name, "bold"), f"  {header.title}, {header.kind} metric, takes {header.input}, "
                                    f"returns a {header.returns}"))
-        output.print(Text(f"{report.entry.submission.filename}: the header is right. Entry digest {report.entry.digest[:12]}.", style="dim"))
+        output.print(Text(f"{report.entry.submission.filename}: the header is right. Entry digest {report.entry.digest[:12]}.",
+                          style="dim"))
         if report.axioms is not None:
             known = {name: share for name, share in report.axioms.values.items() if share is not None}
             output.print("\nAxioms, a few trials of each on texts made here:")
@@ -71,4 +72,5 @@ def print_check(reports: Sequence[Report], confinement: Confinement) -> None:
             output.print(f"[yellow]Consider:[/yellow] {escape(sentence)}")
         verdict = (f"Sound. Next: touchstone run {report.entry.submission.filename}" if report.sound
                    else "Not sound yet: mend what is said above, then check again.")
-        output.print(f"\n{escape(verdict)}   [dim](checked in {duration(report.seconds)}; layers: {', '.join(confinement.layers)})[/dim]\n")
+        circumstances = f"checked in {duration(report.seconds)}; layers: {', '.join(confinement.layers)}"
+        output.print(f"\n{escape(verdict)}   [dim]({circumstances})[/dim]\n")

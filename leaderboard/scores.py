@@ -89,7 +89,8 @@ class Scored:
         vectors = header.input != "texts"
         return Signature(
             entry=self.name, digest=self.stored.digest, suite=self.suite.name, fingerprint=self.suite.fingerprint,
-            task=declares.short, measure_version=declares.measure_version, version=version(), lifted=self.lifted and declares.ranked,
+            task=declares.short, measure_version=declares.measure_version, version=version(),
+            lifted=self.lifted and declares.ranked,
             model=self.suite.model.name if vectors else None,
             model_fingerprint=self.suite.model.fingerprint if vectors else None)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -23,6 +23,7 @@ from tasks.suite import Suite
 output = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)
 
+WIDE = 105
 # The measures shown beside a task's score in the ranked table: heading and name.
 COLUMNS = {"known_similarity": (("A", "accuracy"), ("Aw", "weighted_accuracy"), ("mono.", "monotonicity"),
                                 ("sep.", "signed_separability"), ("lin.", "signed_linearity"))}
@@ -39,45 +40,47 @@ def interval(estimate: Estimate | None, digits: int = 2) -> Text:
     return Text(f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}", style="dim" if estimate.few else "")
 
 
-def ranking_table(placed: Sequence[Placed], suite: Suite) -> RenderableType:
-    """The ranked table, then what is not ranked and why."""
+def ranking_table(placed: Sequence[Placed], suite: Suite, width: int) -> RenderableType:
+    """The ranked table, then what is not ranked and why; measures beside the scores as far as the width allows."""
     ranked = [task for task in suite.tasks if task.declares.ranked]
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 1))
-    for title, right in (("", True), ("Metric", False), *(
-            column for task in ranked for column in (
-                (task.declares.title, True), ("95%", False), *((short, True) for short, _ in COLUMNS.get(task.name, ()))))):
-        table.add_column(title, justify="right" if right else "left", no_wrap=True)
-    table.add_column("Axioms", justify="right")
+    shown = {task.name: COLUMNS.get(task.name, ())[: 5 if width >= WIDE else 1] for task in ranked}
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table.add_column("", justify="right")
+    table.add_column("Metric", no_wrap=True)
+    for task in ranked:
+        table.add_column(task.declares.title.replace(" ", "\n"), justify="right")
+        table.add_column("95%", no_wrap=True)
+        for short, _ in shown[task.name]:
+            table.add_column(short, justify="right", no_wrap=True)
+    table.add_column("Axioms", justify="right", no_wrap=True)
     table.add_column("")
     for place in placed:
-        if place.rank is None:
-            break
-        table.add_row(str(place.rank), Text(place.scored.name, style="bold"), *_cells(place.scored), _notes(place.scored))
+        if place.rank is not None:
+            name = Text(place.scored.name, style="bold")
+            table.add_row(str(place.rank), name, *_cells(place.scored, shown), _notes(place.scored))
     rest = [place for place in placed if place.rank is None]
     if rest:
-        table.add_section()
+        table.add_row()
         table.add_row("", Text("not ranked", style="dim"))
-        for place in rest:
-            note = Text("control" if place.reason == "control" else place.reason or "", style="dim")
-            extra = _notes(place.scored)
-            table.add_row("", Text(place.scored.name, style="dim"), *_cells(place.scored),
-                          Text(", ").join([note, extra]) if extra else note)
+    for place in rest:
+        notes = Text(", ").join(note for note in (Text(place.reason or "", style="dim"), _notes(place.scored)) if note)
+        table.add_row("", Text(place.scored.name, style="dim"), *_cells(place.scored, shown), notes)
     heading = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f"  {suite.title}")
-    footing = Text("95% intervals speak of new draws from these datasets; where they overlap, the order may be noise. 0 is chance, "
-                   "1 is perfect.", style="dim")
+    footing = Text("0 is chance, 1 is perfect. The intervals speak of new draws from these datasets; where two of them overlap, "
+                   "the order of the two may be noise.", style="dim")
     return Group(heading, Text(""), table, Text(""), footing)
 
 
-def _cells(scored: Scored) -> list[RenderableType]:
+def _cells(scored: Scored, shown: Mapping[str, Sequence[tuple[str, str]]]) -> list[RenderableType]:
     cells: list[RenderableType] = []
     for score in scored.ranked_tasks:
         cells += [number(score.score), interval(score.score)]
-        cells += [number(score.measures.get(name)) for _, name in COLUMNS.get(score.task.name, ())]
+        cells += [number(score.measures.get(name)) for _, name in shown[score.task.name]]
     axioms = scored.tasks.get("axioms")
     if axioms is None or not axioms.asked:
         return [*cells, "-"]
-    held = sum(1 for name in AXIOMS if name in axioms.measures and axioms.measures[name].value == 1)
-    return [*cells, f"{held}/{sum(1 for name in AXIOMS if name in axioms.measures)}"]
+    known = [axioms.measures[name].value for name in AXIOMS if name in axioms.measures]
+    return [*cells, f"{sum(1 for share in known if share == 1)}/{len(known)}"]
 
 
 def _notes(scored: Scored) -> Text:
@@ -108,7 +111,8 @@ def _task_lines(scored: Scored, score: TaskScore, place: Placed) -> list[Rendera
     declares = score.task.declares
     if declares.ranked:
         stands = f"rank {place.rank}" if place.rank is not None else f"not ranked: {place.reason}"
-        heading = Text.assemble((declares.title, "bold"), f"  {number(score.score, 3)}  (95% ", interval(score.score, 3), f")  {stands}")
+        heading = Text.assemble((declares.title, "bold"), f"  {number(score.score, 3)}  (95% ", interval(score.score, 3),
+                                f")  {stands}")
     else:
         heading = Text.assemble((declares.title, "bold"), "  a property, not part of any score")
     asked = f"{score.asked} of {score.planned} units asked"

@@ -218,10 +218,13 @@ def trend(distances: np.ndarray, separation: np.ndarray) -> dict[str, float | No
     names = ("monotonicity", "separability", "linearity", "linearity_r", "signed_separability", "signed_linearity")
     if np.ptp(distances) == 0:
         return dict.fromkeys(names)
-    r = float(stats.pearsonr(separation, distances).statistic)
-    omega2 = omega_squared(distances, separation)
-    values = (float(stats.spearmanr(separation, distances).statistic), omega2, r * r, r, float(np.sign(r)) * omega2, r * abs(r))
-    return dict(zip(names, values, strict=True))
+    r, omega2 = pearson(separation, distances), omega_squared(distances, separation)
+    rho = pearson(stats.rankdata(separation), stats.rankdata(distances))
+    return dict(zip(names, (rho, omega2, r * r, r, float(np.sign(r)) * omega2, r * abs(r)), strict=True))
+
+
+def pearson(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.corrcoef(x, y)[0, 1])
 
 
 def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:

@@ -58,7 +58,8 @@ class Suite:
         known = [task.name for task in self.tasks]
         for name in names:
             if name not in known:
-                raise Refusal(f'The suite "{self.name}" has no task "{name}".{did_you_mean(name, known)} It has {", ".join(known)}.')
+                raise Refusal(f'The suite "{self.name}" has no task "{name}".{did_you_mean(name, known)} '
+                              f"It has {', '.join(known)}.")
         return [question for question in self.questions if not names or question.task.name in names]
 
 
@@ -81,7 +82,8 @@ def read_suite(name: str) -> Suite:
     questions: list[Question] = []
     for task_name, table in stated.tasks.items():
         if task_name not in TASKS:
-            raise Refusal(f'{path.name}: there is no task "{task_name}".{did_you_mean(task_name, TASKS)} There are {", ".join(TASKS)}.')
+            raise Refusal(f'{path.name}: there is no task "{task_name}".{did_you_mean(task_name, TASKS)} '
+                          f"There are {', '.join(TASKS)}.")
         task = TASKS[task_name]
         try:
             settings = task.settings_form.model_validate(_tuples(table))

@@ -20,9 +20,9 @@ from harness.errors import Refusal, did_you_mean
 from harness.places import cache_folder, mirror_folder
 from harness.progress import Progress, Silent
 from tasks.data.archives import fetch
-from tasks.data.registry import COLUMNS, DATASETS, Dataset, Made, Member
+from tasks.data.registry import COLUMNS, DATASETS, Dataset, Made, Member, Mirrored
 
-__all__ = ["DATASETS", "Loaded", "corpus", "find", "fingerprint", "load", "mirrored"]
+__all__ = ["DATASETS", "Loaded", "corpus", "find", "fingerprint", "load", "mirrored", "unfetchable"]
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,12 @@ def _read(dataset: Dataset, progress: Progress) -> tuple[pd.DataFrame, str]:
         except (zipfile.BadZipFile, KeyError, OSError) as wrong:
             raise Refusal(f"{path} cannot be read ({wrong}); `touchstone data verify` checks it, "
                           "`touchstone data fetch --again` replaces it.") from None
-    raise Refusal(f'The dataset "{dataset.name}" is not fetched by this version ({dataset.source.origin}); put a snapshot '
-                  f"{dataset.name}/data.parquet into a folder and name the folder with TOUCHSTONE_DATA.")
+    raise Refusal(unfetchable(dataset.name, dataset.source))
+
+
+def unfetchable(name: str, source: Mirrored) -> str:
+    return (f'The dataset "{name}" ({source.origin}) is not fetched by this version; put a snapshot {name}/data.parquet into a '
+            "folder and name the folder with TOUCHSTONE_DATA.")
 
 
 def _read_mirror(dataset: Dataset, path: Path) -> pd.DataFrame:

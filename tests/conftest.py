@@ -1,0 +1,115 @@
+"""What the tests share: a cache of vectors for the whole session, submissions written to a folder, the command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.asking import Inputs
+from harness.embeddings import EmbeddingCache
+from harness.isolation import Limits, confine
+from harness.models import model_fingerprint
+from harness.places import cache_folder
+from harness.progress import Silent
+from harness.run import Desk, Question, announce
+from harness.submission import Entry, read_submission
+from harness.task import Context, Source, Unit
+from tasks.suite import Suite, read_suite
+
+HEADER = """\
+# /// script
+# dependencies = []
+# [tool.touchstone]
+# name = "{name}"
+# title = "A metric of the tests"
+# summary = "It does what a test wants."
+# kind = "{kind}"
+# input = "{input}"
+# returns = "{returns}"
+# range = {range}
+# license = "Apache-2.0"
+# ///
+"""
+
+Write = Callable[..., Path]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One cache for all tests of a session, made from nothing; the processes of pytest-xdist share it."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "cache"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TOUCHSTONE_CACHE", str(folder))
+        patch.delenv("TOUCHSTONE_STORE", raising=False)
+        patch.delenv("TOUCHSTONE_DATA", raising=False)
+        yield folder
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes a submission with a sound header and the given body; its path."""
+    def writer(name: str, body: str, kind: str = "corpus", input: str = "texts", returns: str = "distance",
+               range: str = "[0.0, inf]") -> Path:
+        path = tmp_path / f"{name}.py"
+        path.write_text(HEADER.format(name=name, kind=kind, input=input, returns=returns, range=range) + body)
+        return path
+    return writer
+
+
+@pytest.fixture
+def entry_of(write: Write) -> Callable[..., Entry]:
+    def reader(name: str, body: str, **header: str) -> Entry:
+        return read_submission(write(name, body, **header)).entries[0]
+    return reader
+
+
+@pytest.fixture(scope="session")
+def smoke() -> Suite:
+    return read_suite("smoke")
+
+
+@pytest.fixture(scope="session")
+def inputs(smoke: Suite) -> Inputs:
+    """Texts as vectors and tokens, every text of smoke embedded."""
+    vectors = EmbeddingCache(smoke.model.name, cache_folder())
+    vectors.fill(sorted({text for q in smoke.questions for text in q.task.texts(q.unit)}), Silent(), threads=2)
+    return Inputs(vectors)
+
+
+@pytest.fixture
+def desk() -> Iterator[Desk]:
+    """Where an entry can be asked, on the spot."""
+    made = Desk(confine(), Limits(seconds_per_unit=5), [])
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def unit() -> Unit:
+    """A unit of no task, for asking freely."""
+    return Unit("none", 1, (), {}, (), Source("minilm", model_fingerprint("minilm")), 1)
+
+
+@pytest.fixture
+def context() -> Context:
+    from tasks import data
+
+    names = ("made_weather", "made_kitchen", "made_trains")
+    return Context(5, Source("minilm", model_fingerprint("minilm")), {name: data.fingerprint(name) for name in names})
+
+
+def touchstone(*words: object, environment: dict[str, str] | None = None, timeout: float = 240,
+               folder: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """The real command in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "leaderboard", *map(str, words)], capture_output=True, text=True,
+                          timeout=timeout, env={**os.environ, **(environment or {})}, cwd=folder, stdin=subprocess.DEVNULL)
+
+
+def embed_for(questions: list[Question], entry: Entry, cache: EmbeddingCache) -> None:
+    announce([(entry, question) for question in questions], cache, Silent(), 2)

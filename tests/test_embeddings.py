@@ -1,0 +1,113 @@
+"""The cache of vectors: right, the same in any order, and safe from being killed."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from harness.embeddings import KEY_BYTES, EmbeddingCache
+from harness.models import MODELS, equal_length_groups
+from harness.progress import Silent
+from tasks import data
+
+TEXTS = [*data.corpus("made_weather")[:150], *data.corpus("made_kitchen")[:150], "", "a", "emoji \N{SLICE OF PIZZA}", "long " * 2000]
+
+
+def test_vectors_are_those_of_sentence_transformers(tmp_path):
+    from sentence_transformers import SentenceTransformer
+
+    cache = EmbeddingCache("minilm", tmp_path)
+    cache.fill(TEXTS, Silent(), threads=2)
+    theirs = SentenceTransformer(str(MODELS["minilm"].path()), device="cpu").encode(TEXTS)
+    assert np.abs(cache.vectors(TEXTS) - theirs).max() < 1e-6
+
+
+def test_wordllama_vectors_are_those_of_wordllama(tmp_path):
+    from wordllama import WordLlama
+
+    cache = EmbeddingCache("wordllama", tmp_path)
+    cache.fill(TEXTS, Silent(), threads=2)
+    theirs = WordLlama.load(cache_dir=MODELS["wordllama"].path(), disable_download=True).embed(TEXTS)
+    assert np.array_equal(cache.vectors(TEXTS), theirs)
+
+
+def test_a_vector_is_the_same_to_the_bit_in_any_company_and_order(tmp_path):
+    whole, parts = EmbeddingCache("minilm", tmp_path / "whole"), EmbeddingCache("minilm", tmp_path / "parts")
+    whole.fill(TEXTS, Silent(), threads=2)
+    shuffled = random.Random(1).sample(TEXTS, len(TEXTS))
+    for start, end, threads in ((0, 7, 1), (7, 8, 2), (8, 150, 1), (150, len(TEXTS), 2)):
+        parts.fill(shuffled[start:end], Silent(), threads=threads)
+    assert np.array_equal(whole.vectors(TEXTS), parts.vectors(TEXTS))
+
+
+def test_a_text_is_embedded_once(tmp_path):
+    cache = EmbeddingCache("minilm", tmp_path)
+    assert cache.fill(TEXTS[:10], Silent(), threads=1) == 10
+    assert cache.fill(TEXTS[:12], Silent(), threads=1) == 2
+    again = EmbeddingCache("minilm", tmp_path)
+    assert again.fill(TEXTS[:12], Silent(), threads=1) == 0
+    assert again.missing(TEXTS[10:14]) == TEXTS[12:14]
+
+
+def test_an_unannounced_text_is_an_error_of_the_task(tmp_path):
+    with pytest.raises(LookupError, match="announced"):
+        EmbeddingCache("minilm", tmp_path).vectors(["never filled"])
+
+
+FILL = """
+import sys
+from pathlib import Path
+from harness.embeddings import EmbeddingCache
+from harness.progress import Silent
+from tasks import data
+EmbeddingCache("wordllama", Path(sys.argv[1])).fill(data.corpus("made_trains") + data.corpus("made_weather"), Silent(), threads=2)
+"""
+
+
+def test_being_killed_loses_nothing_that_was_committed(tmp_path):
+    """Killed between the first commit and the last, three times; then filled: as if nothing had happened."""
+    texts = [*data.corpus("made_trains"), *data.corpus("made_weather")]
+    keys = EmbeddingCache("wordllama", tmp_path / "killed").folder / "keys"
+    killed_at_work = 0
+    for _ in range(20):
+        known = keys.stat().st_size if keys.exists() else 0
+        process = subprocess.Popen([sys.executable, "-c", FILL, str(tmp_path / "killed")])
+        while process.poll() is None and (keys.stat().st_size if keys.exists() else 0) == known:
+            time.sleep(0.0005)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        done = EmbeddingCache("wordllama", tmp_path / "killed")
+        killed_at_work += 0 < len(done.missing(texts)) < len(texts)
+        if killed_at_work == 3 or not done.missing(texts):
+            break
+    assert killed_at_work, "work was pending when it was killed"
+    with keys.open("ab") as file:                       # and a key that was half written
+        file.write(b"half")
+    survivor, undisturbed = EmbeddingCache("wordllama", tmp_path / "killed"), EmbeddingCache("wordllama", tmp_path / "new")
+    survivor.fill(texts, Silent(), threads=2)
+    undisturbed.fill(texts, Silent(), threads=2)
+    assert np.array_equal(survivor.vectors(texts), undisturbed.vectors(texts))
+    assert keys.stat().st_size % KEY_BYTES == 0
+
+
+def test_several_processes_share_a_cache(tmp_path):
+    processes = [subprocess.Popen([sys.executable, "-c", FILL, str(tmp_path)]) for _ in range(3)]
+    assert [process.wait(timeout=120) for process in processes] == [0, 0, 0]
+    texts = [*data.corpus("made_trains"), *data.corpus("made_weather")]
+    shared, alone = EmbeddingCache("wordllama", tmp_path), EmbeddingCache("wordllama", tmp_path / "alone")
+    alone.fill(texts, Silent(), threads=1)
+    assert shared.missing(texts) == []
+    assert np.array_equal(shared.vectors(texts), alone.vectors(texts))
+    assert os.path.getsize(shared.folder / "vectors") == os.path.getsize(shared.folder / "keys") // KEY_BYTES * 4 * 256
+
+
+def test_batches_hold_texts_of_equal_length_only():
+    groups = equal_length_groups([3, 5, 3, 3, 5, 1], tokens=6)
+    assert groups == [[1], [4], [0, 2], [3], [5]]

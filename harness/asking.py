@@ -136,6 +136,10 @@ class Asked:
     def _input(self, texts: Sequence[str]) -> Content:
         return self._inputs.of(texts, self.entry.header.input)
 
+    def begin(self) -> None:
+        """Sees to it that there is a worker: what cannot be loaded cannot be asked."""
+        self._ready()
+
     def renew(self) -> None:
         """Lets the worker go: the next question is the first that its successor sees."""
         if self.worker is not None:

@@ -220,8 +220,9 @@ class Desk:
         if self._entry is not entry:
             self._let_go()
             self._entry = entry
-        asked = Asked(entry, question.unit, inputs, lambda: self._start(entry), self._worker, self._limits)
+        asked = Asked(entry, question.unit, inputs, lambda: self.start(entry), self._worker, self._limits)
         try:
+            asked.begin()
             return outcome(Status.ANSWERED, question.task.observe(question.unit, asked))
         except NotApplicable as wrong:
             return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", str(wrong)))
@@ -231,7 +232,7 @@ class Desk:
         finally:
             self._worker = asked.worker
 
-    def _start(self, entry: Entry) -> Worker:
+    def start(self, entry: Entry) -> Worker:
         """A fresh worker that holds the entry and has seen nothing."""
         if self._host is None or not self._host.alive:
             self._host = Host(self._confinement, self._limits)
@@ -243,9 +244,9 @@ class Desk:
                         find_models(entry.header.models))
             if entry.header.returns not in worker.functions:
                 raise Fault(FaultKind.FORM, f"defines no function `{entry.header.returns}`, which the header promises")
-        except BaseException:
+        except Fault as fault:
             worker.close()
-            raise
+            raise Fault(fault.kind, f"could not be loaded: {fault.sentence}", fault.places, fault.output) from None
         return worker
 
     def _let_go(self) -> None:

@@ -3,10 +3,10 @@
 Two roles.  The *supervisor* starts first and runs nothing of a submission: it forks a fresh worker on request and tells
 how one ended.  A *worker* holds one metric and answers questions about it: no labels, no scores, no store.
 
-A frame is one packet of JSON on a sequenced-packet socket, numbered by the harness.  What does not fit a frame goes
-through two memory files of fixed size: the *inbox*, sealed so that only the harness can write to it, and the *outbox*,
-for answers that are arrays.  A reply carries the question's number and the answer, or what went wrong, and nothing else.
-See `harness/workers.py` for the other end.
+A frame is one packet on a sequenced-packet socket, numbered by the harness: questions and answers are fixed structures,
+the rest is JSON.  What does not fit a frame goes through two memory files of fixed size: the *inbox*, sealed so that only
+the harness can write to it, and the *outbox*, for answers that are arrays.  A reply carries the question's number and the
+answer, or what went wrong, and nothing else.  See `harness/workers.py` for the other end.
 """
 
 import ctypes
@@ -29,6 +29,10 @@ FRAME_BYTES = 65_536
 DESCRIPTORS_BYTES = socket.CMSG_SPACE(2 * struct.calcsize("i"))
 MODULE = "_touchstone_submission"
 PR_SET_PDEATHSIG = 1
+QUESTION = struct.Struct("<cQQBQII")      # "?", number, seed, which of FUNCTIONS, handle to hold under, shape of the answer
+ARGUMENT = struct.Struct("<cQQII4s")      # kind, handle or place in the inbox, bytes, rows, columns, type of the elements
+ANSWER = struct.Struct("<cQdII")          # "=", number, value, shape
+HELD, ARRAY, LISTED = b"h", b"a", b"l"    # kinds of arguments: a corpus held here, an array, a list as JSON
 FUNCTIONS = ("setup", "prepare", "fit", "distance", "similarity", "matrix")
 
 
@@ -36,11 +40,10 @@ def send(channel: socket.socket, frame: dict[str, Any]) -> None:
     channel.send(json.dumps(frame).encode())
 
 
-def receive(channel: socket.socket) -> tuple[dict[str, Any] | None, list[int]]:
-    """The next frame and its descriptors; None when the other end is gone."""
+def receive(channel: socket.socket) -> tuple[bytes, list[int]]:
+    """The next packet and its descriptors; an empty one when the other end is gone."""
     packet, ancillary, _, _ = channel.recvmsg(FRAME_BYTES, DESCRIPTORS_BYTES)
-    descriptors = [number for _, _, data in ancillary for (number,) in struct.iter_unpack("i", data)]
-    return (json.loads(packet) if packet else None), descriptors
+    return packet, [number for _, _, data in ancillary for (number,) in struct.iter_unpack("i", data)]
 
 
 # ---- the supervisor ---------------------------------------------------------------------------------------------------
@@ -51,9 +54,10 @@ def supervise(control: socket.socket) -> None:
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     send(control, {"ready": True})
     while True:
-        frame, descriptors = receive(control)
-        if frame is None:
+        packet, descriptors = receive(control)
+        if not packet:
             return
+        frame = json.loads(packet)
         if frame["do"] == "fork":
             parent, worker = os.getpid(), os.fork()
             if worker == 0:
@@ -177,50 +181,60 @@ def serve(channel: socket.socket) -> None:
     """Answers frames until the harness closes the channel."""
     metric = Metric()
     while True:
-        frame, descriptors = receive(channel)
-        if frame is None:
+        packet, descriptors = receive(channel)
+        if not packet:
             return
+        asked = packet.startswith(b"?")
+        frame = {} if asked else json.loads(packet)
+        number = QUESTION.unpack_from(packet)[1] if asked else frame["n"]
         try:
-            reply = answer(metric, frame, descriptors)
+            reply = answer(number, metric, packet) if asked else obey(number, metric, frame, descriptors)
         except Exception as wrong:      # noqa: BLE001  # whatever a metric does wrong is reported, not suffered
-            reply = {"wrong": describe(wrong)}
-        send(channel, {"n": frame["n"], **reply})
+            reply = json.dumps({"n": number, "wrong": describe(wrong)}).encode()
+        channel.send(reply)
 
 
-def answer(metric: Metric, frame: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
-    do = frame["do"]
-    if do == "share":
+def obey(number: int, metric: Metric, frame: dict[str, Any], descriptors: list[int]) -> bytes:
+    """Everything that is no question: new memory files, the submission itself, letting corpora go."""
+    reply: dict[str, Any] = {"n": number}
+    if frame["do"] == "share":
         metric.share(descriptors[0], frame["size"], descriptors[1])
-        return {}
-    if do == "load":
+    elif frame["do"] == "load":
         source = metric.inbox[:frame["bytes"]]
-        return {"functions": metric.load(source, frame["filename"], frame["parameters"], frame["models"])}
-    if do == "forget":
+        reply["functions"] = metric.load(source, frame["filename"], frame["parameters"], frame["models"])
+    elif frame["do"] == "forget":
         metric.held.clear()
-        return {}
-    arguments = [metric.held[one] if isinstance(one, int) else content(one, metric.inbox) for one in frame["inputs"]]
-    seed(frame["seed"])
-    if do == "hold":
+    return json.dumps(reply).encode()
+
+
+def answer(number: int, metric: Metric, packet: bytes) -> bytes:
+    """Calls one function of the submission."""
+    _, _, call_seed, which, handle, rows, columns = QUESTION.unpack_from(packet)
+    arguments = [argument(metric, *one) for one in ARGUMENT.iter_unpack(packet[QUESTION.size:])]
+    name = FUNCTIONS[which]
+    seed(call_seed)
+    value = 0.0
+    if name == "prepare":
         prepare = metric.functions.get("prepare")
-        metric.held[frame["handle"]] = arguments[0] if prepare is None else prepare(arguments[0])
-        return {}
-    value = metric.functions[do](*arguments)
-    if do == "fit":
-        return {}
-    shape = frame.get("shape")
-    return {"value": one_number(value, do)} if shape is None else many_numbers(value, do, shape, metric.outbox)
+        metric.held[handle] = arguments[0] if prepare is None else prepare(arguments[0])
+    elif name == "fit":
+        metric.functions["fit"](*arguments)
+    elif rows:
+        many_numbers(metric.functions[name](*arguments), name, (rows, columns) if columns else (rows,), metric.outbox)
+    else:
+        value = one_number(metric.functions[name](*arguments), name)
+    return ANSWER.pack(b"=", number, value, rows, columns)
 
 
-def content(described: dict[str, Any], inbox: mmap.mmap | bytes) -> Any:
-    """A read-only array of the metric's own, or a list of texts or of token lists, from its place in the inbox."""
-    start, size = described["at"], described["bytes"]
-    if "shape" not in described:
-        return json.loads(inbox[start:start + size])
+def argument(metric: Metric, kind: bytes, where: int, size: int, rows: int, columns: int, elements: bytes) -> Any:
+    """A held corpus, a read-only array of the metric's own, or a list of texts or of token lists."""
+    if kind == HELD:
+        return metric.held[where]
+    if kind == LISTED:
+        return json.loads(metric.inbox[where:where + size])
     import numpy as np
 
-    shape, kind = described["shape"], np.dtype(described["dtype"])
-    count = size // kind.itemsize
-    array = np.frombuffer(inbox, kind, count, start).reshape(shape).copy() if count else np.empty(shape, kind)
+    array = np.frombuffer(metric.inbox, elements.rstrip(b"\0").decode(), rows * columns, where).reshape(rows, columns).copy()
     array.flags.writeable = False
     return array
 
@@ -246,22 +260,21 @@ def one_number(value: Any, function: str) -> float:
     return float(value)
 
 
-def many_numbers(value: Any, function: str, shape: list[int], outbox: int) -> dict[str, Any]:
-    """Writes an answer array into the outbox; the reply says only its shape."""
+def many_numbers(value: Any, function: str, shape: tuple[int, ...], outbox: int) -> None:
+    """Writes an answer array into the outbox."""
     import numpy as np
 
     if value is None or isinstance(value, str | bytes):
-        raise WrongAnswer(f"{function} returned {kind_of(value)}; it must return numbers of shape {tuple(shape)}")
+        raise WrongAnswer(f"{function} returned {kind_of(value)}; it must return numbers of shape {shape}")
     try:
         numbers = np.ascontiguousarray(value)
     except ValueError:
-        raise WrongAnswer(f"{function} returned rows of unequal length; it must return shape {tuple(shape)}") from None
+        raise WrongAnswer(f"{function} returned rows of unequal length; it must return shape {shape}") from None
     if numbers.dtype.kind not in "fiu":
         raise WrongAnswer(f"{function} returned elements of type {numbers.dtype}; it must return real numbers")
-    if list(numbers.shape) != shape:
-        raise WrongAnswer(f"{function} returned shape {numbers.shape}; it must return shape {tuple(shape)}")
+    if numbers.shape != shape:
+        raise WrongAnswer(f"{function} returned shape {numbers.shape}; it must return shape {shape}")
     os.pwrite(outbox, numbers.astype(np.float64, copy=False).data, 0)
-    return {"shape": shape}
 
 
 class WrongAnswer(Exception):

@@ -29,7 +29,7 @@ import numpy as np
 
 from harness.errors import printable
 from harness.isolation import HERE, Confinement, Limits, environment, interpreter, libraries
-from harness.worker import FRAME_BYTES
+from harness.worker import ANSWER, ARGUMENT, ARRAY, FRAME_BYTES, FUNCTIONS, HELD, LISTED, QUESTION
 
 F_SEAL_FUTURE_WRITE = 0x10                  # linux/fcntl.h: whoever has it mapped for writing already may go on
 FIXED_SIZE = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
@@ -189,55 +189,65 @@ class Worker:
 
     def hold(self, handle: int, corpus: Content, seed: int) -> None:
         """Gives a corpus to keep under a handle, prepared if the metric prepares."""
-        self._ask({"do": "hold", "handle": handle, "inputs": self._pack([corpus]), "seed": seed})
+        self._question("prepare", [corpus], seed, handle=handle)
 
     def forget(self) -> None:
         self._ask({"do": "forget"})
 
     def fit(self, texts: Content, seed: int) -> None:
-        self._ask({"do": "fit", "inputs": self._pack([texts]), "seed": seed})
+        self._question("fit", [texts], seed)
 
     def number(self, function: str, arguments: Sequence[int | Content], seed: int) -> float:
         """One number from `distance(p, q)` or `similarity(p, q)`; held corpora are given by their handles."""
-        value = self._ask({"do": function, "inputs": self._pack(arguments), "seed": seed}).get("value")
-        if type(value) is not float:
-            self._broken(f"its reply to `{function}` holds no number")
-        return value
+        return self._question(function, arguments, seed)
 
-    def numbers(self, function: str, arguments: Sequence[int | Content], shape: Sequence[int], seed: int) -> np.ndarray:
-        """An array of the given shape from a call on lists or arrays."""
-        wanted, size = list(shape), 8 * math.prod(shape)
-        inputs = self._pack(arguments, size)
-        reply = self._ask({"do": function, "inputs": inputs, "seed": seed, "shape": wanted})
-        if reply.get("shape") != wanted:
-            self._broken(f"its reply to `{function}` has not the shape it was asked for")
-        answer = bytearray(os.pread(self._outbox, size, 0))
-        return np.frombuffer(answer).reshape(wanted)
+    def numbers(self, function: str, arguments: Sequence[int | Content], shape: tuple[int, ...], seed: int) -> np.ndarray:
+        """An array of the given shape, of one or two dimensions, from a call on lists or arrays."""
+        size = 8 * math.prod(shape)
+        if not size:
+            return np.empty(shape)
+        self._question(function, arguments, seed, shape=shape)
+        return np.frombuffer(bytearray(os.pread(self._outbox, size, 0))).reshape(shape)
 
     def close(self) -> None:
         """Ends the process: at once if it obeys, else by force."""
         if self.alive:
             self._end(PATIENCE)
 
-    def _pack(self, arguments: Sequence[int | Content], answer_bytes: int = 0) -> list[Any]:
-        """The arguments as a frame describes them, their content laid into the inbox."""
-        described: list[Any] = []
+    def _question(self, function: str, arguments: Sequence[int | Content], seed: int, handle: int = 0,
+                  shape: tuple[int, ...] = ()) -> float:
+        """Calls one function of the submission; the number it answered, 0 where it answers an array or nothing."""
+        described = self._pack(arguments, 8 * math.prod(shape))
+        self._number += 1
+        rows, columns = (*shape, 0, 0)[:2]
+        head = QUESTION.pack(b"?", self._number, seed, FUNCTIONS.index(function), handle, rows, columns)
+        reply = self._exchange(head + described)
+        if reply.get("shape") != (rows, columns):
+            self._broken(f"its reply to `{function}` is no answer of the shape it was asked for")
+        value: float = reply["value"]
+        return value
+
+    def _pack(self, arguments: Sequence[int | Content], answer_bytes: int) -> bytes:
+        """The arguments as a question describes them, their content laid into the inbox."""
+        described = b""
         contents: list[bytes | memoryview] = []
         at = 0
         for one in arguments:
             if isinstance(one, int):
-                described.append(one)
+                described += ARGUMENT.pack(HELD, one, 0, 0, 0, b"")
                 continue
             packed: bytes | memoryview
             if isinstance(one, np.ndarray):
-                packed = np.ascontiguousarray(one).data.cast("B") if one.size else b""
-                described.append({"at": at, "bytes": len(packed), "shape": list(one.shape), "dtype": one.dtype.str})
+                table = np.ascontiguousarray(one if one.ndim == 2 else one[:, None])
+                packed = table.data.cast("B") if table.size else b""
+                described += ARGUMENT.pack(ARRAY, at, len(packed), *table.shape, table.dtype.str.encode())
             else:
                 packed = json.dumps(list(one)).encode()
-                described.append({"at": at, "bytes": len(packed)})
+                described += ARGUMENT.pack(LISTED, at, len(packed), 0, 0, b"")
             contents.append(packed)
             at += -(-len(packed) // 64) * 64
-        self._write(contents, answer_bytes)
+        if contents or answer_bytes:
+            self._write(contents, answer_bytes)
         return described
 
     def _write(self, contents: Sequence[bytes | memoryview], answer_bytes: int) -> None:
@@ -272,10 +282,13 @@ class Worker:
             os.close(self._outbox)
 
     def _ask(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
+        self._number += 1
+        return self._exchange(json.dumps({"n": self._number, **frame}).encode(), descriptors)
+
+    def _exchange(self, packet: bytes, descriptors: Sequence[int] = ()) -> dict[str, Any]:
+        """Sends a question and takes the reply that carries its number."""
         if not self.alive:
             raise Fault(FaultKind.DIED, "the worker has ended")
-        self._number += 1
-        packet = json.dumps({"n": self._number, **frame}).encode()
         try:
             if descriptors:
                 socket.send_fds(self._channel, [packet], descriptors)
@@ -294,6 +307,9 @@ class Worker:
         packet = self._quick_packet() or self._packet()
         if len(packet) > FRAME_BYTES:
             self._broken("its reply is longer than a frame may be")
+        if packet.startswith(b"=") and len(packet) == ANSWER.size:
+            _, number, value, *shape = ANSWER.unpack(packet)
+            return {"n": number, "value": value, "shape": tuple(shape)}
         try:
             reply = json.loads(packet)
         except (ValueError, RecursionError):

@@ -19,7 +19,7 @@ from harness.errors import Refusal, amount
 from harness.places import cache_folder
 from harness.progress import Progress
 
-CHUNK = 1 << 18
+CHUNK = 1 << 16
 TIMEOUT = (10.0, 30.0)                      # seconds to connect, and between two pieces
 
 

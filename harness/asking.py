@@ -16,13 +16,15 @@ import numpy as np
 
 from harness.embeddings import EmbeddingCache
 from harness.errors import NotApplicable
+from harness.faults import Fault, FaultKind
 from harness.identity import seed_of
 from harness.isolation import Limits
 from harness.lifting import Lifted, lift
+from harness.mailboxes import Content
 from harness.models import find_model, read_tokenizer
 from harness.submission import Entry
 from harness.task import Unit
-from harness.workers import Content, Fault, FaultKind, Worker
+from harness.workers import Worker
 
 LIFTED_PAIRS = 1_000_000                    # beyond, a text metric without `matrix` is not applicable
 
@@ -70,7 +72,7 @@ class Asked:
         self.entry, self.unit = entry, unit
         self.worker = worker
         self._inputs, self._start = inputs, start
-        self._deadline = time.monotonic() + (entry.header.time or limits.seconds_per_unit)
+        self._deadline = time.monotonic() + min(entry.header.time or math.inf, limits.seconds_per_unit)
 
     @property
     def kind(self) -> str:

@@ -1,42 +1,24 @@
 """The run loop: plan what is missing, ask it in workers, keep each answer the moment it is there.
 
-The loop is handed tasks; it does not know them.  Jobs are threads, each pinned to a processor together with the worker it
-talks to; the calling thread alone writes to the store.
+The loop is handed tasks; it does not know them.  Jobs ask (`harness/jobs.py`); the calling thread alone writes to the store.
 """
 
 from __future__ import annotations
 
-import os
-import queue
 import statistics
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
-from harness.asking import Asked, Inputs, find_models
 from harness.embeddings import EmbeddingCache
-from harness.errors import NotApplicable, Refusal
+from harness.errors import Refusal
 from harness.isolation import Confinement, Limits
+from harness.jobs import Asking, Pool, Question
 from harness.progress import Progress
 from harness.records import Failure, Outcome, Status
 from harness.store import Store
 from harness.submission import Entry, unmet_dependencies
-from harness.task import Task, Unit
-from harness.workers import Fault, FaultKind, Host, Worker
-
-
-@dataclass(frozen=True)
-class Question:
-    """A unit and the task that knows how to ask it."""
-
-    task: Task[Any]
-    unit: Unit
-
-
-Asking = tuple[Entry, Question]
 
 
 @dataclass
@@ -129,166 +111,6 @@ def refuse_unmet(entries: Iterable[Entry]) -> None:
             packages = [line for line in unmet if not line.startswith("Python ")]
             mend = f"pip install {' '.join(repr(line) for line in packages)}" if packages else "use another Python"
             raise Refusal(f"{submission.filename} needs {', '.join(unmet)}, which this environment does not have: {mend}.")
-
-
-class Pool:
-    """Jobs that ask, side by side; one that loses its worker forks another."""
-
-    def __init__(self, asking: Sequence[Asking], cache: EmbeddingCache, confinement: Confinement, limits: Limits,
-                 jobs: int) -> None:
-        self._left: queue.SimpleQueue[Asking] = queue.SimpleQueue()
-        for one in asking:
-            self._left.put(one)
-        self._expected, self._limits, self._confinement = len(asking), limits, confinement
-        self._results: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
-        self._inputs = Inputs(cache)
-        self._stopping = threading.Event()
-        self._patience = Patience(limits)
-        self._hosts: list[Host] = []
-        processors = sorted(os.sched_getaffinity(0))
-        self._threads = [
-            threading.Thread(target=self._work, args=(processors[(os.getpid() + job) % len(processors)],), daemon=True)
-            for job in range(min(jobs, len(asking)))]
-
-    def outcomes(self) -> Iterable[Outcome]:
-        """Every outcome, as they come."""
-        for thread in self._threads:
-            thread.start()
-        for _ in range(self._expected):
-            result = self._results.get()
-            if isinstance(result, BaseException):
-                raise result
-            yield result
-
-    def stop(self) -> list[Outcome]:
-        """Ends all workers; the outcomes that were complete but not yet taken."""
-        self._stopping.set()
-        for host in self._hosts:
-            host.kill()
-        for thread in self._threads:
-            if thread.is_alive():
-                thread.join()
-        left = []
-        while not self._results.empty():
-            result = self._results.get()
-            if isinstance(result, Outcome):
-                left.append(result)
-        return left
-
-    def _work(self, processor: int) -> None:
-        """One job: the same processor for it and its workers, since waking another one costs more than a question."""
-        os.sched_setaffinity(0, {processor})
-        desk = None
-        try:
-            desk = Desk(self._confinement, self._limits, self._hosts)
-            while not self._stopping.is_set():
-                try:
-                    entry, question = self._left.get_nowait()
-                except queue.Empty:
-                    return
-                outcome = self._patience.spared(entry, question) or desk.ask(entry, question, self._inputs)
-                if self._stopping.is_set():
-                    return                  # the fault may be our own doing
-                self._patience.note(entry, question, outcome)
-                self._results.put(outcome)
-        except BaseException as wrong:      # noqa: BLE001  # a fault of ours, raised again in the calling thread
-            self._results.put(wrong)
-        finally:
-            if desk is not None:
-                desk.close()
-
-
-class Desk:
-    """Where one job asks: a host, and the worker that holds the entry at hand."""
-
-    def __init__(self, confinement: Confinement, limits: Limits, hosts: list[Host]) -> None:
-        self._confinement, self._limits, self._hosts = confinement, limits, hosts
-        self._host: Host | None = None
-        self._worker: Worker | None = None
-        self._entry: Entry | None = None
-
-    def ask(self, entry: Entry, question: Question, inputs: Inputs) -> Outcome:
-        """What becomes of one unit."""
-        started = time.monotonic()
-
-        def outcome(status: Status, observation: Any = None, failure: Failure | None = None) -> Outcome:
-            return Outcome(question.unit.id, entry.digest, status, observation, failure, time.monotonic() - started)
-
-        reason = question.task.applies(question.unit, entry.header)
-        if reason is not None:
-            return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", reason))
-        if self._entry is not entry:
-            self._let_go()
-            self._entry = entry
-        asked = Asked(entry, question.unit, inputs, lambda: self.start(entry), self._worker, self._limits)
-        try:
-            asked.begin()
-            return outcome(Status.ANSWERED, question.task.observe(question.unit, asked))
-        except NotApplicable as wrong:
-            return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", str(wrong)))
-        except Fault as fault:
-            failure = Failure(fault.kind.value, fault.sentence, fault.places, fault.output)
-            return outcome(Status.FAILED, failure=failure)
-        finally:
-            self._worker = asked.worker
-
-    def start(self, entry: Entry) -> Worker:
-        """A fresh worker that holds the entry and has seen nothing."""
-        if self._host is None or not self._host.alive:
-            self._host = Host(self._confinement, self._limits)
-            self._hosts.append(self._host)
-        self._host.preload(entry.header.distributions)
-        worker = self._host.fork()
-        try:
-            worker.load(entry.submission.source, entry.submission.filename, entry.parameters,
-                        find_models(entry.header.models))
-            if entry.header.returns not in worker.functions:
-                raise Fault(FaultKind.FORM, f"defines no function `{entry.header.returns}`, which the header promises")
-        except Fault as fault:
-            worker.close()
-            raise Fault(fault.kind, f"could not be loaded: {fault.sentence}", fault.places, fault.output) from None
-        return worker
-
-    def _let_go(self) -> None:
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
-
-    def close(self) -> None:
-        if self._host is not None:
-            self._host.close()
-
-
-class Patience:
-    """Keeps one hanging metric from costing hours: after some timeouts in a row the rest of its units is given up."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits = limits
-        self._lock = threading.Lock()
-        self._in_a_row: dict[tuple[str, str], int] = defaultdict(int)
-        self._spent: dict[str, float] = defaultdict(float)
-
-    def note(self, entry: Entry, question: Question, outcome: Outcome) -> None:
-        with self._lock:
-            self._spent[entry.digest] += outcome.seconds
-            key = entry.digest, question.task.name
-            timed_out = outcome.failure is not None and outcome.failure.kind == FaultKind.TIME
-            if timed_out:
-                self._in_a_row[key] += 1
-            elif outcome.status is Status.ANSWERED:
-                self._in_a_row[key] = 0
-
-    def spared(self, entry: Entry, question: Question) -> Outcome | None:
-        """The failure of a unit that is not asked any more."""
-        with self._lock:
-            row, spent = self._in_a_row[entry.digest, question.task.name], self._spent[entry.digest]
-        if row >= self._limits.failures_in_a_row:
-            sentence = f"was not asked: {row} units of this task before it ran out of time, one after the other"
-        elif spent >= self._limits.seconds_per_entry:
-            sentence = f"was not asked: the metric had used up its {self._limits.seconds_per_entry:,.0f} seconds"
-        else:
-            return None
-        return Outcome(question.unit.id, entry.digest, Status.FAILED, None, Failure(FaultKind.GIVEN_UP.value, sentence), 0.0)
 
 
 class Forecast:

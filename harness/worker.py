@@ -17,10 +17,12 @@ import json
 import mmap
 import os
 import random
+import shutil
 import signal
 import socket
 import struct
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from typing import Any
@@ -52,6 +54,8 @@ def supervise(control: socket.socket) -> None:
     """Forks workers and buries them, until the harness closes the channel."""
     prctl = ctypes.CDLL(None).prctl
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    home = os.getcwd()
+    folders: dict[int, str] = {}        # of each living worker: what one leaves there, no other finds
     send(control, {"ready": True})
     while True:
         packet, descriptors = receive(control)
@@ -59,16 +63,20 @@ def supervise(control: socket.socket) -> None:
             return
         frame = json.loads(packet)
         if frame["do"] == "fork":
+            folder = tempfile.mkdtemp(dir=home)
             parent, worker = os.getpid(), os.fork()
             if worker == 0:
-                become_worker(control, descriptors[0], parent, prctl)
+                become_worker(control, descriptors[0], parent, prctl, folder)
+            folders[worker] = folder
             os.close(descriptors[0])
             send(control, {"worker": worker})
         elif frame["do"] == "preload":
             preload(frame["modules"])
             send(control, {})
         elif frame["do"] == "bury":
-            send(control, {"status": bury(frame["worker"], frame["patience"])})
+            status = bury(frame["worker"], frame["patience"])
+            shutil.rmtree(folders.pop(frame["worker"]), ignore_errors=True)
+            send(control, {"status": status})
 
 
 def preload(modules: list[str]) -> None:
@@ -101,7 +109,7 @@ def kill_group(leader: int) -> None:
         return                          # the group ended with its leader, or never came to be
 
 
-def become_worker(control: socket.socket, descriptor: int, parent: int, prctl: Callable[..., int]) -> None:
+def become_worker(control: socket.socket, descriptor: int, parent: int, prctl: Callable[..., int], folder: str) -> None:
     """Serves one metric in this fresh process; never returns."""
     code = 70                           # EX_SOFTWARE: only if this file itself is at fault
     try:
@@ -110,6 +118,8 @@ def become_worker(control: socket.socket, descriptor: int, parent: int, prctl: C
         if os.getppid() != parent:
             os._exit(0)
         control.close()
+        os.chdir(folder)
+        os.environ["HOME"] = os.environ["TMPDIR"] = tempfile.tempdir = folder
         serve(socket.socket(fileno=descriptor))
         code = 0
     except SystemExit as left:

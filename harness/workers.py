@@ -7,11 +7,8 @@ holds one metric and answers numbered questions.  Whatever a worker does wrong b
 from __future__ import annotations
 
 import contextlib
-import enum
-import fcntl
 import json
 import math
-import mmap
 import os
 import select
 import shutil
@@ -28,12 +25,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from harness.errors import printable
+from harness.faults import Fault, FaultKind
 from harness.isolation import HERE, Confinement, Limits, environment, interpreter, libraries
-from harness.worker import ANSWER, ARGUMENT, ARRAY, FRAME_BYTES, FUNCTIONS, HELD, LISTED, QUESTION
+from harness.mailboxes import Content, Mailboxes
+from harness.worker import ANSWER, FRAME_BYTES, FUNCTIONS, QUESTION
 
-F_SEAL_FUTURE_WRITE = 0x10                  # linux/fcntl.h: whoever has it mapped for writing already may go on
-FIXED_SIZE = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
-MAILBOX_BYTES = 4 << 20                     # pages are only taken when touched
 QUICK = struct.pack("ll", 0, 5_000)         # struct timeval: 5 ms
 PRELOADED = {                               # by distribution: what is worth importing once, before workers are forked
     "numpy": ["numpy", "numpy.random", "numpy.linalg"],
@@ -42,27 +38,6 @@ PRELOADED = {                               # by distribution: what is worth imp
     "scikit-learn": ["sklearn.neighbors", "sklearn.linear_model", "sklearn.cluster"],
 }
 PATIENCE = 0.5                              # seconds between a closed channel and a kill
-
-Texts = Sequence[str]
-Tokens = Sequence[Sequence[str]]
-Content = np.ndarray | Texts | Tokens
-
-
-class FaultKind(enum.StrEnum):
-    RAISED = "raised"                       # an exception in the metric
-    FORM = "wrong answer"                   # not of the promised form, or not finite
-    TIME = "out of time"
-    DIED = "died"                           # left, or was killed
-    PROTOCOL = "broke the protocol"
-    GIVEN_UP = "given up"
-
-
-class Fault(Exception):
-    """What a metric did wrong, as a sentence for the record."""
-
-    def __init__(self, kind: FaultKind, sentence: str, places: Sequence[str] = (), output: str = "") -> None:
-        super().__init__(sentence)
-        self.kind, self.sentence, self.places, self.output = kind, sentence, tuple(places), output
 
 
 class Host:
@@ -168,7 +143,7 @@ class Worker:
     def __init__(self, host: Host, process: int, channel: socket.socket) -> None:
         self._host, self._process, self._channel = host, process, channel
         self._number = 0
-        self._capacity = 0                  # of each mailbox; none yet
+        self._mail = Mailboxes(self._share)
         self.alive = True
         self.functions: frozenset[str] = frozenset()
         self.deadline = time.monotonic() + host.limits.seconds_to_start
@@ -180,7 +155,7 @@ class Worker:
     def load(self, source: bytes, filename: str, parameters: Mapping[str, Any],
              models: Mapping[str, str]) -> None:
         """Executes the submission in the worker, which says what functions it defines."""
-        self._write([source], 0)
+        self._mail.post([source])
         functions = self._ask({"do": "load", "filename": filename, "parameters": dict(parameters),
                                "models": dict(models), "bytes": len(source)}).get("functions")
         if not isinstance(functions, list) or not all(isinstance(name, str) for name in functions):
@@ -207,7 +182,7 @@ class Worker:
         if not size:
             return np.empty(shape)
         self._question(function, arguments, seed, shape=shape)
-        return np.frombuffer(bytearray(os.pread(self._outbox, size, 0))).reshape(shape)
+        return self._mail.collect(shape, size)
 
     def close(self) -> None:
         """Ends the process: at once if it obeys, else by force."""
@@ -217,7 +192,7 @@ class Worker:
     def _question(self, function: str, arguments: Sequence[int | Content], seed: int, handle: int = 0,
                   shape: tuple[int, ...] = ()) -> float:
         """Calls one function of the submission; the number it answered, 0 where it answers an array or nothing."""
-        described = self._pack(arguments, 8 * math.prod(shape))
+        described = self._mail.post_arguments(arguments, 8 * math.prod(shape) if shape else 0)
         self._number += 1
         rows, columns = (*shape, 0, 0)[:2]
         head = QUESTION.pack(b"?", self._number, seed, FUNCTIONS.index(function), handle, rows, columns)
@@ -227,59 +202,8 @@ class Worker:
         value: float = reply["value"]
         return value
 
-    def _pack(self, arguments: Sequence[int | Content], answer_bytes: int) -> bytes:
-        """The arguments as a question describes them, their content laid into the inbox."""
-        described = b""
-        contents: list[bytes | memoryview] = []
-        at = 0
-        for one in arguments:
-            if isinstance(one, int):
-                described += ARGUMENT.pack(HELD, one, 0, 0, 0, b"")
-                continue
-            packed: bytes | memoryview
-            if isinstance(one, np.ndarray):
-                table = np.ascontiguousarray(one if one.ndim == 2 else one[:, None])
-                packed = table.data.cast("B") if table.size else b""
-                described += ARGUMENT.pack(ARRAY, at, len(packed), *table.shape, table.dtype.str.encode())
-            else:
-                packed = json.dumps(list(one)).encode()
-                described += ARGUMENT.pack(LISTED, at, len(packed), 0, 0, b"")
-            contents.append(packed)
-            at += -(-len(packed) // 64) * 64
-        if contents or answer_bytes:
-            self._write(contents, answer_bytes)
-        return described
-
-    def _write(self, contents: Sequence[bytes | memoryview], answer_bytes: int) -> None:
-        """Lays contents into the inbox, each at a multiple of 64; makes larger mailboxes when they do not fit."""
-        needed = max(sum(len(one) + 64 for one in contents), answer_bytes)
-        if needed > self._capacity:
-            self._share(max(MAILBOX_BYTES, 1 << (needed - 1).bit_length()))
-        at = 0
-        for one in contents:
-            self._inbox[at:at + len(one)] = one
-            at += -(-len(one) // 64) * 64
-
-    def _share(self, size: int) -> None:
-        """A new pair of memory files: the inbox for us alone to write, the outbox for the worker, neither to be resized."""
-        self._let_go()
-        inbox, self._outbox = (os.memfd_create("touchstone", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING) for _ in range(2))
-        try:
-            for descriptor in (inbox, self._outbox):
-                os.ftruncate(descriptor, size)
-            self._inbox = mmap.mmap(inbox, size)
-            fcntl.fcntl(inbox, fcntl.F_ADD_SEALS, FIXED_SIZE | F_SEAL_FUTURE_WRITE)
-            fcntl.fcntl(self._outbox, fcntl.F_ADD_SEALS, FIXED_SIZE)
-            self._capacity = size
-            self._ask({"do": "share", "size": size}, [inbox, self._outbox])
-        finally:
-            os.close(inbox)
-
-    def _let_go(self) -> None:
-        if self._capacity:
-            self._capacity = 0
-            self._inbox.close()
-            os.close(self._outbox)
+    def _share(self, inbox: int, outbox: int, size: int) -> None:
+        self._ask({"do": "share", "size": size}, [inbox, outbox])
 
     def _ask(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
         self._number += 1
@@ -359,7 +283,7 @@ class Worker:
 
     def _end(self, patience: float) -> int | None:
         self.alive = False
-        self._let_go()
+        self._mail.close()
         self._channel.close()
         return self._host.bury(self._process, patience)
 

@@ -10,10 +10,11 @@ from typing import Any
 from harness.asking import Inputs
 from harness.embeddings import EmbeddingCache
 from harness.isolation import Confinement, Limits
+from harness.jobs import Desk, Question
 from harness.places import cache_folder
 from harness.progress import Progress
 from harness.records import Failure
-from harness.run import Desk, Question, announce
+from harness.run import announce
 from harness.submission import Entry
 from harness.task import Context, Measures, Source
 from tasks import TASKS, data
@@ -51,7 +52,7 @@ def check(entry: Entry, suite: Suite, confinement: Confinement, limits: Limits, 
     axioms, similarity = questions(suite.model)
     cache = EmbeddingCache(suite.model.name, cache_folder())
     announce([(entry, question) for question in (*axioms, similarity)], cache, progress, 2)
-    desk, inputs = Desk(confinement, limits, []), Inputs(cache)
+    desk, inputs = Desk(confinement, limits), Inputs(cache)
     failures: list[Failure] = []
     seen: list[Trials] = []
     accuracy = rate = on_core = None

@@ -41,6 +41,8 @@ def why_unranked(scored: Scored) -> str | None:
     """The reason why an entry has no rank; None if it has one."""
     if scored.entry.header.control:
         return "control"
+    if scored.entry.variant is not None:
+        return f"a variant; {scored.entry.header.name} is ranked by its default"
     if "context-dependent" in scored.marks:
         return "context-dependent: its answers change with what else it was asked"
     for score in scored.ranked_tasks:

@@ -11,8 +11,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.asking import Asked, Orientation
+from harness.faults import Fault, FaultKind
 from harness.task import Context, Declared, Measures, Task, Unit
-from harness.workers import Fault, FaultKind
 from tasks import data
 
 Answer = TypeVar("Answer")

@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.errors import Refusal, did_you_mean
 from harness.identity import digest_of
+from harness.jobs import Question
 from harness.models import MODELS, model_fingerprint
-from harness.run import Question
 from harness.task import Context, Source, Task, Unit
 from tasks import TASKS, data
 

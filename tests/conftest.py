@@ -13,10 +13,11 @@ import pytest
 from harness.asking import Inputs
 from harness.embeddings import EmbeddingCache
 from harness.isolation import Limits, confine
+from harness.jobs import Desk, Question
 from harness.models import model_fingerprint
 from harness.places import cache_folder
 from harness.progress import Silent
-from harness.run import Desk, Question, announce
+from harness.run import announce
 from harness.submission import Entry, read_submission
 from harness.task import Context, Source, Unit
 from tasks.suite import Suite, read_suite
@@ -85,7 +86,7 @@ def inputs(smoke: Suite) -> Inputs:
 @pytest.fixture
 def desk() -> Iterator[Desk]:
     """Where an entry can be asked, on the spot."""
-    made = Desk(confine(), Limits(seconds_per_unit=5), [])
+    made = Desk(confine(), Limits(seconds_per_unit=5))
     yield made
     made.close()
 

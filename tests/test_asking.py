@@ -7,12 +7,12 @@ import pytest
 
 from harness.asking import Asked, Inputs, Orientation
 from harness.errors import NotApplicable
+from harness.faults import Fault
 from harness.isolation import Limits
+from harness.jobs import Desk
 from harness.models import MODELS
-from harness.run import Desk
 from harness.submission import Entry
 from harness.task import Unit
-from harness.workers import Fault
 
 CORPORA = [["one text", "another text"], ["a third", "a fourth", "a fifth"], ["the last"]]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from harness.embeddings import EmbeddingCache
 from harness.asking import Inputs
+from harness.embeddings import EmbeddingCache
+from harness.jobs import Question
 from harness.places import SUBMISSIONS, cache_folder
 from harness.records import Status
-from harness.run import Question
 from harness.submission import choose_entries
 from tasks.axioms import AXIOMS, Axioms, Settings, worst_cases
 

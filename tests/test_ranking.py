@@ -9,15 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.header import Header
-from leaderboard.ranking import rank
-from leaderboard.scores import TaskScore, score_task
 from harness.records import Failure, Outcome, Status
 from harness.task import Declared, Measures, Task, Unit
+from leaderboard.ranking import rank
+from leaderboard.scores import TaskScore, score_task
 
 
 @dataclass
 class FakeEntry:
     header: Header
+    variant: str | None
 
 
 @dataclass
@@ -27,13 +28,14 @@ class FakeScored:
     name: str
     overall: float | None
     control: bool = False
+    variant: str | None = None
     marks: frozenset = frozenset()
     ranked_tasks: list = field(default_factory=list)
 
     @property
     def entry(self):
         return FakeEntry(Header(name="x", title="x", summary="x", kind="corpus", input="texts", returns="distance", range=(0.0, 1.0),
-                                license="x", control=self.control))
+                                license="x", control=self.control), self.variant)
 
 
 scores = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(-4, 4).map(lambda n: n / 4), min_size=1)
@@ -68,9 +70,11 @@ def test_better_is_never_ranked_below_and_ties_share_the_better_rank(found):
 
 def test_controls_and_cheats_are_listed_apart_with_the_reason():
     placed = rank([FakeScored("good", 0.9), FakeScored("control", 1.0, control=True),
-                   FakeScored("cheat", 1.0, marks=frozenset({"context-dependent"}))])
-    assert [(place.scored.name, place.rank) for place in placed] == [("good", 1), ("control", None), ("cheat", None)]
+                   FakeScored("cheat", 1.0, marks=frozenset({"context-dependent"})), FakeScored("good[2]", 0.95, variant="2")])
+    assert [(place.scored.name, place.rank) for place in placed] == [
+        ("good", 1), ("control", None), ("cheat", None), ("good[2]", None)]
     assert "context-dependent" in placed[2].reason
+    assert "ranked by its default" in placed[3].reason      # forty seeded variants would be a lottery
 
 
 class Toy(Task):
@@ -84,7 +88,7 @@ class Toy(Task):
 UNITS = [Unit("toy", 1, ("all",), {"i": i}, (), None, i) for i in range(10)]
 
 
-def toy_score(values: dict[int, float | None | str]) -> TaskScore:
+def toy_score(values: dict[int, float | str | None]) -> TaskScore:
     """None: unknown; a string: failed; a missing one: not asked."""
     outcomes = {}
     for i, value in values.items():
@@ -104,7 +108,7 @@ def test_a_failed_unit_counts_as_the_worst_and_an_unknown_one_as_chance():
 
 def test_too_many_failures_and_missing_units_take_the_rank():
     for values, reason in (({i: "raised" if i < 3 else 1.0 for i in range(10)}, "3 of 10 units"),
-                           ({i: 1.0 for i in range(9)}, "9 of 10 units")):
+                           (dict.fromkeys(range(9), 1.0), "9 of 10 units")):
         (placed,) = rank([FakeScored("x", 0.9, ranked_tasks=[toy_score(values)])])
         assert placed.rank is None
         assert reason in placed.reason

@@ -211,10 +211,11 @@ def killed_and_resumed(path: Path, words: list[str], planned: int, times: int, r
         if done < planned:
             pending += 1
         else:
-            path.unlink()                               # it was quicker: begin again
+            for part in path.parent.glob(f"{path.name}*"):      # it was quicker: begin again, without its write-ahead log
+                part.unlink()
     process = start(path, *words)
-    process.communicate()
-    assert process.returncode == 0
+    _, said = process.communicate()
+    assert process.returncode == 0, said
     return pending
 
 

@@ -10,8 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from harness.faults import Fault, FaultKind
 from harness.isolation import Limits, confine
-from harness.workers import Fault, FaultKind, Host, Worker
+from harness.workers import Host, Worker
 
 ARRAY = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -163,6 +164,24 @@ def test_the_environment_is_ours_alone(host, monkeypatch):
     made = worker(fresh, "import os\ndef distance(p, q): return float('SECRET' in os.environ) + os.getcwd().startswith('/tmp/')\n")
     assert made.number("distance", [ARRAY, ARRAY], 1) == 1.0
     fresh.close()
+
+
+def test_what_one_worker_leaves_behind_no_other_finds(host):
+    """Else a metric could remember corpora across the fresh workers that are to catch it."""
+    body = """
+import os, pathlib, tempfile
+def distance(p, q):
+    folders = {os.getcwd(), os.environ["HOME"], os.environ["TMPDIR"], tempfile.gettempdir()}
+    assert len(folders) == 1, folders
+    note = pathlib.Path(folders.pop(), "note")
+    found = note.exists()
+    note.write_text("seen")
+    return float(found)
+"""
+    first, second = worker(host, body), worker(host, body)
+    assert [made.number("distance", [ARRAY, ARRAY], 1) for made in (first, second, first)] == [0.0, 0.0, 1.0]
+    first.close()
+    second.close()
 
 
 def test_a_file_may_be_called_like_a_library_or_like_the_standard_library(host):

@@ -11,7 +11,7 @@ import pytest
 
 from harness.asking import Asked, Inputs
 from harness.isolation import Limits, confine
-from harness.run import Desk
+from harness.jobs import Desk
 from harness.workers import Host, Worker
 from tasks.known_similarity import separated_pairs
 
@@ -96,7 +96,7 @@ def test_a_collection_costs_at_most_a_tenth_more_than_a_bare_loop(one_processor,
 
     namespace: dict = {}
     exec(METRIC, namespace)
-    desk = Desk(confine(), Limits(), [])
+    desk = Desk(confine(), Limits())
     metric = Asked(entry, unit, Rows(inputs.cache), lambda: desk.start(entry), None, Limits())
     metric.begin()
     pairs = separated_pairs(12)

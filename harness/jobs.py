@@ -168,6 +168,7 @@ class Desk:
             self._worker = None
 
     def close(self) -> None:
+        self._let_go()
         if self._host is not None:
             self._host.close()
 

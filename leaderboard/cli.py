@@ -41,6 +41,7 @@ DataOption = Annotated[Path | None, typer.Option(help="A folder of Parquet snaps
                                                       "[default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
+PICTURE_WIDTH = 112
 ANSWERED, SOME_FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 
 
@@ -142,7 +143,10 @@ def check(
 
 
 @app.command()
-def show(suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False) -> None:
+def show(
+    suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False,
+    picture: Annotated[Path | None, typer.Option(help="Also draw the table into this SVG file.", show_default=False)] = None,
+) -> None:
     """The ranked table of a suite.
 
     [bold]touchstone show[/bold]
@@ -150,7 +154,12 @@ def show(suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOp
     """
     from tasks.suite import read_suite
 
-    show_ranking(read_suite(suite), store_path(store), as_json)
+    read, path = read_suite(suite), store_path(store)
+    if picture is not None:
+        from leaderboard.terminal import draw, ranking_table
+
+        draw(ranking_table(ranking(read, path)[1], read, PICTURE_WIDTH), picture, PICTURE_WIDTH)
+    show_ranking(read, path, as_json)
 
 
 @app.command()

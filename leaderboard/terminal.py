@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -11,9 +14,10 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Table
+from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
-from harness.errors import amount
+from harness.errors import Refusal, amount
 from harness.statistics import Estimate
 from leaderboard.ranking import Placed
 from leaderboard.scores import Scored, TaskScore
@@ -65,7 +69,7 @@ def ranking_table(placed: Sequence[Placed], suite: Suite, width: int) -> Rendera
     for place in rest:
         notes = Text(", ").join(note for note in (Text(place.reason or "", style="dim"), _notes(place.scored)) if note)
         table.add_row("", Text(place.scored.name, style="dim"), *_cells(place.scored, shown), notes)
-    heading = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f"  {suite.title}")
+    heading = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}")
     footing = Text("0 is chance, 1 is perfect. The intervals speak of new draws from these datasets; where two of them overlap, "
                    "the order of the two may be noise.", style="dim")
     return Group(heading, Text(""), table, Text(""), footing)
@@ -155,6 +159,18 @@ def describe(verdict: Verdict) -> str:
     return f"{shown}: {', '.join(f'{answer:.4g}' for answer in trial.answers)}"
 
 
+def draw(shown: RenderableType, path: Path, width: int) -> None:
+    """What would be printed, as an SVG file in the reader's own monospaced font."""
+    canvas = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, highlight=False)
+    canvas.print(shown)
+    svg = canvas.export_svg(title="touchstone show", theme=SVG_EXPORT_THEME)
+    svg = re.sub(r"@font-face\s*\{.*?\}", "", svg, flags=re.S).replace("Fira Code", "ui-monospace")
+    try:
+        path.write_text(svg, encoding="utf-8")
+    except OSError as wrong:
+        raise Refusal(f"{path} cannot be written ({wrong.strerror}).") from None
+
+
 class TimeLeft(ProgressColumn):
     """The time left, as the work itself foresees it, else by the average so far."""
 
@@ -203,7 +219,7 @@ class DrawnStage:
 
     def close(self) -> None:
         self._progress.remove_task(self._task)
-        if not self._progress.tasks:
+        if not self._progress.tasks and messages.is_terminal:
             self._progress.stop()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections.abc import Iterator
@@ -309,6 +310,7 @@ made.number("distance", [["a"], ["b"]], 1)
 
 def test_hundreds_of_workers_leave_nothing_behind():
     host = Host(confine(), Limits())
+    gc.collect()                                        # what other tests left to the collector
     descriptors = len(os.listdir("/proc/self/fd"))
     for _ in range(200):
         made = host.fork()

@@ -30,6 +30,7 @@ from harness.isolation import HERE, Confinement, Limits, environment, interprete
 from harness.mailboxes import Content, Mailboxes
 from harness.worker import ANSWER, FRAME_BYTES, FUNCTIONS, QUESTION
 
+DRAINED_READS = 64
 QUICK = struct.pack("ll", 0, 5_000)         # struct timeval: 5 ms
 PRELOADED = {                               # by distribution: what is worth importing once, before workers are forked
     "numpy": ["numpy", "numpy.random", "numpy.linalg"],
@@ -105,8 +106,11 @@ class Host:
         """Takes what was printed, so that no printer waits for us; keeps the last of it."""
         for stream in self._streams:
             with contextlib.suppress(BlockingIOError):
-                while printed := os.read(stream, 65_536):
+                for _ in range(DRAINED_READS):          # a printer as quick as we are would keep us for ever
+                    printed = os.read(stream, 65_536)
                     self._output = (self._output + printed)[-self.limits.output_characters:]
+                    if not printed:
+                        break
 
     def output(self) -> str:
         """The last of what was printed since this was last asked, harmless in a terminal."""
@@ -254,7 +258,7 @@ class Worker:
         channel = self._channel.fileno()
         while True:
             left = self.deadline - time.monotonic()
-            ready = self._poll.poll(max(0.0, left) * 1000)
+            ready = self._poll.poll(left * 1000) if left > 0 else []
             if not ready:
                 self._end(0)
                 raise Fault(FaultKind.TIME, "did not answer within the time allowed and was stopped",
@@ -292,8 +296,7 @@ class Worker:
         if status is None:
             sentence = "closed its channel in the middle of a question and was stopped"
         elif os.WIFSIGNALED(status):
-            name = signal.Signals(os.WTERMSIG(status))
-            sentence = f"was killed by {name.name} ({signal.strsignal(name)}) in the middle of a question"
+            sentence = f"was killed by {signal_name(os.WTERMSIG(status))} in the middle of a question"
         else:
             sentence = f"left with exit code {os.WEXITSTATUS(status)} in the middle of a question"
         raise Fault(FaultKind.DIED, sentence, output=self._host.output())
@@ -301,3 +304,11 @@ class Worker:
     def _broken(self, what: str) -> NoReturn:
         self._end(0)
         raise Fault(FaultKind.PROTOCOL, f"broke the protocol: {what}", output=self._host.output())
+
+
+def signal_name(number: int) -> str:
+    """What people call a signal: SIGSEGV (Segmentation fault); real-time signals have numbers only."""
+    try:
+        return f"{signal.Signals(number).name} ({signal.strsignal(number)})"
+    except ValueError:
+        return f"signal {number}"

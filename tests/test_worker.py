@@ -83,6 +83,7 @@ def test_large_inputs_get_larger_mailboxes(host):
     ("raise KeyboardInterrupt", FaultKind.DIED, "left with exit code 130"),
     ("import ctypes\nctypes.string_at(0)", FaultKind.DIED, "SIGSEGV"),
     ("os.kill(os.getpid(), 9)", FaultKind.DIED, "SIGKILL"),
+    ("os.kill(os.getpid(), 40)", FaultKind.DIED, "signal 40"),
     ("def f(): return f()\nreturn f()", FaultKind.RAISED, "RecursionError"),
     ("p[0] = 1", FaultKind.RAISED, "read-only"),
     ("return np.ones(9 * 10**9)", FaultKind.RAISED, "emory"),
@@ -105,6 +106,13 @@ def test_the_place_of_an_exception_is_told_without_its_source(host):
 def test_a_hanging_metric_is_stopped_in_time(host):
     started = time.monotonic()
     found = fault(host, "while True: pass", seconds=0.5)
+    assert found.kind is FaultKind.TIME
+    assert time.monotonic() - started < 3
+
+
+def test_talking_without_end_does_not_put_the_time_limit_off(host):
+    started = time.monotonic()
+    found = fault(host, "while True: os.write(1, b'x' * 60_000); os.write(2, b'y' * 60_000)", seconds=0.5)
     assert found.kind is FaultKind.TIME
     assert time.monotonic() - started < 3
 

@@ -183,7 +183,8 @@ def similarity(a, b):
 
 def start(path: Path, *words: str) -> subprocess.Popen[str]:
     return subprocess.Popen([sys.executable, "-m", "leaderboard", "run", *words, "--suite", "smoke", "--store", str(path), "--jobs", "2"],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ})
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))    # a background shell ignores it
 
 
 def stored(path: Path) -> int:

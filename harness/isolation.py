@@ -1,8 +1,8 @@
-"""Which layers stand between a metric and the machine, and the command that puts them there.
+"""Which layers stand between a metric and the machine.
 
-One interface, whatever can be had: `confine()` says which layers are in force and how the supervisor of the workers is
-launched.  Today the layers are a process of its own, resource bounds and a death signal; nothing here stops a file that
-means harm.
+One interface, whatever can be had: `confine()` says which layers are in force and how a supervisor of workers is launched.
+The layers: a process of its own with bounds and a death signal (`harness/launcher.py`), and walls that each worker puts up
+around itself before it sees a line of the submission (`harness/sandbox.py`).
 """
 
 from __future__ import annotations
@@ -13,8 +13,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
+
+PROCESS = ("process", "rlimits", "death-signal")
+WALLS = ("landlock", "seccomp", "no-new-privileges", "unprivileged")
+SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
+                "/dev/urandom", "/proc/self/maps", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,8 @@ class Limits:
     seconds_per_entry: float = 14_400.0     # all units together; then the rest is given up
     failures_in_a_row: int = 5              # units of one task out of time, before the rest of them is given up
     memory_bytes: int = 8_000_000_000       # of address space; torch alone maps more than two
+    file_bytes: int = 256_000_000           # the largest file it may write
+    open_files: int = 256
     output_characters: int = 2_000          # of what it prints, kept for a failure record
 
 
@@ -41,10 +49,16 @@ class Confinement:
                   "environment": dict(environment)}
         return [sys.executable, "-I", "-S", str(HERE / "launcher.py"), json.dumps(launch)]
 
+    def walls(self, limits: Limits) -> dict[str, Any] | None:
+        """What a worker's own walls leave open; None for no walls."""
+        if "landlock" not in self.layers:
+            return None
+        return {"readable": [f"{sys.base_prefix}/lib", *libraries(), *SYSTEM_FILES],
+                "bounds": {"RLIMIT_NOFILE": limits.open_files, "RLIMIT_FSIZE": limits.file_bytes}}
 
-def confine() -> Confinement:
-    """The strongest set of layers that can be had here."""
-    return Confinement(layers=("process", "rlimits", "death-signal"))
+
+TRUSTING = Confinement(PROCESS)             # for one's own files: `--trust`
+CONFINING = Confinement((*PROCESS, *WALLS))
 
 
 def interpreter() -> list[str]:

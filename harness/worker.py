@@ -50,7 +50,10 @@ def receive(channel: socket.socket) -> tuple[bytes, list[int]]:
 
 # ---- the supervisor ---------------------------------------------------------------------------------------------------
 
-def supervise(control: socket.socket) -> None:
+Walls = Callable[[list[str], str], None]        # puts them up: more files that may be read, the folder to write in
+
+
+def supervise(control: socket.socket, walls: Walls | None) -> None:
     """Forks workers and buries them, until the harness closes the channel."""
     prctl = ctypes.CDLL(None).prctl
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -66,7 +69,7 @@ def supervise(control: socket.socket) -> None:
             folder = tempfile.mkdtemp(dir=home)
             parent, worker = os.getpid(), os.fork()
             if worker == 0:
-                become_worker(control, descriptors[0], parent, prctl, folder)
+                become_worker(control, descriptors[0], parent, prctl, folder, walls)
             folders[worker] = folder
             os.close(descriptors[0])
             send(control, {"worker": worker})
@@ -109,7 +112,8 @@ def kill_group(leader: int) -> None:
         return                          # the group ended with its leader, or never came to be
 
 
-def become_worker(control: socket.socket, descriptor: int, parent: int, prctl: Callable[..., int], folder: str) -> None:
+def become_worker(control: socket.socket, descriptor: int, parent: int, prctl: Callable[..., int], folder: str,
+                  walls: Walls | None) -> None:
     """Serves one metric in this fresh process; never returns."""
     code = 70                           # EX_SOFTWARE: only if this file itself is at fault
     try:
@@ -120,7 +124,7 @@ def become_worker(control: socket.socket, descriptor: int, parent: int, prctl: C
         control.close()
         os.chdir(folder)
         os.environ["HOME"] = os.environ["TMPDIR"] = tempfile.tempdir = folder
-        serve(socket.socket(fileno=descriptor))
+        serve(socket.socket(fileno=descriptor), None if walls is None else lambda models: walls(models, folder))
         code = 0
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
@@ -140,7 +144,8 @@ def become_worker(control: socket.socket, descriptor: int, parent: int, prctl: C
 class Metric:
     """The submission's functions, the corpora it was given to hold, and the memory files."""
 
-    def __init__(self) -> None:
+    def __init__(self, confine: Callable[[list[str]], None] | None) -> None:
+        self.confine = confine
         self.functions: dict[str, Callable[..., Any]] = {}
         self.held: dict[int, Any] = {}
         self.inbox: mmap.mmap | bytes = b""
@@ -187,9 +192,9 @@ def bind(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[.
     return (lambda *arguments: function(*arguments, **parameters)) if parameters else function
 
 
-def serve(channel: socket.socket) -> None:
-    """Answers frames until the harness closes the channel."""
-    metric = Metric()
+def serve(channel: socket.socket, confine: Callable[[list[str]], None] | None) -> None:
+    """Answers frames until the harness closes the channel; the submission is loaded behind the walls."""
+    metric = Metric(confine)
     while True:
         packet, descriptors = receive(channel)
         if not packet:
@@ -211,6 +216,8 @@ def obey(number: int, metric: Metric, frame: dict[str, Any], descriptors: list[i
         metric.share(descriptors[0], frame["size"], descriptors[1])
     elif frame["do"] == "load":
         source = metric.inbox[:frame["bytes"]]
+        if metric.confine is not None:
+            metric.confine(list(frame["models"].values()))
         reply["functions"] = metric.load(source, frame["filename"], frame["parameters"], frame["models"])
     elif frame["do"] == "forget":
         metric.held.clear()
@@ -319,7 +326,19 @@ def main() -> None:
     sys.argv[1:] = []
     sys.path += wanted["libraries"]     # by hand, so that no .pth file of an environment is executed
     preload(wanted["preload"])
-    supervise(socket.socket(fileno=wanted["control"]))
+    supervise(socket.socket(fileno=wanted["control"]), walls_of(wanted["walls"]))
+
+
+def walls_of(wanted: dict[str, Any] | None) -> Walls | None:
+    """What puts up the walls that the harness wants; it lives in the file beside this one."""
+    if wanted is None:
+        return None
+    spec = importlib.util.spec_from_file_location("sandbox", os.path.join(os.path.dirname(__file__), "sandbox.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    sandbox = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sandbox)
+    return lambda models, folder: sandbox.confine([*wanted["readable"], *models], folder, wanted["bounds"])
 
 
 if __name__ == "__main__":

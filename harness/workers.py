@@ -48,7 +48,8 @@ class Host:
         self.limits = limits
         self._temporary = Path(tempfile.mkdtemp(prefix="touchstone-"))
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        wanted = {"control": theirs.fileno(), "libraries": libraries(), "preload": PRELOADED["numpy"]}
+        wanted = {"control": theirs.fileno(), "libraries": libraries(), "preload": PRELOADED["numpy"],
+                  "walls": confinement.walls(limits)}
         worker = [*interpreter(), str(HERE / "worker.py"), json.dumps(wanted)]
         self._process = subprocess.Popen(
             confinement.command(worker, environment(self._temporary), limits),

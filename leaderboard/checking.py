@@ -116,6 +116,9 @@ def advice(report: Report) -> list[str]:
         said.append("A function `matrix(a, b)` that answers all pairs at once would make it much faster on corpora.")
     if shares.get("company", 1) < 1 or shares.get("order_of_calls", 1) < 1:
         said.append("Answers depend on what else is asked: such a metric is shown, not ranked.")
+    said += ["It tried something that a submission may not do (a file that is not its own, the network, another process)"
+             f"{' in ' + failure.places[-1] if failure.places else ''}."
+             for failure in report.failures if "PermissionError" in failure.sentence]
     if shares.get("finite_when_awkward", 1) < 1:
         said.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a unit.")
     return said

@@ -42,6 +42,8 @@ DataOption = Annotated[Path | None, typer.Option(help="A folder of Parquet snaps
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 
 PICTURE_WIDTH = 112
+TrustOption = Annotated[bool, typer.Option("--trust", help="Run without walls files whose source you have read; the record "
+                                           "says so.", rich_help_panel="How")]
 ANSWERED, SOME_FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 
 
@@ -76,6 +78,7 @@ def run(
                                              show_default=False, rich_help_panel="How")] = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="Time a metric may take for one unit.", rich_help_panel="How")] = 300.0,
     memory: Annotated[int, typer.Option(min=500, help="Address space of a metric, in MB.", rich_help_panel="How")] = 8000,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Ask metrics what is still missing, store every answer, show the ranking.
@@ -100,7 +103,7 @@ def run(
     path = store_path(store)
     progress = Drawn()
     try:
-        tally = run_suite(entries, read, path, only=only or [], again=refresh_env, retry=retry, limits=limits,
+        tally = run_suite(entries, read, path, only=only or [], again=refresh_env, retry=retry, trust=trust, limits=limits,
                           jobs=jobs or len(os.sched_getaffinity(0)), progress=progress)
     except Interrupted as stopped:
         progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored, {stopped.tally.planned - stopped.tally.done:,} "
@@ -116,13 +119,14 @@ def check(
     file: Annotated[Path, typer.Argument(help="The submission's file.")],
     suite: SuiteOption = "core",
     data_dir: DataOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """See whether a submission is sound: its header, the axioms, its direction, its speed.  Stores nothing.
 
     [bold]touchstone check my_metric.py[/bold]
     """
-    from harness.isolation import confine
+    from harness.probing import confine
     from harness.run import refuse_unmet
     from harness.submission import read_submission
     from leaderboard import checking
@@ -133,7 +137,7 @@ def check(
     use_mirror(data_dir)
     entries = read_submission(file).entries
     refuse_unmet(entries)
-    confinement, limits, read, progress = confine(), checking.limits_for_checking(), read_suite(suite), Drawn()
+    confinement, limits, read, progress = confine(trust), checking.limits_for_checking(), read_suite(suite), Drawn()
     reports = [checking.check(entry, read, confinement, limits, progress) for entry in entries]
     if as_json:
         print_json([check_json(report) for report in reports])

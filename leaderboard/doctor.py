@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from harness.errors import Refusal, amount
-from harness.isolation import Limits, confine
+from harness.isolation import Limits
 from harness.models import MODELS, Model
 from harness.places import cache_folder, default_store, mirror_folder
+from harness.probing import confine
 from harness.workers import Host
 from leaderboard.terminal import output, plain_table
 
@@ -73,7 +74,7 @@ def workers() -> str:
         worker.number("distance", [["a"], ["b"]], 0)
     finally:
         host.close()
-    return f"start in {ready:.2f} s; layers in force: {', '.join(confinement.layers)} (these do not stop a file that means harm)"
+    return f"start in {ready:.2f} s; layers in force: {', '.join(confinement.layers)}"
 
 
 def vectors(model: Model) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.embeddings import EmbeddingCache
-from harness.isolation import Limits, confine
+from harness.isolation import Limits
 from harness.places import cache_folder
+from harness.probing import confine
 from harness.progress import Progress
 from harness.provenance import provenance
 from harness.records import Status
@@ -19,7 +20,8 @@ from tasks.suite import Suite
 
 
 def run_suite(entries: Sequence[Entry], suite: Suite, path: Path, *, only: Sequence[str] = (), again: bool = False,
-              retry: bool = False, limits: Limits | None = None, jobs: int = 1, progress: Progress) -> Tally:
+              retry: bool = False, trust: bool = False, limits: Limits | None = None, jobs: int = 1,
+              progress: Progress) -> Tally:
     """Asks the entries what the store has no outcome of, and stores what becomes of each unit."""
     questions = suite.of(only)
     store = Store(path)
@@ -31,7 +33,7 @@ def run_suite(entries: Sequence[Entry], suite: Suite, path: Path, *, only: Seque
             if asking:
                 for name in sorted({source.name for _, question in asking for source in question.unit.data}):
                     data.load(name, progress)
-                confinement = confine()
+                confinement = confine(trust)
                 store.note_units(question.unit for question in questions)
                 run = store.begin_run(provenance(confinement.layers, suite.name, suite.fingerprint))
                 tally = execute(asking, store, run, EmbeddingCache(suite.model.name, cache_folder()), confinement,

@@ -12,10 +12,11 @@ import pytest
 
 from harness.asking import Inputs
 from harness.embeddings import EmbeddingCache
-from harness.isolation import Limits, confine
+from harness.isolation import Limits
 from harness.jobs import Desk, Question
 from harness.models import model_fingerprint
 from harness.places import cache_folder
+from harness.probing import confine
 from harness.progress import Silent
 from harness.run import announce
 from harness.submission import Entry, read_submission

@@ -13,8 +13,8 @@ import pytest
 
 from harness.arrays import ArrayFolder
 from harness.errors import Refusal
-from harness.isolation import confine
 from harness.places import SUBMISSIONS
+from harness.probing import confine
 from harness.provenance import provenance
 from harness.records import Failure, Outcome, Status, pack, unpack
 from harness.store import SCHEMA_VERSION, Store

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from harness.faults import Fault, FaultKind
-from harness.isolation import Limits, confine
+from harness.isolation import Limits
+from harness.probing import confine
 from harness.workers import Host, Worker
 
 ARRAY = np.arange(12, dtype=np.float32).reshape(4, 3)
@@ -294,9 +295,9 @@ def test_the_death_of_the_harness_ends_its_workers(tmp_path):
 
     program = f"""
 import os, time
-from harness.isolation import Limits, confine
+from harness.isolation import TRUSTING, Limits
 from harness.workers import Host
-host = Host(confine(), Limits())
+host = Host(TRUSTING, Limits())
 made = host.fork()
 made.load(b"import os, time\\ndef distance(p, q):\\n    open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))\\n    time.sleep(600)\\n",
           "x.py", {{}}, {{}})

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from harness.asking import Asked, Inputs
-from harness.isolation import Limits, confine
+from harness.isolation import Limits
 from harness.jobs import Desk
+from harness.probing import confine
 from harness.workers import Host, Worker
 from tasks.known_similarity import separated_pairs
 

@@ -23,7 +23,7 @@ from harness.isolation import Confinement, Limits
 from harness.records import Failure, Outcome, Status
 from harness.submission import Entry
 from harness.task import Task, Unit
-from harness.workers import Host, Worker
+from harness.workers import Host, Worker, worth_preloading
 
 
 @dataclass(frozen=True)
@@ -146,11 +146,14 @@ class Desk:
 
     def start(self, entry: Entry) -> Worker:
         """A fresh worker that holds the entry and has seen nothing."""
-        if self._host is None or not self._host.alive:
-            self._host = Host(self._confinement, self._limits)
+        wanted = worth_preloading(entry.header.distributions)
+        if self._host is not None and (self._host.preloaded != wanted or not self._host.alive):
+            self._host.close()
+            self._host = None
+        if self._host is None:
+            self._host = Host(self._confinement, self._limits, wanted)
             if self._adopt is not None:
                 self._adopt(self._host)
-        self._host.preload(entry.header.distributions)
         worker = self._host.fork()
         try:
             worker.load(entry.submission.source, entry.submission.filename, entry.parameters,

@@ -10,6 +10,7 @@ answer, or what went wrong, and nothing else.  See `harness/workers.py` for the 
 """
 
 import ctypes
+import gc
 import importlib
 import importlib.util
 import inspect
@@ -73,9 +74,6 @@ def supervise(control: socket.socket, walls: Walls | None) -> None:
             folders[worker] = folder
             os.close(descriptors[0])
             send(control, {"worker": worker})
-        elif frame["do"] == "preload":
-            preload(frame["modules"])
-            send(control, {})
         elif frame["do"] == "bury":
             status = bury(frame["worker"], frame["patience"])
             shutil.rmtree(folders.pop(frame["worker"]), ignore_errors=True)
@@ -86,6 +84,8 @@ def preload(modules: list[str]) -> None:
     """Imports once what the workers would import each: only from an environment of our own, never a submission."""
     for module in modules:
         importlib.import_module(module)
+    gc.collect()
+    gc.freeze()                         # the collector of a worker then leaves the pages that it shares with us alone
 
 
 def bury(worker: int, patience: float) -> int | None:

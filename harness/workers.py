@@ -19,6 +19,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -44,11 +45,14 @@ PATIENCE = 0.5                              # seconds between a closed channel a
 class Host:
     """One supervisor process and the workers it forks.  To be used by one thread, the one that made it."""
 
-    def __init__(self, confinement: Confinement, limits: Limits) -> None:
-        self.limits = limits
-        self._temporary = Path(tempfile.mkdtemp(prefix="touchstone-"))
+    def __init__(self, confinement: Confinement, limits: Limits, preloaded: frozenset[str] = frozenset()) -> None:
+        """Starts it; libraries that many workers would import are imported once, before they are forked."""
+        self.limits, self.preloaded = limits, preloaded
+        sweep()
+        self._temporary = Path(tempfile.mkdtemp(prefix=f"touchstone-{os.getpid()}-"))
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        wanted = {"control": theirs.fileno(), "libraries": libraries(), "preload": PRELOADED["numpy"],
+        wanted = {"control": theirs.fileno(), "libraries": libraries(),
+                  "preload": [module for name in sorted({"numpy", *preloaded}) for module in PRELOADED[name]],
                   "walls": confinement.walls(limits)}
         worker = [*interpreter(), str(HERE / "worker.py"), json.dumps(wanted)]
         self._process = subprocess.Popen(
@@ -62,7 +66,6 @@ class Host:
         for stream in self._streams:
             os.set_blocking(stream, False)
         self._output = b""
-        self._preloaded = {"numpy"}
         try:
             self._control({})
         except (OSError, ValueError):
@@ -75,13 +78,6 @@ class Host:
             socket.send_fds(self.control, [json.dumps(frame).encode()], descriptors)
         reply: dict[str, Any] = json.loads(self.control.recv(FRAME_BYTES))
         return reply
-
-    def preload(self, distributions: Iterable[str]) -> None:
-        """Imports, before the next fork, those well-known libraries that a submission depends on."""
-        for distribution in distributions:
-            if distribution in PRELOADED and distribution not in self._preloaded:
-                self._preloaded.add(distribution)
-                self._control({"do": "preload", "modules": PRELOADED[distribution]})
 
     def fork(self) -> Worker:
         """A fresh worker: it has seen nothing."""
@@ -190,9 +186,9 @@ class Worker:
         return self._mail.collect(shape, size)
 
     def close(self) -> None:
-        """Ends the process: at once if it obeys, else by force."""
+        """Ends the process."""
         if self.alive:
-            self._end(PATIENCE)
+            self._end(0)
 
     def _question(self, function: str, arguments: Sequence[int | Content], seed: int, handle: int = 0,
                   shape: tuple[int, ...] = ()) -> float:
@@ -307,9 +303,22 @@ class Worker:
         raise Fault(FaultKind.PROTOCOL, f"broke the protocol: {what}", output=self._host.output())
 
 
+@cache
+def sweep() -> None:
+    """Removes what runs that were killed have left in the temporary folder."""
+    for left in Path(tempfile.gettempdir()).glob("touchstone-[0-9]*-*"):
+        if not Path(f"/proc/{left.name.split('-')[1]}").exists():
+            shutil.rmtree(left, ignore_errors=True)
+
+
 def signal_name(number: int) -> str:
     """What people call a signal: SIGSEGV (Segmentation fault); real-time signals have numbers only."""
     try:
         return f"{signal.Signals(number).name} ({signal.strsignal(number)})"
     except ValueError:
         return f"signal {number}"
+
+
+def worth_preloading(distributions: Iterable[str]) -> frozenset[str]:
+    """Those of a submission's dependencies that a host should import; no more, since a larger process forks more slowly."""
+    return frozenset(distributions) & PRELOADED.keys() - {"numpy"}

@@ -105,7 +105,7 @@ class KnownSimilarity(Task[Distances]):
         there = separated_pairs(k)
         pairs = [*there, *((j, i) for i, j in there)]
         answers = metric.distances(corpora, pairs)
-        checked = places_to_check(len(pairs), unit.seed)
+        checked = places_to_check(k, unit.seed)
         alone = metric.alone(corpora, pairs, checked)
         rechecked = tuple(Rechecked(pairs[place], answers[place], first, again)
                           for place, (first, again) in zip(checked, alone, strict=True))
@@ -159,10 +159,14 @@ def separated_pairs(k: int) -> list[tuple[int, int]]:
     return list(itertools.combinations(range(k), 2))
 
 
-def places_to_check(pairs: int, seed: int) -> list[int]:
-    """Which pairs are asked again alone: 5% of them, at least five, drawn so that a metric cannot know."""
-    count = min(pairs, max(CHECKED_LEAST, round(CHECKED_SHARE * pairs)))
-    return sorted(np.random.default_rng([seed, pairs]).choice(pairs, count, replace=False).tolist())
+def places_to_check(k: int, seed: int) -> list[int]:
+    """Which questions are asked again alone: as many as 5% of the k(k-1)/2 pairs, at least five, of either direction.
+
+    They are drawn so that a metric cannot know them.
+    """
+    pairs = len(separated_pairs(k))
+    count = max(CHECKED_LEAST, round(CHECKED_SHARE * pairs))
+    return sorted(np.random.default_rng([seed, k]).choice(2 * pairs, count, replace=False).tolist())
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ import ctypes, mmap, os, platform, socket, struct, subprocess, sys
 libc = ctypes.CDLL(None, use_errno=True)
 X86 = platform.machine() == "x86_64"
 def call(x86, arm, *arguments):
-    return libc.syscall(ctypes.c_long(x86 if X86 else arm), *arguments)
+    return libc.syscall(*(ctypes.c_long(a) if isinstance(a, int) else a for a in (x86 if X86 else arm, *arguments)))
 TARGET = {target!r}
-PARENT = {parent}
+PARENT, ADDRESS = {parent}, {address}
 def attack():
 {body}
 def distance(p, q):
@@ -65,7 +65,7 @@ ATTACKS = {
     "write to /tmp": "import tempfile; return open('/tmp/touchstone-attack-' + str(os.getpid()), 'w').write('x')",
     "change a file of ours": "return open(TARGET + '/secret', 'r+').write('y')",
     "delete a file of ours": "os.unlink(TARGET + '/removable'); return True",
-    "write a .pth": "return open({libraries!r} + '/touchstone-attack.pth', 'w').write('')",
+    "write a .pth": "return open({libraries!r} + '/touchstone-attack.pth', 'w').write('# x')",
     "truncate by path": "os.truncate(TARGET + '/cut', 0); return True",
     "a symbolic link": "os.symlink('/etc/passwd', 'link'); return open('link').read()",
     "a hard link": "os.link(TARGET + '/secret', TARGET + '/hard'); return True",
@@ -83,10 +83,10 @@ ATTACKS = {
     "raw fork or clone": "pid = call(57, 220, *([] if X86 else [17, 0, 0, 0, 0]))\nif pid == 0: os._exit(0)\nreturn pid > 0",
     "raw clone3": "b = struct.pack('<8Q', 0, 0, 0, 0, 17, 0, 0, 0); pid = call(435, 435, b, ctypes.c_size_t(64))\n"
                   "if pid == 0: os._exit(0)\nreturn pid > 0",
-    "raw clone with CLONE_VM alone": "pid = call(56, 220, 0x4000 | 0x100 | 17, 0, 0, 0, 0)\nif pid == 0: os._exit(0)\nreturn pid > 0",
     "exec": "r, w = os.pipe(); b = b'x'; return libc.execve(b'/nonexistent', None, None) == -1 and ctypes.get_errno() == 2",
     "ptrace": "return call(101, 117, 0x4206, PARENT, 0, 0) == 0 and call(101, 117, 17, PARENT, 0, 0) > -2",
-    "process_vm_readv": "return call(310, 270, PARENT, None, 0, None, 0, 0) == 0",
+    "process_vm_readv": "b = ctypes.create_string_buffer(16); here = struct.pack('<QQ', ctypes.addressof(b), 16)\n"
+                        "return call(310, 270, PARENT, here, 1, struct.pack('<QQ', ADDRESS, 16), 1, 0) == 16",
     "a signal to the parent": "os.kill(PARENT, 0); return True",
     "a signal to everybody": "os.killpg(os.getpgid(PARENT), 0); return True",
     "memfd_create": "return os.memfd_create('x')",
@@ -105,7 +105,6 @@ ATTACKS = {
     "priority": "os.setpriority(os.PRIO_PROCESS, 0, 5); return True",
     "affinity": "os.sched_setaffinity(0, os.sched_getaffinity(0)); return True",
     "clearing the death signal": "return libc.prctl(1, 0, 0, 0, 0) == 0",
-    "more memory": "import resource; resource.setrlimit(resource.RLIMIT_AS, (2**40, 2**40)); return True",
     "a thousand descriptors": "return [os.dup(1) for _ in range(1000)]",
     "a gigabyte in one file": "f = open('big', 'wb'); f.seek(10**9); f.write(b'x'); f.flush(); return True",
     "system calls of 32 bits": "m = mmap.mmap(-1, 4096, prot=7); m.write(bytes.fromhex('b814000000cd80c3'));\n"
@@ -142,7 +141,7 @@ def attempt(host: Host, body: str, target: Path) -> float | str:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     worker = host.fork()
     try:
-        worker.load(PRELUDE.format(target=str(target), parent=os.getpid(), body=lines).encode(), "attack.py", {}, {})
+        worker.load(PRELUDE.format(target=str(target), parent=os.getpid(), address=id(ATTACKS), body=lines).encode(), "attack.py", {}, {})
         worker.deadline = time.monotonic() + 20
         return worker.number("distance", [["a"], ["b"]], 1)
     except Fault as fault:

@@ -16,7 +16,7 @@ import pytest
 from harness.faults import Fault, FaultKind
 from harness.isolation import Limits
 from harness.probing import confine
-from harness.workers import Host, Worker
+from harness.workers import Host, Worker, sweep
 
 ARRAY = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -311,6 +311,18 @@ made.number("distance", [["a"], ["b"]], 1)
     while at_work.exists() and (at_work / "stat").read_text().split()[2] != "Z":
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def test_what_a_killed_run_left_is_swept_up_and_nothing_else(tmp_path, monkeypatch):
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    names = [f"touchstone-{ended.pid}-abc", f"touchstone-{os.getppid()}-abc", "touchstone-notes", "another"]
+    for name in names:
+        (tmp_path / name).mkdir()
+    sweep.cache_clear()
+    sweep()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
 
 
 def test_hundreds_of_workers_leave_nothing_behind():

@@ -130,6 +130,9 @@ class Header(BaseModel):
         names = [variant.name for variant in self.variants]
         for twice in {name for name in names if names.count(name) > 1}:
             raise ValueError(f'`variants`: two of them are named "{twice}"')
+        for place, variant in enumerate(self.variants):
+            if any(variant.parameters == other.parameters for other in self.variants[:place]):
+                raise ValueError(f'`variants`: "{variant.name}" has the same parameters as another')
         return self
 
 
@@ -292,11 +295,13 @@ def _sentence(wrong: ValidationError, lines: list[str], first_line: int, filenam
     return f"{where}: `{field} = {shown}` does not fit; {message[0].lower()}{message[1:]}."
 
 
-def _as_toml(value: Any) -> str:
+def _as_toml(value: Any, depth: int = 3) -> str:
+    if not depth:
+        return "..."
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
         return f'"{printable(value, 80)}"'
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(_as_toml(item) for item in value[:5]) + "]"
+        return "[" + ", ".join(_as_toml(item, depth - 1) for item in value[:5]) + "]"
     return str(value) if isinstance(value, int | float) else type(value).__name__

@@ -135,16 +135,18 @@ class Store:
     def writing(self) -> Iterator[None]:
         """Holds the store for one run; a second run at the same time is told so."""
         path = self.path.with_suffix(".lock")
-        with self._explained(), path.open("a+") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                lock.seek(0)
-                raise Refusal(f"Another run is writing to {self.path} ({lock.read().strip() or 'just started'}). Wait for "
-                              "it to end, or give this one its own with --store.") from None
-            lock.truncate(0)
-            lock.write(f"process {os.getpid()}, since {now()}")
-            lock.flush()
+        with contextlib.ExitStack() as held:
+            with self._explained():
+                lock = held.enter_context(path.open("a+"))
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    lock.seek(0)
+                    raise Refusal(f"Another run is writing to {self.path} ({lock.read().strip() or 'just started'}). Wait for "
+                                  "it to end, or give this one its own with --store.") from None
+                lock.truncate(0)
+                lock.write(f"process {os.getpid()}, since {now()}")
+                lock.flush()
             yield
 
     def begin_run(self, provenance: Provenance) -> int:

@@ -18,13 +18,13 @@ import json
 import mmap
 import os
 import random
-import shutil
 import signal
 import socket
 import struct
 import sys
 import tempfile
 import time
+import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -76,7 +76,7 @@ def supervise(control: socket.socket, walls: Walls | None) -> None:
             send(control, {"worker": worker})
         elif frame["do"] == "bury":
             status = bury(frame["worker"], frame["patience"])
-            shutil.rmtree(folders.pop(frame["worker"]), ignore_errors=True)
+            remove_tree(folders.pop(frame["worker"]))
             send(control, {"status": status})
 
 
@@ -103,6 +103,14 @@ def bury(worker: int, patience: float) -> int | None:
     os.kill(worker, signal.SIGKILL)
     os.waitpid(worker, 0)
     return None
+
+
+def remove_tree(folder: str) -> None:
+    """Removes what a metric may have left, however deep: `rm` neither recurses nor follows links."""
+    try:
+        os.rmdir(folder)
+    except OSError:
+        os.waitpid(os.posix_spawn("/bin/rm", ["rm", "-rf", "--", folder], {}), 0)
 
 
 def kill_group(leader: int) -> None:
@@ -165,6 +173,7 @@ class Metric:
         module = importlib.util.module_from_spec(spec)
         module.__file__ = filename
         sys.modules[MODULE] = module
+        seed(zlib.crc32(source))
         exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
         accepted: set[str] = set()
         for name in FUNCTIONS:
@@ -177,6 +186,7 @@ class Metric:
         if ignored:
             raise TypeError(f"no function takes the parameter {', '.join(sorted(ignored))}")
         if "setup" in self.functions:
+            seed(zlib.crc32(source))
             self.functions["setup"](models)
         return list(self.functions)
 

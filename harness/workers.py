@@ -11,7 +11,6 @@ import json
 import math
 import os
 import select
-import shutil
 import signal
 import socket
 import struct
@@ -29,7 +28,7 @@ from harness.errors import printable
 from harness.faults import Fault, FaultKind
 from harness.isolation import HERE, Confinement, Limits, environment, interpreter, libraries
 from harness.mailboxes import Content, Mailboxes
-from harness.worker import ANSWER, FRAME_BYTES, FUNCTIONS, QUESTION
+from harness.worker import ANSWER, FRAME_BYTES, FUNCTIONS, QUESTION, remove_tree
 
 DRAINED_READS = 64
 QUICK = struct.pack("ll", 0, 5_000)         # struct timeval: 5 ms
@@ -74,13 +73,19 @@ class Host:
             raise RuntimeError(f"the worker's supervisor did not start: {output}") from None
 
     def _control(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
-        if frame:
-            socket.send_fds(self.control, [json.dumps(frame).encode()], descriptors)
-        reply: dict[str, Any] = json.loads(self.control.recv(FRAME_BYTES))
+        """Tells the supervisor something and takes its answer; one that does not answer is ended."""
+        try:
+            if frame:
+                socket.send_fds(self.control, [json.dumps(frame).encode()], descriptors)
+            reply: dict[str, Any] = json.loads(self.control.recv(FRAME_BYTES))
+        except (OSError, ValueError):
+            self.kill()
+            raise
         return reply
 
     def fork(self) -> Worker:
-        """A fresh worker: it has seen nothing."""
+        """A fresh worker: it has seen nothing, and what others printed is not laid at its door."""
+        self.output()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         try:
             process = self._control({"do": "fork"}, [theirs.fileno()])["worker"]
@@ -102,7 +107,7 @@ class Host:
     def drain(self) -> None:
         """Takes what was printed, so that no printer waits for us; keeps the last of it."""
         for stream in self._streams:
-            with contextlib.suppress(BlockingIOError):
+            with contextlib.suppress(OSError):
                 for _ in range(DRAINED_READS):          # a printer as quick as we are would keep us for ever
                     printed = os.read(stream, 65_536)
                     self._output = (self._output + printed)[-self.limits.output_characters:]
@@ -135,7 +140,8 @@ class Host:
         for stream in (self._process.stdout, self._process.stderr):
             if stream:
                 stream.close()
-        shutil.rmtree(self._temporary, ignore_errors=True)
+        self._streams = []
+        remove_tree(str(self._temporary))
 
 
 class Worker:
@@ -150,6 +156,7 @@ class Worker:
         self.deadline = time.monotonic() + host.limits.seconds_to_start
         self._poll = select.poll()
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, QUICK)
+        channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, QUICK)
         for descriptor in (channel.fileno(), *host.streams):
             self._poll.register(descriptor, select.POLLIN)
 
@@ -204,7 +211,12 @@ class Worker:
         return value
 
     def _share(self, inbox: int, outbox: int, size: int) -> None:
-        self._ask({"do": "share", "size": size}, [inbox, outbox])
+        try:
+            self._ask({"do": "share", "size": size}, [inbox, outbox])
+        except Fault:                       # it would go on with the mailboxes of before
+            if self.alive:
+                self._end(0)
+            raise
 
     def _ask(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
         self._number += 1
@@ -219,6 +231,8 @@ class Worker:
                 socket.send_fds(self._channel, [packet], descriptors)
             else:
                 self._channel.send(packet)
+        except BlockingIOError:             # answers in advance, and reads no questions any more
+            self._broken("it does not take the next question")
         except OSError:
             self._died()
         reply = self._receive()
@@ -308,7 +322,7 @@ def sweep() -> None:
     """Removes what runs that were killed have left in the temporary folder."""
     for left in Path(tempfile.gettempdir()).glob("touchstone-[0-9]*-*"):
         if not Path(f"/proc/{left.name.split('-')[1]}").exists():
-            shutil.rmtree(left, ignore_errors=True)
+            remove_tree(str(left))
 
 
 def signal_name(number: int) -> str:

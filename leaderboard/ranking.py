@@ -6,6 +6,7 @@ others.  Controls and entries that cannot be ranked are listed apart, with the r
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -45,6 +46,8 @@ def why_unranked(scored: Scored) -> str | None:
         return f"a variant; {scored.entry.header.name} is ranked by its default"
     if "context-dependent" in scored.marks:
         return "context-dependent: its answers change with what else it was asked"
+    if scored.overall is not None and not math.isfinite(scored.overall):
+        return "its score is not a finite number"
     for score in scored.ranked_tasks:
         title = score.task.declares.title.lower()
         if score.too_many_failed:

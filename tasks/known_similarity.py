@@ -19,6 +19,7 @@ from tasks import data
 
 CHECKED_SHARE, CHECKED_LEAST = 0.05, 5
 TOLERANCE = 1e-6
+LARGEST_SPREAD = 0.2                        # of an honest metric's answers, in standard deviations of its distances
 
 
 class Level(BaseModel):
@@ -79,9 +80,9 @@ class KnownSimilarity(Task[Distances]):
             "accuracy_tree": "A over the published multiset of judgements, strict",
             "weighted_accuracy_tree": "Aw over the published multiset of judgements, strict",
             "accuracy_le": "A with ties counted as right, the paper's formula",
-            "asymmetry": "mean |d(p,q) - d(q,p)| relative to the spread of distances",
-            "context_difference": "mean change of an answer when its pair is asked alone",
-            "repeat_spread": "mean change of an answer when it is asked again",
+            "asymmetry": "mean |d(p,q) - d(q,p)|, in standard deviations of the distances",
+            "context_difference": "mean change of an answer when its pair is asked alone, in the same unit",
+            "repeat_spread": "mean change of an answer when it is asked again, in the same unit",
         })
 
     def datasets(self, settings: Settings) -> set[str]:
@@ -114,25 +115,35 @@ class KnownSimilarity(Task[Distances]):
     def measure(self, unit: Unit, seen: Distances) -> Measures:
         forward = seen.orientation.distance(np.array(seen.forward))
         backward = seen.orientation.distance(np.array(seen.backward))
+        unit_of_scale = power_of_two(max(np.abs(forward).max(), np.abs(backward).max()))
+        forward, backward = forward / unit_of_scale, backward / unit_of_scale
         distances = (forward + backward) / 2
+        spread = float(distances.std()) if np.ptp(distances) else None
+
+        def relative(a: float, b: float) -> float:
+            return min(abs(a - b) / unit_of_scale / spread, 1e9) if spread else 0.0     # differences, too, can overflow
         values: dict[str, float | None] = {
             **accuracies(distances, seen.k),
             **trend(distances, np.array([j - i for i, j in separated_pairs(seen.k)])),
-            "asymmetry": float(np.abs(forward - backward).mean() / distances.std()) if np.ptp(distances) else None,
-            "context_difference": float(np.mean([abs(r.among_others - r.alone) for r in seen.rechecked])),
-            "repeat_spread": float(np.mean([abs(r.alone_again - r.alone) for r in seen.rechecked])),
+            "asymmetry": float(np.abs(forward - backward).mean()) / spread if spread else None,
+            "context_difference": float(np.mean([relative(r.among_others, r.alone) for r in seen.rechecked])),
+            "repeat_spread": float(np.mean([relative(r.alone_again, r.alone) for r in seen.rechecked])),
         }
         ranked = [2 * or_chance(values["accuracy"], 0.5) - 1, 2 * or_chance(values["weighted_accuracy"], 0.5) - 1,
                   *(or_chance(values[name], 0.0) for name in ("monotonicity", "signed_separability", "signed_linearity"))]
         return Measures(float(np.mean(ranked)), values, context_marks(seen.rechecked))
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
-        """Of all units together: an unrepeatable metric's context is judged against its own repeat spread."""
+        """Of all units together: an unrepeatable metric's context is judged against its own repeat spread.
+
+        A spread that is large beside the distances themselves excuses nothing: it could be put on when alone.
+        """
         marks = super().marks(measured)
         if "unrepeatable" in marks:
             changed = np.mean([or_chance(one.values["context_difference"], 0.0) for one in measured])
             spread = np.mean([or_chance(one.values["repeat_spread"], 0.0) for one in measured])
-            return marks - {"context-dependent"} | ({"context-dependent"} if changed > 2 * spread else set())
+            excused = changed <= 2 * spread and spread <= LARGEST_SPREAD
+            return marks - {"context-dependent"} if excused else marks | {"context-dependent"}
         return marks
 
 
@@ -225,6 +236,11 @@ def trend(distances: np.ndarray, separation: np.ndarray) -> dict[str, float | No
     r, omega2 = pearson(separation, distances), omega_squared(distances, separation)
     rho = pearson(stats.rankdata(separation), stats.rankdata(distances))
     return dict(zip(names, (rho, omega2, r * r, r, float(np.sign(r)) * omega2, r * abs(r)), strict=True))
+
+
+def power_of_two(largest: float) -> float:
+    """The power of two just below a number: dividing by it is exact, and squares no longer overflow or vanish."""
+    return float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> float:

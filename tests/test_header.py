@@ -107,6 +107,11 @@ def test_a_variants_mistake_names_its_line(variant, parts):
         assert part in sentence, sentence
 
 
+def test_two_variants_of_the_same_parameters_are_refused():
+    below = "".join(f'[[tool.touchstone.variants]]\nname = "{name}"\nparameters = {{ k = 1 }}\n' for name in "ab")
+    assert "same parameters" in refusal(source(below=below))
+
+
 @pytest.mark.parametrize(("content", "part"), [
     (b"x = 1\n", "no header"),
     (b"# /// script\n# x = 1", "never closed"),
@@ -129,9 +134,10 @@ def test_files_that_are_no_submissions(content, part):
     b"# /// script\n" + b"# a = 1\n" * 40_000 + b"# ///\n",                 # defeats PEP 723's own expression
     b"# /// script\n# a = " + b"[" * 990 + b"\n# ///\n",
     b"# /// script\n" + b"# a = [\n# " * 1 + b"\n# ".join([b"[" * 900] * 16) + b"\n# ///\n",
+    source(symmetric="[" * 400 + "]" * 400),
     b"# /// script\n# a = " + b"9" * 900 + b"\n# " + b"a" * 900 + b" = 0x" + b"f" * 80 + b"\n# ///\n",
     b"# /// script\n" + b"".join(b"# " + b".".join([b"a%d" % i] * 200) + b" = 1\n" for i in range(18)) + b"# ///\n",
-], ids=["a megabyte", "dotted key", "many lines", "nested line", "nested lines", "huge numbers", "many dotted keys"])
+], ids=["a megabyte", "dotted key", "many lines", "nested line", "nested lines", "nested value", "huge numbers", "many dotted keys"])
 def test_bombs_are_refused_at_once(content):
     started = time.perf_counter()
     refusal(content)

@@ -137,6 +137,19 @@ def test_scale_and_offset_change_nothing(scale, offset, seed):
     assert measured(scale * distances + offset, 7).score == pytest.approx(measured(distances, 7).score, abs=1e-6)
 
 
+@pytest.mark.parametrize("scale", [1e-307, 1e-200, 1e200, 1e307])
+def test_numbers_of_any_size_are_scored_and_tell_no_lies(scale):
+    distances = np.random.default_rng(1).random(21)
+    assert measured(distances * scale, 7).score == pytest.approx(measured(distances, 7).score)
+    wild = Rechecked((0, 1), 1e308, -1e308, 1e308)
+    assert all(value is None or np.isfinite(value) for value in measured(distances * scale, 7, rechecked=(wild,)).values.values())
+
+
+def test_noise_that_is_put_on_when_alone_excuses_nothing():
+    noisy = [measured(SEPARATION, 7, rechecked=(Rechecked((0, 1), 2.0, 0.0, 1e9),)) for _ in range(5)]
+    assert "context-dependent" in TASK.marks(noisy)
+
+
 def test_corpora_are_disjoint_and_mixed_as_the_paper_says():
     a, b = [f"a{i}" for i in range(300)], [f"b{i}" for i in range(300)]
     corpora = draw("a", a, "b", b, 5, 20, np.random.default_rng(1))

@@ -77,6 +77,12 @@ def test_controls_and_cheats_are_listed_apart_with_the_reason():
     assert "ranked by its default" in placed[3].reason      # forty seeded variants would be a lottery
 
 
+def test_a_score_that_is_no_number_is_not_ranked():
+    placed = rank([FakeScored("a", 0.9), FakeScored("nan", float("nan")), FakeScored("b", 0.5)])
+    assert [(place.scored.name, place.rank) for place in placed[:2]] == [("a", 1), ("b", 2)]
+    assert placed[2].rank is None
+
+
 class Toy(Task):
     name = "toy"
     declares = Declared("Toy", "toy", "its value", chance=0.5, worst=0.0, unit="unit", strata=(), observe_version=1, measure_version=1)

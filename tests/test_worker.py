@@ -160,6 +160,64 @@ def distance(p, q): return random.random() + np.random.random()
     assert second.number("distance", [ARRAY, ARRAY], 2) == answers[1]
 
 
+def test_what_is_drawn_while_loading_is_the_same_in_every_worker():
+    answers = set()
+    for _ in range(2):
+        host = Host(confine(), Limits())
+        made = worker(host, "import random\nimport numpy as np\ndrawn = random.random() + np.random.random()\n"
+                            "def setup(models):\n    global more\n    more = np.random.random()\n"
+                            "def distance(p, q): return drawn + more\n")
+        answers.add(made.number("distance", [ARRAY, ARRAY], 1))
+        host.close()
+    assert len(answers) == 1
+
+
+def test_a_metric_that_answers_in_advance_and_reads_no_more_is_ended(host):
+    body = FORGE.format(forge="""import struct
+    for n in range(int(p[0, 0]), int(p[0, 0]) + 3000):
+        try: c.send(struct.pack('<cQdII', b'=', n, 7.0, 0, 0), socket.MSG_DONTWAIT)
+        except OSError: break
+    import time; time.sleep(600)""")
+    made = worker(host, body)
+    made.hold(0, ARRAY, 1)
+    started = time.monotonic()
+    with pytest.raises(Fault):
+        made.number("distance", [np.array([[float(made._number + 1)]]), 0], 1)
+        for _ in range(5000):
+            made.number("distance", [0, 0], 1)
+    assert not made.alive
+    assert time.monotonic() - started < 25
+
+
+def test_mailboxes_that_cannot_be_made_end_the_worker(host):
+    """Else it would go on and answer about what stood in the old ones."""
+    made = worker(host, "import os\nleaked = []\ndef distance(p, q):\n    try:\n        while True: leaked.append(os.dup(1))\n"
+                        "    except OSError: pass\n    return float(len(p[0]))\n")
+    made.number("distance", [["a"], ["b"]], 1)
+    with pytest.raises(Fault):
+        made.number("distance", [["x" * 6_000_000], ["b"]], 1)
+    assert not made.alive
+
+
+def test_a_folder_of_any_depth_is_removed_and_nothing_falls_over():
+    host = Host(confine(), Limits())
+    made = worker(host, "import os\ndef distance(p, q):\n    for _ in range(1500):\n        os.mkdir('d'); os.chdir('d')\n    return 1.0\n")
+    assert made.number("distance", [ARRAY, ARRAY], 1) == 1.0
+    made.close()
+    assert host.alive
+    temporary = host._temporary
+    assert list(temporary.iterdir()) == []
+    host.close()
+    assert not temporary.exists()
+
+
+def test_what_one_metric_printed_is_not_laid_at_the_next_ones_door(host):
+    first = worker(host, "def distance(p, q):\n    print('of the first', flush=True)\n    return 1.0\n")
+    first.number("distance", [ARRAY, ARRAY], 1)
+    first.close()
+    assert "of the first" not in fault(host, "raise ValueError").output
+
+
 def test_hashes_do_not_vary_from_worker_to_worker():
     answers = set()
     for _ in range(3):

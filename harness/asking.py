@@ -11,6 +11,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,6 +27,9 @@ from harness.models import find_model, read_tokenizer
 from harness.submission import Entry
 from harness.task import Unit
 from harness.workers import Worker
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 LIFTED_PAIRS = 1_000_000                    # beyond, a text metric without `matrix` is not applicable
 
@@ -50,8 +55,12 @@ class Inputs:
 
     def __init__(self, cache: EmbeddingCache) -> None:
         self.cache = cache
-        model = cache.model
-        self._tokenizer = read_tokenizer(model.path() / model.tokenizer)
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        """Read when the first metric that takes tokens asks for it."""
+        model = self.cache.model
+        return read_tokenizer(model.path() / model.tokenizer)
 
     def of(self, texts: Sequence[str], kind: str) -> Content:
         if kind == "embeddings":

@@ -59,23 +59,24 @@ def execute(asking: Sequence[Asking], store: Store, run: int, cache: EmbeddingCa
     """Asks everything that is planned and stores each outcome as it comes."""
     started = time.monotonic()
     tally = Tally(planned=len(asking))
-    if not asking:
-        return tally
     announce(asking, cache, progress, jobs)
     pool = Pool(asking, cache, confinement, limits, jobs)
     forecast = Forecast(asking, jobs)
     stage = progress.stage("Asking", len(asking), "units")
     questions = {question.unit.id: question for _, question in asking}
     names = {entry.digest: entry.name for entry, _ in asking}
+
+    def keep(outcome: Outcome) -> None:
+        store.put(outcome, run)
+        count(tally, outcome, questions[outcome.unit_id], names[outcome.entry_digest])
+
     try:
         for outcome in pool.outcomes():
-            store.put(outcome, run)
-            count(tally, outcome, questions[outcome.unit_id], names[outcome.entry_digest])
+            keep(outcome)
             stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
     except KeyboardInterrupt:
         for outcome in pool.stop():
-            store.put(outcome, run)
-            count(tally, outcome, questions[outcome.unit_id], names[outcome.entry_digest])
+            keep(outcome)
         raise Interrupted(tally) from None
     finally:
         pool.stop()
@@ -105,7 +106,7 @@ def announce(asking: Sequence[Asking], cache: EmbeddingCache, progress: Progress
 
 def refuse_unmet(entries: Iterable[Entry]) -> None:
     """Refuses a submission that needs packages which are not here."""
-    for submission in {entry.submission.filename: entry.submission for entry in entries}.values():
+    for submission in {entry.submission.source: entry.submission for entry in entries}.values():
         unmet = unmet_dependencies(submission.header)
         if unmet:
             packages = [line for line in unmet if not line.startswith("Python ")]

@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.errors import Refusal
 from harness.isolation import Limits
 from harness.places import SUBMISSIONS
 from harness.progress import Silent
 from harness.records import Status
-from harness.run import plan
+from harness.run import plan, refuse_unmet
 from harness.store import Store
 from harness.submission import choose_entries, read_submission
 from leaderboard.running import run_suite
@@ -286,3 +287,13 @@ def test_outcomes_have_the_statuses_they_should(smoke, tmp_path):
     path = tmp_path / "store.sqlite"
     run(choose_entries(["jaccard"], SUBMISSIONS), smoke, path)
     assert {row[2] for row in Store(path, read_only=True).raw()} == {Status.ANSWERED.value}
+
+
+def test_files_of_one_name_in_two_folders_are_both_looked_at_for_what_they_lack(write, tmp_path):
+    lacking = write("one", "")
+    lacking.write_text(lacking.read_text().replace("dependencies = []", 'dependencies = ["no-such-package"]'))
+    (tmp_path / "other").mkdir()
+    namesake = tmp_path / "other" / "one.py"
+    namesake.write_text(lacking.read_text().replace('name = "one"', 'name = "two"').replace('"no-such-package"', ""))
+    with pytest.raises(Refusal, match="one.py needs no-such-package"):
+        refuse_unmet([*read_submission(lacking).entries, *read_submission(namesake).entries])

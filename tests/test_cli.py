@@ -145,17 +145,20 @@ def test_a_run_with_failures_leaves_with_1(write, tmp_path):
     assert "3 of 3 units of known similarity failed" in " ".join(done.stdout.split())
 
 
-def test_help_is_quick_and_teaches(tmp_path):
-    times = []
-    for _ in range(3):
-        started = time.perf_counter()
-        done = touchstone("--help")
-        times.append(time.perf_counter() - started)
-    assert min(times) < 0.5
+def test_help_teaches(tmp_path):
+    done = touchstone("--help")
     assert "touchstone check my_metric.py" in done.stdout
     for verb in ("run", "check", "show", "card", "data", "doctor"):
         assert verb in done.stdout
     assert "Exit codes" in done.stdout
+
+
+def test_help_imports_nothing_heavy():
+    """What makes it quick on any machine; the seconds themselves are asserted by the benchmarks."""
+    program = ("import sys; sys.argv = ['x', '--help']\nfrom leaderboard.cli import main\ntry: main()\nexcept SystemExit: pass\n"
+               "heavy = {'numpy', 'scipy', 'pandas', 'pydantic', 'sqlalchemy', 'torch', 'packaging', 'tokenizers'}\n"
+               "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()")
+    subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
 
 
 def test_lexical_work_does_not_import_torch(store):

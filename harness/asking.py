@@ -23,7 +23,7 @@ from harness.identity import seed_of
 from harness.isolation import Limits
 from harness.lifting import Lifted, lift
 from harness.mailboxes import Content
-from harness.models import find_model, read_tokenizer
+from harness.models import read_tokenizer
 from harness.submission import Entry
 from harness.task import Unit
 from harness.workers import Worker
@@ -229,8 +229,3 @@ def check(answer: float) -> float:
 
 def not_finite(answer: float) -> Fault:
     return Fault(FaultKind.FORM, f"answered {answer}; every answer must be finite")
-
-
-def find_models(names: Sequence[str]) -> dict[str, str]:
-    """The folders of the models that a submission names."""
-    return {name: str(find_model(name).path()) for name in names}

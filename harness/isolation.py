@@ -1,26 +1,36 @@
 """Which layers stand between a metric and the machine.
 
-One interface, whatever can be had: `confine()` says which layers are in force and how a supervisor of workers is launched.
-The layers: a process of its own with bounds and a death signal (`harness/launcher.py`), and walls that each worker puts up
-around itself before it sees a line of the submission (`harness/sandbox.py`).
+One interface, whatever can be had: a `Confinement` names the layers in force and says how a supervisor of workers is
+launched.  The layers: a process of its own with bounds and a death signal (`harness/launcher.py`); walls that each worker
+puts up around itself before it sees a line of the submission (`harness/sandbox.py`); and where the machine has them, a
+control group (`harness/cgroups.py`) and namespaces (`harness/bubblewrap.py`).
 """
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from harness.bubblewrap import enclosed
+from harness.cgroups import Group
+from harness.errors import amount
 
 HERE = Path(__file__).parent
 
 PROCESS = ("process", "rlimits", "death-signal")
-WALLS = ("landlock", "seccomp", "no-new-privileges", "unprivileged")
+WALLS = ("landlock", "seccomp", "no-new-privileges", "unprivileged")    # without these a stranger's file is refused
+SIZED_TMPFS, CGROUP, BUBBLEWRAP = "sized-tmpfs", "cgroup", "bubblewrap"
+OPTIONAL = (SIZED_TMPFS, CGROUP, BUBBLEWRAP)                            # bounds in sum, and namespaces
 SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
                 "/dev/urandom", "/proc/self/maps", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
+WORKERS_AT_ONCE = 2                         # of a host: one, and the fresh one that is asked alone
+PR_SET_DUMPABLE = 4
 
 
 @dataclass(frozen=True)
@@ -30,31 +40,72 @@ class Limits:
     seconds_per_unit: float = 300.0
     seconds_to_start: float = 120.0         # to load the file: importing torch cold is slow
     seconds_per_entry: float = 14_400.0     # all units together; then the rest is given up
+    processor_seconds: int = 14_400         # of one worker
     failures_in_a_row: int = 5              # units of one task out of time, before the rest of them is given up
     memory_bytes: int = 8_000_000_000       # of address space; torch alone maps more than two
+    threads: int = 64
     file_bytes: int = 256_000_000           # the largest file it may write
+    temporary_bytes: int = 256_000_000      # all files of its temporary folder
+    temporary_files: int = 10_000
     open_files: int = 256
     output_characters: int = 2_000          # of what it prints, kept for a failure record
+
+    def behind(self, exception: str, message: str) -> str:
+        """Which limit a metric that failed so has run into, in brackets; nothing if it is none."""
+        if exception.endswith("MemoryError") or "[Errno 12]" in message:
+            said = f"it may use {amount(self.memory_bytes)} of memory"
+        elif "[Errno 28]" in message:
+            said = f"its temporary folder holds {amount(self.temporary_bytes)} in {self.temporary_files:,} files"
+        elif "[Errno 27]" in message:
+            said = f"a file of its may have {amount(self.file_bytes)}"
+        elif "[Errno 24]" in message:
+            said = f"it may have {self.open_files} files open"
+        elif "start new thread" in message:
+            said = f"it may have {self.threads} threads, and {amount(self.memory_bytes)} of memory"
+        else:
+            return ""
+        return f" ({said})"
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What the workers of a host stand on: libraries to import, modules imported already, folders of models."""
+
+    libraries: tuple[str, ...]
+    preload: tuple[str, ...] = ()           # only from an environment of our own: it happens before the walls
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Confinement:
-    """The layers in force, named as they are recorded with every result."""
+    """The layers in force, named as they are recorded with every result, and why others are not."""
 
     layers: tuple[str, ...]
+    lacking: dict[str, str] = field(default_factory=dict, compare=False)
 
-    def command(self, worker: Sequence[str], environment: Mapping[str, str], limits: Limits) -> list[str]:
-        """The command that sets the bounds and then becomes the worker's interpreter."""
-        launch = {"parent": os.getpid(), "memory": limits.memory_bytes, "command": list(worker),
-                  "environment": dict(environment)}
+    def group(self, name: str, limits: Limits) -> Group | None:
+        """A control group for a host of that name; its supervisor is counted too."""
+        if CGROUP not in self.layers:
+            return None
+        return Group(name, WORKERS_AT_ONCE * limits.memory_bytes, WORKERS_AT_ONCE * limits.threads + 8)
+
+    def command(self, worker: Sequence[str], ground: Ground, folder: Path, limits: Limits, group: Group | None) -> list[str]:
+        """The command that sets the bounds, goes behind the layers and becomes the worker's interpreter."""
+        if BUBBLEWRAP in self.layers:
+            ours = (worker[0], str(HERE / "worker.py"), str(HERE / "sandbox.py"))
+            worker = enclosed(worker, [*readable(ground), *ground.models, *ours], str(folder))
+        launch = {"parent": os.getpid(), "memory": limits.memory_bytes, "groups": group.entrances if group else [],
+                  "command": list(worker), "environment": variables(folder)}
         return [sys.executable, "-I", "-S", str(HERE / "launcher.py"), json.dumps(launch)]
 
-    def walls(self, limits: Limits) -> dict[str, Any] | None:
+    def walls(self, ground: Ground, limits: Limits) -> dict[str, Any] | None:
         """What a worker's own walls leave open; None for no walls."""
         if "landlock" not in self.layers:
             return None
-        return {"readable": [f"{sys.base_prefix}/lib", *libraries(), *SYSTEM_FILES],
-                "bounds": {"RLIMIT_NOFILE": limits.open_files, "RLIMIT_FSIZE": limits.file_bytes}}
+        bounds = {"RLIMIT_NOFILE": limits.open_files, "RLIMIT_FSIZE": limits.file_bytes,
+                  "RLIMIT_CPU": limits.processor_seconds, "RLIMIT_NPROC": limits.threads}
+        temporary = {"size": limits.temporary_bytes, "nr_inodes": limits.temporary_files}
+        return {"readable": readable(ground), "bounds": bounds, "temporary": temporary if SIZED_TMPFS in self.layers else None}
 
 
 TRUSTING = Confinement(PROCESS)             # for one's own files: `--trust`
@@ -63,18 +114,28 @@ CONFINING = Confinement((*PROCESS, *WALLS))
 
 def interpreter() -> list[str]:
     """Python for a worker.  Not -I, which would ignore PYTHONHASHSEED: its parts, and an environment that is all ours."""
-    return [sys.executable, "-P", "-s", "-S", "-B", "-X", "utf8"]
+    return [os.path.realpath(sys.executable), "-P", "-s", "-S", "-B", "-X", "utf8"]
 
 
-def libraries() -> list[str]:
-    """The folders of installed packages, without the places that editable installs add."""
-    return [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
+def libraries() -> tuple[str, ...]:
+    """The folders of our own installed packages, without the places that editable installs add."""
+    return tuple(path for path in sys.path if Path(path).name in ("site-packages", "dist-packages"))
 
 
-def environment(temporary: Path) -> dict[str, str]:
+def readable(ground: Ground) -> list[str]:
+    """Python, the libraries, and what they need of the system."""
+    return [f"{sys.base_prefix}/lib", *ground.libraries, *SYSTEM_FILES]
+
+
+def variables(temporary: Path) -> dict[str, str]:
     """Everything a worker finds in its environment: one thread, one hash seed, no network libraries, no home."""
     one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS")
     return {**dict.fromkeys(one_thread, "1"),
             "MALLOC_TRIM_THRESHOLD_": "268435456", "MALLOC_MMAP_THRESHOLD_": "67108864",
             "PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "HOME": str(temporary),
             "TMPDIR": str(temporary), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+
+def close_to_others() -> None:
+    """Keeps other processes of this user from reading our memory, environment and descriptors under /proc."""
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)

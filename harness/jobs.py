@@ -11,19 +11,22 @@ import queue
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-from harness.asking import Asked, Inputs, find_models
+from harness.asking import Asked, Inputs
 from harness.embeddings import EmbeddingCache
+from harness.environments import OURS, Environment
 from harness.errors import NotApplicable
 from harness.faults import Fault, FaultKind
+from harness.hosts import Host
 from harness.isolation import Confinement, Limits
+from harness.models import find_models
 from harness.records import Failure, Outcome, Status
 from harness.submission import Entry
 from harness.task import Task, Unit
-from harness.workers import Host, Worker, worth_preloading
+from harness.workers import Worker
 
 
 @dataclass(frozen=True)
@@ -37,19 +40,27 @@ class Question:
 Asking = tuple[Entry, Question]
 
 
+@dataclass(frozen=True)
+class Conditions:
+    """Under what conditions metrics are asked."""
+
+    confinement: Confinement
+    limits: Limits = field(default_factory=Limits)
+    environments: Mapping[str, Environment] = field(default_factory=dict)      # by an entry's digest, where it is not ours
+
+
 class Pool:
     """Jobs that ask, side by side; one that loses its worker forks another."""
 
-    def __init__(self, asking: Sequence[Asking], cache: EmbeddingCache, confinement: Confinement, limits: Limits,
-                 jobs: int) -> None:
+    def __init__(self, asking: Sequence[Asking], cache: EmbeddingCache, conditions: Conditions, jobs: int) -> None:
         self._left: queue.SimpleQueue[Asking] = queue.SimpleQueue()
         for one in asking:
             self._left.put(one)
-        self._expected, self._limits, self._confinement = len(asking), limits, confinement
+        self._expected, self._conditions = len(asking), conditions
         self._results: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
         self._inputs = Inputs(cache)
         self._stopping = threading.Event()
-        self._patience = Patience(limits)
+        self._patience = Patience(conditions.limits)
         self._hosts: list[Host] = []            # every one that was started
         processors = sorted(os.sched_getaffinity(0))
         self._threads = [
@@ -92,7 +103,7 @@ class Pool:
         os.sched_setaffinity(0, {processor})
         desk = None
         try:
-            desk = Desk(self._confinement, self._limits, self._adopt)
+            desk = Desk(self._conditions, self._adopt)
             while not self._stopping.is_set():
                 try:
                     entry, question = self._left.get_nowait()
@@ -113,8 +124,8 @@ class Pool:
 class Desk:
     """Where one job asks: a host, and the worker that holds the entry at hand."""
 
-    def __init__(self, confinement: Confinement, limits: Limits, adopt: Callable[[Host], None] | None = None) -> None:
-        self._confinement, self._limits, self._adopt = confinement, limits, adopt
+    def __init__(self, conditions: Conditions, adopt: Callable[[Host], None] | None = None) -> None:
+        self._conditions, self._adopt = conditions, adopt
         self._host: Host | None = None
         self._worker: Worker | None = None
         self._entry: Entry | None = None
@@ -132,7 +143,8 @@ class Desk:
         if self._entry is not entry:
             self._let_go()
             self._entry = entry
-        asked = Asked(entry, question.unit, inputs, lambda: self.start(entry), self._worker, self._limits)
+        asked = Asked(entry, question.unit, inputs, lambda: self.start(entry), self._worker,
+                      self._conditions.limits)
         try:
             asked.begin()
             return outcome(Status.ANSWERED, question.task.observe(question.unit, asked))
@@ -146,12 +158,12 @@ class Desk:
 
     def start(self, entry: Entry) -> Worker:
         """A fresh worker that holds the entry and has seen nothing."""
-        wanted = worth_preloading(entry.header.distributions)
-        if self._host is not None and (self._host.preloaded != wanted or not self._host.alive):
+        wanted = self._conditions.environments.get(entry.digest, OURS).ground(entry.submission)
+        if self._host is not None and (self._host.ground != wanted or not self._host.alive):
             self._host.close()
             self._host = None
         if self._host is None:
-            self._host = Host(self._confinement, self._limits, wanted)
+            self._host = Host(self._conditions.confinement, self._conditions.limits, wanted)
             if self._adopt is not None:
                 self._adopt(self._host)
         worker = self._host.fork()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -178,3 +178,8 @@ def find_model(name: str) -> Model:
 def model_fingerprint(name: str) -> str:
     """The pinned fingerprint of a registered model."""
     return find_model(name).fingerprint
+
+
+def find_models(names: Iterable[str]) -> dict[str, str]:
+    """The folders of the models that a submission names."""
+    return {name: str(find_model(name).path()) for name in names}

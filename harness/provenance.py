@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.metadata
 import os
 import platform
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from harness.jobs import Conditions
 from harness.places import PROJECT
 
 DISTRIBUTION = "touchstone-benchmark"
@@ -30,13 +31,17 @@ class Provenance:
     processors: int
     packages: dict[str, str]
     layers: tuple[str, ...]
+    limits: dict[str, float]
+    environments: dict[str, tuple[str, ...]]        # by an entry's digest: what was locked for it, where that is not `packages`
     suite: str
     fingerprint: str
 
 
-def provenance(layers: Sequence[str], suite: str, fingerprint: str) -> Provenance:
+def provenance(conditions: Conditions, suite: str, fingerprint: str) -> Provenance:
+    """What is known of this machine, this clone, and the conditions of a run."""
+    locks = {digest: environment.lock for digest, environment in conditions.environments.items() if environment.lock}
     return Provenance(version(), commit(), sys.version.split()[0], platform.platform(), processor(), os.cpu_count() or 1,
-                      packages(), tuple(layers), suite, fingerprint)
+                      packages(), conditions.confinement.layers, dataclasses.asdict(conditions.limits), locks, suite, fingerprint)
 
 
 @cache

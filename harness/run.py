@@ -12,13 +12,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from harness.embeddings import EmbeddingCache
-from harness.errors import Refusal
-from harness.isolation import Confinement, Limits
-from harness.jobs import Asking, Pool, Question
+from harness.jobs import Asking, Conditions, Pool, Question
 from harness.progress import Progress
 from harness.records import Failure, Outcome, Status
 from harness.store import Store
-from harness.submission import Entry, unmet_dependencies
+from harness.submission import Entry
 
 
 @dataclass
@@ -30,6 +28,7 @@ class Tally:
     not_applicable: int = 0
     failures: list[tuple[str, Question, Failure]] = field(default_factory=list)
     failed_in_store: int = 0                # of all units that were meant, now or in earlier runs
+    refused: list[str] = field(default_factory=list)        # submissions that could not be asked here, each in a sentence
     seconds: float = 0.0
 
     @property
@@ -54,13 +53,13 @@ def plan(entries: Iterable[Entry], questions: Sequence[Question], store: Store, 
             if (question.unit.id, entry.digest) not in done]
 
 
-def execute(asking: Sequence[Asking], store: Store, run: int, cache: EmbeddingCache, confinement: Confinement,
-            limits: Limits, jobs: int, progress: Progress) -> Tally:
+def execute(asking: Sequence[Asking], store: Store, run: int, cache: EmbeddingCache, conditions: Conditions,
+            jobs: int, progress: Progress) -> Tally:
     """Asks everything that is planned and stores each outcome as it comes."""
     started = time.monotonic()
     tally = Tally(planned=len(asking))
     announce(asking, cache, progress, jobs)
-    pool = Pool(asking, cache, confinement, limits, jobs)
+    pool = Pool(asking, cache, conditions, jobs)
     forecast = Forecast(asking, jobs)
     stage = progress.stage("Asking", len(asking), "units")
     questions = {question.unit.id: question for _, question in asking}
@@ -102,16 +101,6 @@ def announce(asking: Sequence[Asking], cache: EmbeddingCache, progress: Progress
             seen.setdefault(question.unit.id, question)
     texts = {text for question in seen.values() for text in question.task.texts(question.unit)}
     cache.fill(sorted(texts), progress, threads=jobs)
-
-
-def refuse_unmet(entries: Iterable[Entry]) -> None:
-    """Refuses a submission that needs packages which are not here."""
-    for submission in {entry.submission.source: entry.submission for entry in entries}.values():
-        unmet = unmet_dependencies(submission.header)
-        if unmet:
-            packages = [line for line in unmet if not line.startswith("Python ")]
-            mend = f"pip install {' '.join(repr(line) for line in packages)}" if packages else "use another Python"
-            raise Refusal(f"{submission.filename} needs {', '.join(unmet)}, which this environment does not have: {mend}.")
 
 
 class Forecast:

@@ -1,8 +1,9 @@
 """The walls around a worker, put up from inside before it sees a line of a submission.
 
 Landlock keeps it from every file but those named, a seccomp filter from every system call but those a computation needs,
-and both stay for whatever it starts.  Raw structures through ctypes on the standard library alone, since it runs in
-whatever environment a submission brings; each function raises OSError where its wall cannot be put up.
+and both stay for whatever it starts.  Its folder is a file system of its own, bounded in size and in number of files.
+Raw structures through ctypes on the standard library alone, since it runs in whatever environment a submission brings;
+each function raises OSError where its wall cannot be put up.
 """
 
 import ctypes
@@ -16,19 +17,29 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAPBSET_DROP, PR_SET_DUMPABLE = 1, 38, 22, 24, 4
 SECCOMP_MODE_FILTER = 2
-CLONE_NEWUSER = 0x10000000
+CLONE_NEWUSER, CLONE_NEWNS = 0x10000000, 0x00020000
+MS_NOSUID, MS_NODEV = 2, 4
 NOBODY = 65534
 
 
-def confine(readable: list[str], writable: str, bounds: dict[str, int]) -> None:
+def confine(readable: list[str], folder: str, bounds: dict[str, int], temporary: dict[str, int] | None) -> None:
     """Puts up all walls around this process, for good."""
-    if os.getuid() == 0:
-        leave_root()
+    nobody = temporary is not None or os.getuid() == 0
+    if nobody:
+        become_nobody(CLONE_NEWUSER if temporary is None else CLONE_NEWUSER | CLONE_NEWNS)
+    if temporary is not None:
+        options = ",".join(f"{name}={value}" for name, value in temporary.items())
+        checked(LIBC.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", MS_NOSUID | MS_NODEV, f"mode=700,{options}".encode()),
+                "a temporary folder")
+        os.chdir(folder)
+    drop_capabilities()
     checked(LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "death signal")     # new credentials had cleared it
     checked(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     checked(LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
+    if not nobody:
+        bounds = {name: bound for name, bound in bounds.items() if name != "RLIMIT_NPROC"}     # it would count all of the user's
     restrict_resources(bounds)
-    restrict_files(readable, writable)
+    restrict_files(readable, folder)
     restrict_system_calls()
 
 
@@ -38,26 +49,31 @@ def checked(result: int, what: str) -> int:
     return result
 
 
-def leave_root() -> None:
-    """Becomes nobody in a user namespace of its own, without any capability."""
-    checked(LIBC.unshare(CLONE_NEWUSER), "a user namespace")
-    for name, line in (("setgroups", "deny"), ("uid_map", f"{NOBODY} 0 1"), ("gid_map", f"{NOBODY} 0 1")):
+def become_nobody(namespaces: int) -> None:
+    """Becomes nobody in a user namespace of its own, and in a mount namespace if wanted."""
+    user, group = os.getuid(), os.getgid()
+    checked(LIBC.unshare(namespaces), "a user namespace")
+    for name, line in (("setgroups", "deny"), ("uid_map", f"{NOBODY} {user} 1"), ("gid_map", f"{NOBODY} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(line)
+
+
+def drop_capabilities() -> None:
     for capability in range(64):
         if LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
-            break                       # past the last one this kernel knows
+            break                       # past the last one this kernel knows, or there is none to drop
     header = struct.pack("<Ii", 0x20080522, 0)          # _LINUX_CAPABILITY_VERSION_3, this thread
     checked(LIBC.capset(header, bytes(24)), "capabilities")
 
 
 def restrict_resources(bounds: dict[str, int]) -> None:
-    """Bounds on open files, on the size of a file, and on processor time."""
+    """Bounds on open files, on the size of a file, on processor time, on threads."""
     for name, bound in bounds.items():
         kind = getattr(resource, name)
         hard = resource.getrlimit(kind)[1]
         bound = bound if hard == resource.RLIM_INFINITY else min(bound, hard)
-        resource.setrlimit(kind, (bound, bound))
+        grace = 1 if name == "RLIMIT_CPU" and bound != hard else 0          # SIGXCPU first, which says why
+        resource.setrlimit(kind, (bound, bound + grace))
 
 
 # ---- Landlock ---------------------------------------------------------------------------------------------------------

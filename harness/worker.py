@@ -106,11 +106,32 @@ def bury(worker: int, patience: float) -> int | None:
 
 
 def remove_tree(folder: str) -> None:
-    """Removes what a metric may have left, however deep: `rm` neither recurses nor follows links."""
-    try:
-        os.rmdir(folder)
-    except OSError:
-        os.waitpid(os.posix_spawn("/bin/rm", ["rm", "-rf", "--", folder], {}), 0)
+    """Removes what a metric may have left, however deep, unreadable or oddly named, and never what a link points to.
+
+    What lies in a folder is moved up to the top before the folder goes: no path grows longer than one name.
+    """
+    if not os.path.isdir(folder) or os.path.islink(folder):
+        return
+    os.chmod(folder, 0o700)
+    top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    moved = 0
+    while names := os.listdir(top):
+        for name in names:
+            try:
+                os.unlink(name, dir_fd=top)
+                continue
+            except (IsADirectoryError, PermissionError):
+                os.chmod(name, 0o700, dir_fd=top)
+            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+            for child in list(os.scandir(inner)):
+                if child.is_dir(follow_symlinks=False):
+                    os.chmod(child.name, 0o700, dir_fd=inner)       # to be moved, a folder must be ours to write
+                moved += 1
+                os.rename(child.name, f"moved-up-{os.getpid()}-{moved}", src_dir_fd=inner, dst_dir_fd=top)
+            os.close(inner)
+            os.rmdir(name, dir_fd=top)
+    os.close(top)
+    os.rmdir(folder)
 
 
 def kill_group(leader: int) -> None:
@@ -348,7 +369,7 @@ def walls_of(wanted: dict[str, Any] | None) -> Walls | None:
     assert spec.loader is not None
     sandbox = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(sandbox)
-    return lambda models, folder: sandbox.confine([*wanted["readable"], *models], folder, wanted["bounds"])
+    return lambda models, folder: sandbox.confine([*wanted["readable"], *models], folder, wanted["bounds"], wanted["temporary"])
 
 
 if __name__ == "__main__":

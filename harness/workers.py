@@ -1,12 +1,11 @@
-"""The harness's end of a worker: starting it, asking it, and surviving what it does.
+"""The harness's end of a worker: asking it, and surviving what it does.
 
-A `Host` is one supervisor process (`harness/worker.py`) from which fresh workers are forked in milliseconds; a `Worker`
-holds one metric and answers numbered questions.  Whatever a worker does wrong becomes a `Fault` here.
+A `Worker` holds one metric and answers numbered questions (`harness/worker.py` is its other end).  Whatever it does wrong
+becomes a `Fault` here.  Where workers come from: `harness/hosts.py`.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import math
 import os
@@ -14,134 +13,22 @@ import select
 import signal
 import socket
 import struct
-import subprocess
-import tempfile
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
-from typing import Any, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from harness.errors import printable
+from harness.errors import amount, printable
 from harness.faults import Fault, FaultKind
-from harness.isolation import HERE, Confinement, Limits, environment, interpreter, libraries
 from harness.mailboxes import Content, Mailboxes
-from harness.worker import ANSWER, FRAME_BYTES, FUNCTIONS, QUESTION, remove_tree
+from harness.worker import ANSWER, FRAME_BYTES, FUNCTIONS, QUESTION
 
-DRAINED_READS = 64
+if TYPE_CHECKING:
+    from harness.hosts import Host
+
 QUICK = struct.pack("ll", 0, 5_000)         # struct timeval: 5 ms
-PRELOADED = {                               # by distribution: what is worth importing once, before workers are forked
-    "numpy": ["numpy", "numpy.random", "numpy.linalg"],
-    "scipy": ["scipy.linalg", "scipy.sparse", "scipy.spatial.distance", "scipy.special", "scipy.stats"],
-    "rapidfuzz": ["rapidfuzz.distance", "rapidfuzz.process"],
-    "scikit-learn": ["sklearn.neighbors", "sklearn.linear_model", "sklearn.cluster"],
-}
 PATIENCE = 0.5                              # seconds between a closed channel and a kill
-
-
-class Host:
-    """One supervisor process and the workers it forks.  To be used by one thread, the one that made it."""
-
-    def __init__(self, confinement: Confinement, limits: Limits, preloaded: frozenset[str] = frozenset()) -> None:
-        """Starts it; libraries that many workers would import are imported once, before they are forked."""
-        self.limits, self.preloaded = limits, preloaded
-        sweep()
-        self._temporary = Path(tempfile.mkdtemp(prefix=f"touchstone-{os.getpid()}-"))
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        wanted = {"control": theirs.fileno(), "libraries": libraries(),
-                  "preload": [module for name in sorted({"numpy", *preloaded}) for module in PRELOADED[name]],
-                  "walls": confinement.walls(limits)}
-        worker = [*interpreter(), str(HERE / "worker.py"), json.dumps(wanted)]
-        self._process = subprocess.Popen(
-            confinement.command(worker, environment(self._temporary), limits),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self._temporary,
-            start_new_session=True, pass_fds=[theirs.fileno()], close_fds=True)
-        theirs.close()
-        self.control = ours
-        self.control.settimeout(limits.seconds_to_start)
-        self._streams = [stream.fileno() for stream in (self._process.stdout, self._process.stderr) if stream]
-        for stream in self._streams:
-            os.set_blocking(stream, False)
-        self._output = b""
-        try:
-            self._control({})
-        except (OSError, ValueError):
-            output = self.output()
-            self.close()
-            raise RuntimeError(f"the worker's supervisor did not start: {output}") from None
-
-    def _control(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
-        """Tells the supervisor something and takes its answer; one that does not answer is ended."""
-        try:
-            if frame:
-                socket.send_fds(self.control, [json.dumps(frame).encode()], descriptors)
-            reply: dict[str, Any] = json.loads(self.control.recv(FRAME_BYTES))
-        except (OSError, ValueError):
-            self.kill()
-            raise
-        return reply
-
-    def fork(self) -> Worker:
-        """A fresh worker: it has seen nothing, and what others printed is not laid at its door."""
-        self.output()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        try:
-            process = self._control({"do": "fork"}, [theirs.fileno()])["worker"]
-        except (OSError, ValueError):
-            ours.close()
-            raise Fault(FaultKind.DIED, "the worker's supervisor was gone") from None
-        finally:
-            theirs.close()
-        return Worker(self, process, ours)
-
-    def bury(self, process: int, patience: float) -> int | None:
-        """The wait status of a worker that ended, None if it had to be killed or the supervisor is gone too."""
-        try:
-            status: int | None = self._control({"do": "bury", "worker": process, "patience": patience})["status"]
-        except (OSError, ValueError):
-            return None
-        return status
-
-    def drain(self) -> None:
-        """Takes what was printed, so that no printer waits for us; keeps the last of it."""
-        for stream in self._streams:
-            with contextlib.suppress(OSError):
-                for _ in range(DRAINED_READS):          # a printer as quick as we are would keep us for ever
-                    printed = os.read(stream, 65_536)
-                    self._output = (self._output + printed)[-self.limits.output_characters:]
-                    if not printed:
-                        break
-
-    def output(self) -> str:
-        """The last of what was printed since this was last asked, harmless in a terminal."""
-        self.drain()
-        printed, self._output = self._output, b""
-        return printable(printed.decode("utf-8", "replace"), self.limits.output_characters)
-
-    @property
-    def streams(self) -> list[int]:
-        return self._streams
-
-    @property
-    def alive(self) -> bool:
-        return self._process.poll() is None
-
-    def kill(self) -> None:
-        """Ends the supervisor, and by its death its workers.  Any thread may call this; the owner still closes."""
-        self._process.kill()
-
-    def close(self) -> None:
-        """Ends the supervisor and cleans up after it."""
-        self.control.close()
-        self.kill()
-        self._process.wait()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream:
-                stream.close()
-        self._streams = []
-        remove_tree(str(self._temporary))
 
 
 class Worker:
@@ -293,8 +180,8 @@ class Worker:
         if wrong.get("form") is True:
             return Fault(FaultKind.FORM, message, shown, self._host.output())
         name = printable(str(wrong.get("type", "an exception")), 80)
-        return Fault(FaultKind.RAISED, f"raised {name}: {message}" if message else f"raised {name}", shown,
-                     self._host.output())
+        said = (f"raised {name}: {message}" if message else f"raised {name}") + self._host.limits.behind(name, message)
+        return Fault(FaultKind.RAISED, said, shown, self._host.output())
 
     def _end(self, patience: float) -> int | None:
         self.alive = False
@@ -303,8 +190,12 @@ class Worker:
         return self._host.bury(self._process, patience)
 
     def _died(self) -> NoReturn:
-        status = self._end(PATIENCE)
-        if status is None:
+        status, limits = self._end(PATIENCE), self._host.limits
+        if self._host.ran_out_of_memory():
+            sentence = f"was killed: it and what it holds took more memory than the {amount(limits.memory_bytes)} it may use"
+        elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+            sentence = f"was killed: it used up its {limits.processor_seconds:,} seconds of processor time"
+        elif status is None:
             sentence = "closed its channel in the middle of a question and was stopped"
         elif os.WIFSIGNALED(status):
             sentence = f"was killed by {signal_name(os.WTERMSIG(status))} in the middle of a question"
@@ -317,22 +208,9 @@ class Worker:
         raise Fault(FaultKind.PROTOCOL, f"broke the protocol: {what}", output=self._host.output())
 
 
-@cache
-def sweep() -> None:
-    """Removes what runs that were killed have left in the temporary folder."""
-    for left in Path(tempfile.gettempdir()).glob("touchstone-[0-9]*-*"):
-        if not Path(f"/proc/{left.name.split('-')[1]}").exists():
-            remove_tree(str(left))
-
-
 def signal_name(number: int) -> str:
     """What people call a signal: SIGSEGV (Segmentation fault); real-time signals have numbers only."""
     try:
         return f"{signal.Signals(number).name} ({signal.strsignal(number)})"
     except ValueError:
         return f"signal {number}"
-
-
-def worth_preloading(distributions: Iterable[str]) -> frozenset[str]:
-    """Those of a submission's dependencies that a host should import; no more, since a larger process forks more slowly."""
-    return frozenset(distributions) & PRELOADED.keys() - {"numpy"}

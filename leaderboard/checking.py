@@ -9,9 +9,12 @@ from typing import Any
 
 from harness.asking import Inputs
 from harness.embeddings import EmbeddingCache
-from harness.isolation import Confinement, Limits
-from harness.jobs import Desk, Question
+from harness.environments import prepare
+from harness.errors import Refusal
+from harness.isolation import Limits
+from harness.jobs import Conditions, Desk, Question
 from harness.places import cache_folder
+from harness.probing import confine
 from harness.progress import Progress
 from harness.records import Failure
 from harness.run import announce
@@ -46,13 +49,21 @@ class Report:
         return not self.failures and self.axioms is not None and self.axioms.values["finite_when_awkward"] == 1
 
 
-def check(entry: Entry, suite: Suite, confinement: Confinement, limits: Limits, progress: Progress) -> Report:
+def conditions(entries: Sequence[Entry], trust: bool, progress: Progress) -> Conditions:
+    """What a submission is checked under: its environment is made if it needs one, and its time is short."""
+    environments, refused = prepare(entries, Limits(), progress)
+    if refused:
+        raise Refusal(refused[0])
+    return Conditions(confine(trust), Limits(seconds_per_unit=SECONDS_PER_UNIT), environments)
+
+
+def check(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress) -> Report:
     """Asks one entry a few axioms and one known-similarity collection, on texts made here; stores nothing."""
     started = time.monotonic()
     axioms, similarity = questions(suite.model)
     cache = EmbeddingCache(suite.model.name, cache_folder())
     announce([(entry, question) for question in (*axioms, similarity)], cache, progress, 2)
-    desk, inputs = Desk(confinement, limits), Inputs(cache)
+    desk, inputs = Desk(conditions), Inputs(cache)
     failures: list[Failure] = []
     seen: list[Trials] = []
     accuracy = rate = on_core = None
@@ -123,7 +134,3 @@ def advice(report: Report) -> list[str]:
     if shares.get("finite_when_awkward", 1) < 1:
         said.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a unit.")
     return said
-
-
-def limits_for_checking() -> Limits:
-    return Limits(seconds_per_unit=SECONDS_PER_UNIT)

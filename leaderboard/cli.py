@@ -89,7 +89,7 @@ def run(
     """
     from harness.isolation import Limits
     from harness.places import SUBMISSIONS
-    from harness.run import Interrupted, refuse_unmet
+    from harness.run import Interrupted
     from harness.submission import choose_entries, read_folder
     from leaderboard.running import run_suite
     from leaderboard.terminal import Drawn
@@ -97,7 +97,6 @@ def run(
 
     use_mirror(data_dir)
     entries = choose_entries(what, SUBMISSIONS) if what else [e for s in read_folder(SUBMISSIONS) for e in s.entries]
-    refuse_unmet(entries)
     read = read_suite(suite)
     limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000)
     path = store_path(store)
@@ -111,7 +110,7 @@ def run(
         sys.exit(STOPPED)
     report_run(tally)
     show_ranking(read, path, as_json, only_entries={entry.name for entry in entries} if as_json and what else None)
-    sys.exit(SOME_FAILED if tally.failed_in_store else ANSWERED)
+    sys.exit(REFUSED if tally.refused else SOME_FAILED if tally.failed_in_store else ANSWERED)
 
 
 @app.command()
@@ -126,8 +125,6 @@ def check(
 
     [bold]touchstone check my_metric.py[/bold]
     """
-    from harness.probing import confine
-    from harness.run import refuse_unmet
     from harness.submission import read_submission
     from leaderboard import checking
     from leaderboard.reports import check_json, print_check
@@ -136,13 +133,13 @@ def check(
 
     use_mirror(data_dir)
     entries = read_submission(file).entries
-    refuse_unmet(entries)
-    confinement, limits, read, progress = confine(trust), checking.limits_for_checking(), read_suite(suite), Drawn()
-    reports = [checking.check(entry, read, confinement, limits, progress) for entry in entries]
+    read, progress = read_suite(suite), Drawn()
+    conditions = checking.conditions(entries, trust, progress)
+    reports = [checking.check(entry, read, conditions, progress) for entry in entries]
     if as_json:
         print_json([check_json(report) for report in reports])
     else:
-        print_check(reports, confinement)
+        print_check(reports, conditions.confinement)
     sys.exit(ANSWERED if all(report.sound for report in reports) else SOME_FAILED)
 
 
@@ -289,8 +286,11 @@ def report_run(tally: Tally) -> None:
     from leaderboard.terminal import Drawn, duration
 
     say = Drawn().say
+    for sentence in tally.refused:
+        say(f"touchstone: {sentence}")
     if not tally.planned:
-        say("Nothing to ask: the store has an outcome of every unit.")
+        if not tally.refused:
+            say("Nothing to ask: the store has an outcome of every unit.")
         return
     words = [f"{tally.answered:,} answered"]
     if tally.not_applicable:

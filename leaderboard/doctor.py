@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from harness.errors import Refusal, amount
+from harness.hosts import Host
 from harness.isolation import Limits
 from harness.models import MODELS, Model
 from harness.places import cache_folder, default_store, mirror_folder
 from harness.probing import confine
-from harness.workers import Host
 from leaderboard.terminal import output, plain_table
 
 PINNED = Path(__file__).parent.parent / "harness" / "pinned"

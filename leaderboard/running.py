@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from harness.embeddings import EmbeddingCache
+from harness.environments import prepare
 from harness.isolation import Limits
+from harness.jobs import Conditions
 from harness.places import cache_folder
 from harness.probing import confine
 from harness.progress import Progress
@@ -33,11 +35,14 @@ def run_suite(entries: Sequence[Entry], suite: Suite, path: Path, *, only: Seque
             if asking:
                 for name in sorted({source.name for _, question in asking for source in question.unit.data}):
                     data.load(name, progress)
-                confinement = confine(trust)
+                limits = limits or Limits()
+                environments, refused = prepare([entry for entry, _ in asking], limits, progress, refresh=again)
+                conditions = Conditions(confine(trust), limits, environments)
                 store.note_units(question.unit for question in questions)
-                run = store.begin_run(provenance(confinement.layers, suite.name, suite.fingerprint))
-                tally = execute(asking, store, run, EmbeddingCache(suite.model.name, cache_folder()), confinement,
-                                limits or Limits(), jobs, progress)
+                run = store.begin_run(provenance(conditions, suite.name, suite.fingerprint))
+                tally = execute([one for one in asking if one[0].digest in environments], store, run,
+                                EmbeddingCache(suite.model.name, cache_folder()), conditions, jobs, progress)
+                tally.refused = refused
                 store.end_run(run)
             asked = {(question.unit.id, entry.digest) for question in questions for entry in entries}
             tally.failed_in_store = len(asked & store.done([Status.FAILED]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 from harness.asking import Inputs
 from harness.embeddings import EmbeddingCache
 from harness.isolation import Limits
-from harness.jobs import Desk, Question
+from harness.jobs import Conditions, Desk, Question
 from harness.models import model_fingerprint
 from harness.places import cache_folder
 from harness.probing import confine
@@ -87,7 +88,7 @@ def inputs(smoke: Suite) -> Inputs:
 @pytest.fixture
 def desk() -> Iterator[Desk]:
     """Where an entry can be asked, on the spot."""
-    made = Desk(confine(), Limits(seconds_per_unit=5))
+    made = Desk(Conditions(confine(), Limits(seconds_per_unit=5)))
     yield made
     made.close()
 
@@ -111,6 +112,21 @@ def touchstone(*words: object, environment: dict[str, str] | None = None, timeou
     """The real command in a process of its own."""
     return subprocess.run([sys.executable, "-m", "leaderboard", *map(str, words)], capture_output=True, text=True,
                           timeout=timeout, env={**os.environ, **(environment or {})}, cwd=folder, stdin=subprocess.DEVNULL)
+
+
+def descendants(process: int) -> set[int]:
+    """Every living process below one, whatever namespace it is in."""
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+            if state != "Z":
+                parents[int(path.parent.name)] = int(parent)
+    found: set[int] = set()
+    level = {process}
+    while level := {child for child, parent in parents.items() if parent in level} - found:
+        found |= level
+    return found
 
 
 def embed_for(questions: list[Question], entry: Entry, cache: EmbeddingCache) -> None:

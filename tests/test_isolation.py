@@ -7,6 +7,11 @@ that fails even without walls would prove nothing: it is skipped, with that reas
 from __future__ import annotations
 
 import os
+import socket
+import subprocess
+import sys
+import sysconfig
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,12 +19,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import harness
 from harness import probing
 from harness.errors import Refusal
 from harness.faults import Fault
-from harness.isolation import CONFINING, TRUSTING, Limits
+from harness.hosts import Host
+from harness.isolation import BUBBLEWRAP, CGROUP, CONFINING, TRUSTING, WALLS, Confinement, Limits, libraries
+from harness.places import PROJECT, SUBMISSIONS
 from harness.sandbox import ALLOWED, ARCHITECTURES, system_call_filter
-from harness.workers import Host
 
 PRELUDE = """
 import ctypes, mmap, os, platform, socket, struct, subprocess, sys
@@ -28,7 +35,7 @@ X86 = platform.machine() == "x86_64"
 def call(x86, arm, *arguments):
     return libc.syscall(*(ctypes.c_long(a) if isinstance(a, int) else a for a in (x86 if X86 else arm, *arguments)))
 TARGET = {target!r}
-PARENT, ADDRESS = {parent}, {address}
+PARENT, ADDRESS, DNS = {parent}, {address}, {dns}
 def attack():
 {body}
 def distance(p, q):
@@ -109,14 +116,19 @@ ATTACKS = {
     "a gigabyte in one file": "f = open('big', 'wb'); f.seek(10**9); f.write(b'x'); f.flush(); return True",
     "system calls of 32 bits": "m = mmap.mmap(-1, 4096, prot=7); m.write(bytes.fromhex('b814000000cd80c3'));\n"
                                "f = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m))); return X86 and f() > 0",
+    "a DNS query": "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5)\ns.sendto(bytes.fromhex('abcd01000001000000000000')"
+                   " + b'\\x07example\\x03org\\0\\0\\1\\0\\1', ('127.0.0.1', DNS)); return s.recv(512)[:2] == b'\\xab\\xcd'",
+    "a host's name": "return socket.getaddrinfo('localhost', 80)",
+    "shared memory by multiprocessing": "from multiprocessing import shared_memory as m; s = m.SharedMemory(create=True, size=4096); s.unlink(); return True",
     "to be root": "return os.getuid() == 0",
     "to have capabilities": "return any(libc.prctl(23, n, 0, 0, 0) == 1 for n in range(40))",
 }
 
 
-@pytest.fixture(scope="module")
-def confined() -> Iterator[Host]:
-    host = Host(probing.confine(), Limits())
+@pytest.fixture(scope="module", params=["all layers", "walls alone"])
+def confined(request) -> Iterator[Host]:
+    """Behind everything that can be had here, and behind the least that a stranger's file is run behind."""
+    host = Host(probing.confine() if request.param == "all layers" else CONFINING, Limits())
     yield host
     host.close()
 
@@ -128,20 +140,33 @@ def unconfined() -> Iterator[Host]:
     host.close()
 
 
-def attempt(host: Host, body: str, target: Path) -> float | str:
+@pytest.fixture(scope="module")
+def dns() -> Iterator[int]:
+    """Something on this machine that answers a query as a server of names would: there is no network to ask one in."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+        server.bind(("127.0.0.1", 0))
+
+        def serve() -> None:
+            while True:
+                question, asker = server.recvfrom(512)
+                if not question:
+                    return
+                server.sendto(question, asker)
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        server.sendto(b"", server.getsockname())
+        thread.join()
+
+
+def attempt(host: Host, body: str, target: Path, dns: int) -> float | str:
     """1.0: it got through; -1.0 or 0.0: it did not; a sentence: it did not outlive it."""
-    import sysconfig
-
-    import harness
-    from harness.isolation import libraries
-    from harness.places import SUBMISSIONS
-
     body = body.format(harness=harness.__file__, submission=str(SUBMISSIONS / "energy.py"), libraries=libraries()[0],
                        stdlib=sysconfig.get_path("stdlib") + "/os.py")
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     worker = host.fork()
     try:
-        worker.load(PRELUDE.format(target=str(target), parent=os.getpid(), address=id(ATTACKS), body=lines).encode(), "attack.py", {}, {})
+        worker.load(PRELUDE.format(target=str(target), parent=os.getpid(), address=id(ATTACKS), dns=dns, body=lines).encode(), "attack.py", {}, {})
         worker.deadline = time.monotonic() + 20
         return worker.number("distance", [["a"], ["b"]], 1)
     except Fault as fault:
@@ -155,24 +180,20 @@ def target(tmp_path) -> Iterator[Path]:
     for name in ("secret", "removable", "cut"):
         (tmp_path / name).write_text("of ours")
     yield tmp_path
-    import sysconfig
-
     for left in (*Path("/tmp").glob("touchstone-attack-*"), Path("/dev/shm/touchstone-attack"),
                  Path(sysconfig.get_path("purelib")) / "touchstone-attack.pth"):
         left.unlink(missing_ok=True)
     if os.path.ismount(tmp_path):
-        import subprocess
-
         subprocess.run(["umount", "-l", str(tmp_path)], check=True)
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_an_attack_that_succeeds_without_walls_fails_behind_them(attack, confined, unconfined, target):
-    behind = attempt(confined, ATTACKS[attack], target)
+def test_an_attack_that_succeeds_without_walls_fails_behind_them(attack, confined, unconfined, target, dns):
+    behind = attempt(confined, ATTACKS[attack], target, dns)
     assert behind != 1.0
     assert (target / "secret").read_text() == "of ours"
     assert sorted(path.name for path in target.iterdir()) == ["cut", "removable", "secret"]
-    without = attempt(unconfined, ATTACKS[attack], target)
+    without = attempt(unconfined, ATTACKS[attack], target, dns)
     if without != 1.0:
         pytest.skip(f"{attack}: without walls it fails here too ({without}), so nothing is proved")
 
@@ -204,6 +225,25 @@ def distance(p, q):
 
 
 
+# What only namespaces of its own hide: Landlock does not cover looking for a file.
+BEYOND_THE_WALLS = {
+    "whether a file exists": "return os.path.exists(TARGET + '/secret')",
+    "how large a file is": "return os.stat('/etc/passwd').st_size > 0",
+    "which processes there are": "return os.stat(f'/proc/{{PARENT}}').st_uid >= 0",
+}
+
+
+@pytest.mark.parametrize("attack", BEYOND_THE_WALLS)
+def test_what_namespaces_hide(attack, unconfined, target, dns):
+    if BUBBLEWRAP not in probing.confine().layers:
+        pytest.skip(f"{attack}: no bubblewrap here: {probing.confine().lacking[BUBBLEWRAP]}")
+    host = Host(probing.confine(), Limits())
+    try:
+        assert attempt(host, BEYOND_THE_WALLS[attack], target, dns) != 1.0
+    finally:
+        host.close()
+    assert attempt(unconfined, BEYOND_THE_WALLS[attack], target, dns) == 1.0
+
 
 def test_answers_are_the_same_with_and_without_walls(confined, unconfined):
     source = b"""
@@ -224,19 +264,57 @@ def distance(p, q): return float(np.abs(p - q).sum() + np.random.random() + rand
     assert answers[0] == answers[1]
 
 
-def test_where_walls_cannot_be_had_a_file_is_refused_and_trust_says_so(monkeypatch):
+@pytest.fixture
+def tried_anew(monkeypatch) -> Iterator[pytest.MonkeyPatch]:
+    """What `confine` found out is forgotten, before and after."""
     probing.confine.cache_clear()
-    try:
-        with monkeypatch.context() as patch:
-            patch.setattr(probing, "CONFINING", TRUSTING)       # a machine on which nothing holds
-            with pytest.raises(Refusal, match=r"could read /etc/passwd.*--trust"):
-                probing.confine()
-        assert probing.confine(trust=True).layers == ("process", "rlimits", "death-signal")
-    finally:
-        probing.confine.cache_clear()
-        for left in Path("/tmp").glob("touchstone-probe-*"):
-            left.unlink()
-    assert probing.confine() == CONFINING
+    yield monkeypatch
+    monkeypatch.undo()
+    probing.confine.cache_clear()
+    for left in Path("/tmp").glob("touchstone-probe-*"):
+        left.unlink()
+
+
+def test_where_walls_do_not_hold_a_file_is_refused_and_trust_says_so(tried_anew):
+    tried_anew.setattr(Confinement, "walls", lambda *_: None)   # a machine on which nothing holds
+    with pytest.raises(Refusal, match=r"could .*open a socket, start a process.*--trust"):
+        probing.confine()
+    assert probing.confine(trust=True).layers == ("process", "rlimits", "death-signal")
+
+
+def test_where_walls_cannot_be_put_up_a_file_is_refused(tried_anew):
+    tried_anew.setattr("harness.isolation.HERE", Path("/nonexistent"))
+    with pytest.raises(Refusal, match=r"cannot be walled in on this machine.*--trust"):
+        probing.confine()
+
+
+def test_layers_that_cannot_be_had_are_left_out_with_the_reason(tried_anew):
+    tried_anew.setattr("harness.bubblewrap.program", lambda: None)
+    tried_anew.setattr("harness.cgroups.hierarchies", list)
+    found = probing.confine()
+    assert not {BUBBLEWRAP, CGROUP} & set(found.layers)
+    assert set(WALLS) < set(found.layers)
+    assert "not installed" in found.lacking[BUBBLEWRAP]
+    assert "no control group that bounds memory and processes" in found.lacking[CGROUP]
+
+
+def test_layers_that_are_there_but_do_not_hold_are_left_out(tried_anew):
+    tried_anew.setattr("harness.isolation.enclosed", lambda command, *_: list(command))
+    found = probing.confine()
+    assert BUBBLEWRAP not in found.layers
+    assert found.lacking[BUBBLEWRAP] == "it can be had, but does not hold"
+
+
+def test_others_cannot_read_the_harness_under_proc():
+    """Its descriptors, memory and environment: they belong to root as soon as it is closed to others."""
+    program = ("import os\nfrom harness.isolation import close_to_others\nos.setgid(65534); os.setuid(65534)\n"
+               "import ctypes; ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)\n"
+               "print(os.stat('/proc/self/environ').st_uid, flush=True)\nclose_to_others()\n"
+               "print(os.stat('/proc/self/environ').st_uid, flush=True)")
+    if os.getuid() != 0:
+        pytest.skip("only root can become another user to see the difference")
+    said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=PROJECT).stdout
+    assert said.split() == ["65534", "0"]
 
 
 @pytest.mark.parametrize("machine", ARCHITECTURES)

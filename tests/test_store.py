@@ -13,6 +13,7 @@ import pytest
 
 from harness.arrays import ArrayFolder
 from harness.errors import Refusal
+from harness.jobs import Conditions
 from harness.places import SUBMISSIONS
 from harness.probing import confine
 from harness.provenance import provenance
@@ -45,7 +46,7 @@ def observation() -> Observation:
 
 def filled(store: Store):
     (entry,) = choose_entries(["energy"], SUBMISSIONS)
-    run = store.begin_run(provenance(confine().layers, "smoke", "f" * 64))
+    run = store.begin_run(provenance(Conditions(confine()), "smoke", "f" * 64))
     store.note_entries([entry])
     store.note_units([UNIT])
     store.put(Outcome(UNIT.id, entry.digest, Status.ANSWERED, observation(), None, 0.5), run)

@@ -14,9 +14,11 @@ import numpy as np
 import pytest
 
 from harness.faults import Fault, FaultKind
+from harness.hosts import Host, sweep
 from harness.isolation import Limits
 from harness.probing import confine
-from harness.workers import Host, Worker, sweep
+from harness.workers import Worker
+from tests.conftest import descendants
 
 ARRAY = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -121,16 +123,19 @@ def test_talking_without_end_does_not_put_the_time_limit_off(host):
 
 
 def test_a_metric_that_ignores_sigterm_and_leaves_threads_is_ended_too(host):
+    without = descendants(host._process.pid)
     made = worker(host, """
-import os, signal, threading, time
+import signal, threading, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
 def distance(p, q):
     threading.Thread(target=time.sleep, args=(600,)).start()
-    return float(os.getpid())
+    return 1.0
 """)
-    process = int(made.number("distance", [ARRAY, ARRAY], 1))
+    with_it = descendants(host._process.pid)
+    made.number("distance", [ARRAY, ARRAY], 1)
     made.close()
-    assert not Path(f"/proc/{process}").exists()
+    assert len(with_it) == len(without) + 1
+    assert descendants(host._process.pid) == without
 
 
 def test_megabytes_of_output_hold_nothing_up_and_the_last_of_it_is_kept(host):
@@ -205,10 +210,9 @@ def test_a_folder_of_any_depth_is_removed_and_nothing_falls_over():
     assert made.number("distance", [ARRAY, ARRAY], 1) == 1.0
     made.close()
     assert host.alive
-    temporary = host._temporary
-    assert list(temporary.iterdir()) == []
+    assert list(host._folder.iterdir()) == []
     host.close()
-    assert not temporary.exists()
+    assert not host._folder.exists()
 
 
 def test_what_one_metric_printed_is_not_laid_at_the_next_ones_door(host):
@@ -349,26 +353,36 @@ def distance(p, q):
     assert made.number("distance", [ARRAY, ARRAY], 1) == 10.0       # one such mapping was found, nothing was done to it
 
 
-@pytest.mark.parametrize("layers", ["TRUSTING", "CONFINING"])
+@pytest.mark.parametrize("layers", ["TRUSTING", "CONFINING", "confine()"])
 def test_the_death_of_the_harness_ends_its_workers(layers):
     program = f"""
-from harness.isolation import {layers}, Limits
-from harness.workers import Host
+from harness.hosts import Host
+from harness.isolation import CONFINING, TRUSTING, Limits
+from harness.probing import confine
+from tests.conftest import descendants
 made = Host({layers}, Limits()).fork()
 made.load(b"import time\\ndef distance(p, q): time.sleep(600)\\n", "x.py", {{}}, {{}})
-print(made._process, flush=True)
+print("at work", flush=True)
 made.number("distance", [["a"], ["b"]], 1)
 """
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    at_work = Path(f"/proc/{int(process.stdout.readline())}")
+    assert process.stdout.readline() == "at work\n"
     time.sleep(0.2)
-    assert at_work.exists()
+    at_work = descendants(process.pid)
+    assert len(at_work) >= 2                            # a supervisor and a worker
     process.kill()
     process.communicate()
     until = time.monotonic() + 20
-    while at_work.exists() and (at_work / "stat").read_text().split()[2] != "Z":
+    while any(alive(one) for one in at_work):
         assert time.monotonic() < until
         time.sleep(0.02)
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 def test_what_a_killed_run_left_is_swept_up_and_nothing_else(tmp_path, monkeypatch):
@@ -386,15 +400,13 @@ def test_what_a_killed_run_left_is_swept_up_and_nothing_else(tmp_path, monkeypat
 def test_hundreds_of_workers_leave_nothing_behind():
     host = Host(confine(), Limits())
     gc.collect()                                        # what other tests left to the collector
-    descriptors = len(os.listdir("/proc/self/fd"))
+    descriptors, processes = len(os.listdir("/proc/self/fd")), descendants(host._process.pid)
     for _ in range(200):
         made = host.fork()
         made.load(b"def distance(p, q): return 1.0\n", "x.py", {}, {})
         made.close()
     assert len(os.listdir("/proc/self/fd")) == descriptors
-    supervisor = host._process.pid
-    assert Path(f"/proc/{supervisor}/task/{supervisor}/children").read_text().split() == []
-    temporary = host._temporary
+    assert descendants(host._process.pid) == processes
     host.close()
-    assert not Path(f"/proc/{supervisor}").exists()
-    assert not temporary.exists()
+    assert not any(alive(process) for process in processes)
+    assert not host._folder.exists()

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from harness.asking import Asked, Inputs
+from harness.hosts import Host
 from harness.isolation import Limits
-from harness.jobs import Desk
+from harness.jobs import Conditions, Desk
 from harness.probing import confine
-from harness.workers import Host, Worker
+from harness.workers import Worker
 from tasks.known_similarity import separated_pairs
 
 pytestmark = pytest.mark.benchmark
@@ -97,7 +98,7 @@ def test_a_collection_costs_at_most_a_tenth_more_than_a_bare_loop(one_processor,
 
     namespace: dict = {}
     exec(METRIC, namespace)
-    desk = Desk(confine(), Limits())
+    desk = Desk(Conditions(confine()))
     metric = Asked(entry, unit, Rows(inputs.cache), lambda: desk.start(entry), None, Limits())
     metric.begin()
     pairs = separated_pairs(12)

@@ -1,0 +1,262 @@
+"""Environments for submissions that need what ours does not have.
+
+Made once with the network, from wheels alone, so that nothing of a package is executed; used without the network, behind
+the walls.  What was resolved is locked by hash and stored with the results.  Kept in the cache folder: `<list>.json` says
+which lock a list of dependencies was resolved to, and `<lock>/` holds the libraries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from packaging.requirements import Requirement
+from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
+
+from harness.errors import Refusal, amount, printable
+from harness.hosts import our_ground
+from harness.identity import digest_of
+from harness.isolation import Ground, Limits
+from harness.models import find_models
+from harness.places import cache_folder
+from harness.progress import Progress
+from harness.submission import Entry, Submission, unmet_dependencies
+from harness.worker import remove_tree
+
+DISTRIBUTIONS = 100
+DOWNLOAD_BYTES = 4_000_000_000
+INSTALLED_BYTES = 10_000_000_000
+INSTALLED_FILES = 200_000
+SECONDS = 1_800.0
+KEPT = 20                                   # environments; of more, the one that was used longest ago goes
+SAID_EVERY = 10.0
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What a submission's workers can import."""
+
+    folder: Path | None = None              # None: the harness's own
+    lock: tuple[str, ...] = ()              # of another: name==version --hash=sha256:...
+
+    def ground(self, submission: Submission) -> Ground:
+        models = find_models(submission.header.models).values()
+        if self.folder is None:
+            return our_ground(submission.header.distributions, models)
+        return Ground((str(self.folder),), models=tuple(sorted(models)))
+
+
+OURS = Environment()
+
+
+def prepare(entries: Iterable[Entry], limits: Limits, progress: Progress, *,
+            refresh: bool = False) -> tuple[dict[str, Environment], list[str]]:
+    """The environment of each entry, by digest; and a sentence for each submission that cannot be asked here."""
+    found: dict[str, Environment] = {}
+    refused: dict[str, str] = {}
+    made: dict[bytes, Environment] = {}
+    for entry in entries:
+        submission = entry.submission
+        if submission.source not in made and submission.filename not in refused:
+            try:
+                refuse_wishes(submission, limits)
+                made[submission.source] = environment_of(submission, progress, refresh=refresh)
+            except Refusal as refusal:
+                refused[submission.filename] = str(refusal)
+        if submission.source in made:
+            found[entry.digest] = made[submission.source]
+    return found, list(refused.values())
+
+
+def refuse_wishes(submission: Submission, limits: Limits) -> None:
+    """Refuses a submission that says it needs more than it would get."""
+    header = submission.header
+    if header.memory is not None and header.memory * 1e6 > limits.memory_bytes:
+        raise Refusal(f"{submission.filename} wishes for {header.memory:,} MB of memory, and a metric gets "
+                      f"{limits.memory_bytes / 1e6:,.0f} MB here. If the machine has as much: --memory {header.memory}.")
+    if header.time is not None and header.time > limits.seconds_per_unit:
+        raise Refusal(f"{submission.filename} wishes for {header.time:,.0f} seconds a unit, and a metric gets "
+                      f"{limits.seconds_per_unit:,.0f} here. If you have the time: --seconds {header.time:g}.")
+
+
+def environment_of(submission: Submission, progress: Progress, *, refresh: bool = False) -> Environment:
+    """Ours where it meets the dependencies, else one of the submission's own, made if there is none yet."""
+    unmet = unmet_dependencies(submission.header)
+    python = next((line for line in unmet if line.startswith("Python ")), None)
+    if python is not None:
+        raise Refusal(f"{submission.filename} needs {python}, and this is {sys.version.split()[0]}: run it with another Python.")
+    if not unmet:
+        return OURS
+    wanted = sorted({*submission.header.dependencies, *([] if "numpy" in submission.header.distributions else ["numpy"])})
+    folder = cache_folder() / "environments"
+    pointer = folder / f"{digest_of({'wanted': wanted, 'python': sys.version, 'platform': sys.platform})[:32]}.json"
+    with locked(folder):
+        if refresh or not usable(pointer):
+            progress.say(f"{submission.filename} needs {', '.join(unmet)}: making an environment of its own …")
+            try:
+                write(pointer, build(wanted, folder, progress))
+            except Refusal as refusal:
+                raise Refusal(f"{submission.filename} needs {', '.join(unmet)}, and no environment with that can be made: "
+                              f"{refusal}") from None
+            prune(folder)
+        pointer.touch()
+        lock = read(pointer)
+    return Environment(folder / name_of(lock), lock)
+
+
+# ---- the folder of environments -----------------------------------------------------------------------------------------
+
+def name_of(lock: Sequence[str]) -> str:
+    return hashlib.sha256("\n".join(lock).encode()).hexdigest()[:32]
+
+
+def read(pointer: Path) -> tuple[str, ...]:
+    return tuple(json.loads(pointer.read_text())["lock"])
+
+
+def usable(pointer: Path) -> bool:
+    try:
+        return (pointer.parent / name_of(read(pointer))).is_dir()
+    except (OSError, ValueError, KeyError):
+        return False
+
+
+def write(pointer: Path, lock: Sequence[str]) -> None:
+    part = pointer.with_suffix(".part")
+    part.write_text(json.dumps({"lock": list(lock)}, indent=1))
+    part.replace(pointer)
+
+
+def prune(folder: Path) -> None:
+    """Removes the environments that were used longest ago, and what a killed run left half made."""
+    pointers = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+    for pointer in pointers[KEPT:]:
+        pointer.unlink()
+    kept = {name_of(read(pointer)) for pointer in pointers[:KEPT]}
+    for path in folder.iterdir():
+        if path.is_dir() and path.name not in kept:
+            remove_tree(str(path))
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """One maker of environments at a time; another one waits."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+# ---- making one ---------------------------------------------------------------------------------------------------------
+
+def build(wanted: Sequence[str], folder: Path, progress: Progress) -> tuple[str, ...]:
+    """Resolves, downloads and installs; the lock.  Nothing is left behind of an attempt that fails."""
+    workshop = Path(tempfile.mkdtemp(prefix="making-", dir=folder))
+    try:
+        wheels, scratch = workshop / "wheels", workshop / "scratch"
+        scratch.mkdir()
+        listed, pins = workshop / "wanted.txt", workshop / "pins.txt"
+        listed.write_text("".join(f"{Requirement(line)}\n" for line in wanted))
+        pins.write_text("".join(f"{line}\n" for line in pinned()))
+        run_pip(["download", "--dest", str(wheels), "--constraint", str(pins), "--requirement", str(listed)], workshop,
+                DOWNLOAD_BYTES, progress)
+        lock = lock_of(sorted(wheels.iterdir()))
+        locked_list = workshop / "lock.txt"
+        locked_list.write_text("".join(f"{line}\n" for line in lock))
+        run_pip(["install", "--no-index", "--find-links", str(wheels), "--no-deps", "--require-hashes", "--target",
+                 str(workshop / "libraries"), "--requirement", str(locked_list)], workshop,
+                DOWNLOAD_BYTES + INSTALLED_BYTES, progress)
+        final = folder / name_of(lock)
+        if not final.exists():
+            (workshop / "libraries").rename(final)
+        return lock
+    finally:
+        remove_tree(str(workshop))
+
+
+def pinned() -> list[str]:
+    """torch as we have it: its numerics are part of the benchmark, and other builds of it are gigabytes larger."""
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+        return [f"torch=={importlib.metadata.version('torch').split('+')[0]}"]
+    return []
+
+
+def lock_of(wheels: Sequence[Path]) -> tuple[str, ...]:
+    """Every wheel with its hash; refuses what is too many or too much to install."""
+    if len(wheels) > DISTRIBUTIONS:
+        raise Refusal(f"it takes {len(wheels)} packages, at most {DISTRIBUTIONS} are installed.")
+    size = files = 0
+    lock = []
+    for wheel in wheels:
+        try:
+            name, version, _, _ = parse_wheel_filename(wheel.name)
+            with zipfile.ZipFile(wheel) as archive:
+                size += sum(member.file_size for member in archive.infolist())
+                files += len(archive.infolist())
+        except (InvalidWheelFilename, zipfile.BadZipFile):
+            raise Refusal(f"{printable(wheel.name, 80)} is not a wheel; only wheels are installed.") from None
+        with wheel.open("rb") as file:
+            lock.append(f"{canonicalize_name(name)}=={version} --hash=sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}")
+    if size > INSTALLED_BYTES or files > INSTALLED_FILES:
+        raise Refusal(f"installed it would be {amount(size)} in {files:,} files; at most {amount(INSTALLED_BYTES)} in "
+                      f"{INSTALLED_FILES:,} are allowed.")
+    return tuple(lock)
+
+
+def run_pip(words: Sequence[str], workshop: Path, most: int, progress: Progress) -> None:
+    """pip, from wheels alone, watched: it may not fill the disk nor take for ever."""
+    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "2", words[0],
+               "--only-binary", ":all:", "--quiet", *words[1:]]
+    said = workshop / "said.txt"
+    with said.open("w") as errors:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, cwd=workshop,
+                                   env={**os.environ, "TMPDIR": str(workshop / "scratch")})
+        try:
+            watch(process, workshop, most, progress)
+        finally:
+            process.kill()
+            process.wait()
+    if process.returncode:
+        complaints = [line.removeprefix("ERROR: ") for line in said.read_text(errors="replace").splitlines()
+                      if line.startswith("ERROR: ")]
+        raise Refusal(f"pip says: {printable(complaints[-1] if complaints else said.read_text(errors='replace'), 300)} "
+                      "(only wheels are taken, and packages that run on this machine).")
+
+
+def watch(process: subprocess.Popen[bytes], workshop: Path, most: int, progress: Progress) -> None:
+    """Waits for pip; ends it when the workshop holds too much or the time is up."""
+    started = told = time.monotonic()
+    while True:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.5)
+            return
+        size = size_of(workshop)
+        if size > most:
+            raise Refusal(f"it takes more than {amount(most)}.")
+        if time.monotonic() - started > SECONDS:
+            raise Refusal(f"it takes longer than {SECONDS / 60:.0f} minutes; is the package index reached?")
+        if time.monotonic() - told > SAID_EVERY:
+            told = time.monotonic()
+            progress.say(f"  … {amount(size)} after {told - started:.0f} s")
+
+
+def size_of(folder: Path) -> int:
+    """Bytes of all files in it; some may vanish while we look."""
+    size = 0
+    for where, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(FileNotFoundError):
+                size += os.lstat(os.path.join(where, name)).st_size
+    return size

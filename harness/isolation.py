@@ -29,6 +29,7 @@ SIZED_TMPFS, CGROUP, BUBBLEWRAP = "sized-tmpfs", "cgroup", "bubblewrap"
 OPTIONAL = (SIZED_TMPFS, CGROUP, BUBBLEWRAP)                            # bounds in sum, and namespaces
 SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
                 "/dev/urandom", "/proc/self/maps", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
+INSIDE = ("worker.py", "sandbox.py", "watching.py")     # what of ours runs in a worker
 WORKERS_AT_ONCE = 2                         # of a host: one, and the fresh one that is asked alone
 PR_SET_DUMPABLE = 4
 
@@ -92,7 +93,7 @@ class Confinement:
     def command(self, worker: Sequence[str], ground: Ground, folder: Path, limits: Limits, group: Group | None) -> list[str]:
         """The command that sets the bounds, goes behind the layers and becomes the worker's interpreter."""
         if BUBBLEWRAP in self.layers:
-            ours = (worker[0], str(HERE / "worker.py"), str(HERE / "sandbox.py"))
+            ours = (worker[0], *(str(HERE / name) for name in INSIDE))
             worker = enclosed(worker, [*readable(ground), *ground.models, *ours], str(folder))
         launch = {"parent": os.getpid(), "memory": limits.memory_bytes, "groups": group.entrances if group else [],
                   "command": list(worker), "environment": variables(folder)}
@@ -104,8 +105,8 @@ class Confinement:
             return None
         bounds = {"RLIMIT_NOFILE": limits.open_files, "RLIMIT_FSIZE": limits.file_bytes,
                   "RLIMIT_CPU": limits.processor_seconds, "RLIMIT_NPROC": limits.threads}
-        temporary = {"size": limits.temporary_bytes, "nr_inodes": limits.temporary_files}
-        return {"readable": readable(ground), "bounds": bounds, "temporary": temporary if SIZED_TMPFS in self.layers else None}
+        temporary = {"size": limits.temporary_bytes, "nr_inodes": limits.temporary_files} if SIZED_TMPFS in self.layers else None
+        return {"readable": [*readable(ground), str(HERE / "watching.py")], "bounds": bounds, "temporary": temporary}
 
 
 TRUSTING = Confinement(PROCESS)             # for one's own files: `--trust`

@@ -6,6 +6,7 @@ stored here.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
@@ -47,6 +48,7 @@ class Conditions:
     confinement: Confinement
     limits: Limits = field(default_factory=Limits)
     environments: Mapping[str, Environment] = field(default_factory=dict)      # by an entry's digest, where it is not ours
+    watched: bool = False                   # notes what a metric tries that is refused
 
 
 class Pool:
@@ -129,6 +131,7 @@ class Desk:
         self._host: Host | None = None
         self._worker: Worker | None = None
         self._entry: Entry | None = None
+        self.noticed: dict[tuple[str, str], None] = {}      # what watched metrics tried, and in which line
 
     def ask(self, entry: Entry, question: Question, inputs: Inputs) -> Outcome:
         """What becomes of one unit."""
@@ -155,6 +158,12 @@ class Desk:
             return outcome(Status.FAILED, failure=failure)
         finally:
             self._worker = asked.worker
+            self._ask_what_was_noticed(self._worker)
+
+    def _ask_what_was_noticed(self, worker: Worker | None) -> None:
+        if self._conditions.watched and worker is not None and worker.alive:
+            with contextlib.suppress(Fault):
+                self.noticed |= dict.fromkeys(worker.noticed())
 
     def start(self, entry: Entry) -> Worker:
         """A fresh worker that holds the entry and has seen nothing."""
@@ -169,10 +178,11 @@ class Desk:
         worker = self._host.fork()
         try:
             worker.load(entry.submission.source, entry.submission.filename, entry.parameters,
-                        find_models(entry.header.models))
+                        find_models(entry.header.models), self._conditions.watched)
             if entry.header.returns not in worker.functions:
                 raise Fault(FaultKind.FORM, f"defines no function `{entry.header.returns}`, which the header promises")
         except Fault as fault:
+            self._ask_what_was_noticed(worker)
             worker.close()
             raise Fault(fault.kind, f"could not be loaded: {fault.sentence}", fault.places, fault.output) from None
         return worker

@@ -179,6 +179,7 @@ class Metric:
         self.held: dict[int, Any] = {}
         self.inbox: mmap.mmap | bytes = b""
         self.outbox = -1
+        self.noticed: dict[tuple[str, str], None] = {}     # what it tried that is refused, while somebody watches
 
     def share(self, inbox: int, size: int, outbox: int) -> None:
         """Takes over a pair of memory files; earlier ones are let go."""
@@ -249,9 +250,14 @@ def obey(number: int, metric: Metric, frame: dict[str, Any], descriptors: list[i
         source = metric.inbox[:frame["bytes"]]
         if metric.confine is not None:
             metric.confine(list(frame["models"].values()))
+        if frame["watch"]:
+            readable = [*sys.path, *frame["models"].values(), "/usr", "/lib", "/proc", "/sys/devices/system/cpu"]
+            metric.noticed = beside("watching").Watch(frame["filename"], readable).noticed
         reply["functions"] = metric.load(source, frame["filename"], frame["parameters"], frame["models"])
     elif frame["do"] == "forget":
         metric.held.clear()
+    elif frame["do"] == "tell":
+        reply["noticed"] = list(metric.noticed)
     return json.dumps(reply).encode()
 
 
@@ -360,15 +366,21 @@ def main() -> None:
     supervise(socket.socket(fileno=wanted["control"]), walls_of(wanted["walls"]))
 
 
-def walls_of(wanted: dict[str, Any] | None) -> Walls | None:
-    """What puts up the walls that the harness wants; it lives in the file beside this one."""
-    if wanted is None:
-        return None
-    spec = importlib.util.spec_from_file_location("sandbox", os.path.join(os.path.dirname(__file__), "sandbox.py"))
+def beside(name: str) -> Any:
+    """A module in a file beside this one: the harness as a package is not to be had here."""
+    spec = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(__file__), f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
-    sandbox = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sandbox)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def walls_of(wanted: dict[str, Any] | None) -> Walls | None:
+    """What puts up the walls that the harness wants."""
+    if wanted is None:
+        return None
+    sandbox = beside("sandbox")
     return lambda models, folder: sandbox.confine([*wanted["readable"], *models], folder, wanted["bounds"], wanted["temporary"])
 
 

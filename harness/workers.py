@@ -48,11 +48,11 @@ class Worker:
             self._poll.register(descriptor, select.POLLIN)
 
     def load(self, source: bytes, filename: str, parameters: Mapping[str, Any],
-             models: Mapping[str, str]) -> None:
+             models: Mapping[str, str], watch: bool = False) -> None:
         """Executes the submission in the worker, which says what functions it defines."""
         self._mail.post([source])
         functions = self._ask({"do": "load", "filename": filename, "parameters": dict(parameters),
-                               "models": dict(models), "bytes": len(source)}).get("functions")
+                               "models": dict(models), "bytes": len(source), "watch": watch}).get("functions")
         if not isinstance(functions, list) or not all(isinstance(name, str) for name in functions):
             self._broken("its reply to `load` names no functions")
         self.functions = frozenset(functions)
@@ -78,6 +78,12 @@ class Worker:
             return np.empty(shape)
         self._question(function, arguments, seed, shape=shape)
         return self._mail.collect(shape, size)
+
+    def noticed(self) -> list[tuple[str, str]]:
+        """What a watched submission tried that is refused, and in which line: claims, made harmless."""
+        found = self._ask({"do": "tell"}).get("noticed")
+        return [(printable(str(one[0]), 200), printable(str(one[1]), 100)) for one in found[:20]
+                if isinstance(one, list) and len(one) == 2] if isinstance(found, list) else []
 
     def close(self) -> None:
         """Ends the process."""

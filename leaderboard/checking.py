@@ -42,6 +42,7 @@ class Report:
     seconds_on_core: float | None
     has_matrix: bool
     failures: tuple[Failure, ...]
+    refused: tuple[tuple[str, str], ...]    # what it tried that the walls refuse, and in which line
     seconds: float
 
     @property
@@ -54,7 +55,7 @@ def conditions(entries: Sequence[Entry], trust: bool, progress: Progress) -> Con
     environments, refused = prepare(entries, Limits(), progress)
     if refused:
         raise Refusal(refused[0])
-    return Conditions(confine(trust), Limits(seconds_per_unit=SECONDS_PER_UNIT), environments)
+    return Conditions(confine(trust), Limits(seconds_per_unit=SECONDS_PER_UNIT), environments, watched=True)
 
 
 def check(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress) -> Report:
@@ -87,7 +88,7 @@ def check(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress
         desk.close()
     has_matrix = any(trial.axiom == "matrix_agrees" for one in seen for trial in one.trials)
     return Report(entry, merged(axioms, seen), worst_cases(seen), accuracy, rate, on_core, has_matrix, tuple(failures),
-                  time.monotonic() - started)
+                  tuple(desk.noticed), time.monotonic() - started)
 
 
 def questions(model: Source) -> tuple[list[Question], Question]:
@@ -128,9 +129,10 @@ def advice(report: Report) -> list[str]:
         said.append("A function `matrix(a, b)` that answers all pairs at once would make it much faster on corpora.")
     if shares.get("company", 1) < 1 or shares.get("order_of_calls", 1) < 1:
         said.append("Answers depend on what else is asked: such a metric is shown, not ranked.")
-    said += ["It tried something that a submission may not do (a file that is not its own, the network, another process)"
-             f"{' in ' + failure.places[-1] if failure.places else ''}."
-             for failure in report.failures if "PermissionError" in failure.sentence]
+    if report.refused:
+        tries = ", ".join(f"{what} (line {place.rpartition(':')[2]})" for what, place in report.refused)
+        said.append(f"It tried to {tries}. A metric is kept from that: it has its libraries, its models, an empty folder of its "
+                    "own, and nothing else.")
     if shares.get("finite_when_awkward", 1) < 1:
         said.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a unit.")
     return said

@@ -43,6 +43,7 @@ def check_json(report: Report) -> dict[str, Any]:
         "worst": {axiom: describe(verdict) for axiom, verdict in report.worst.items()},
         "accuracy_on_made_texts": report.accuracy, "calls_per_second": report.calls_per_second,
         "seconds_on_core": report.seconds_on_core, "failures": [str(failure) for failure in report.failures],
+        "refused": [{"tried": what, "place": place} for what, place in report.refused],
         "advice": advice(report), "seconds": report.seconds,
     }
 

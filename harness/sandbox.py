@@ -24,6 +24,8 @@ NOBODY = 65534
 
 def confine(readable: list[str], folder: str, bounds: dict[str, int], temporary: dict[str, int] | None) -> None:
     """Puts up all walls around this process, for good."""
+    with open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")              # where memory runs out, it is this process that goes
     nobody = temporary is not None or os.getuid() == 0
     if nobody:
         become_nobody(CLONE_NEWUSER if temporary is None else CLONE_NEWUSER | CLONE_NEWNS)

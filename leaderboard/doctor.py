@@ -74,7 +74,8 @@ def workers() -> str:
         worker.number("distance", [["a"], ["b"]], 0)
     finally:
         host.close()
-    return f"start in {ready:.2f} s; layers in force: {', '.join(confinement.layers)}"
+    lacking = "".join(f"; not here: {layer} ({why})" for layer, why in confinement.lacking.items())
+    return f"start in {ready:.2f} s; layers that hold: {', '.join(confinement.layers)}{lacking}"
 
 
 def vectors(model: Model) -> str:

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from harness.places import PROJECT
+from harness.places import PROJECT, SUBMISSIONS
 from harness.signature import parse_signature
 from tests.conftest import touchstone
 
@@ -143,6 +143,35 @@ def test_a_run_with_failures_leaves_with_1(write, tmp_path):
         assert done.returncode == 1
         assert "\x1b" not in done.stdout + done.stderr
     assert "3 of 3 units of known similarity failed" in " ".join(done.stdout.split())
+
+
+def test_check_says_what_was_tried_and_in_which_line(write):
+    path = write("tries", """
+import socket, subprocess
+def distance(p, q):
+    for attempt in (lambda: open('/etc/passwd'), lambda: socket.create_connection(('localhost', 80)),
+                    lambda: subprocess.run(['true'])):
+        try:
+            attempt()
+        except OSError:
+            pass
+    return float(abs(sum(map(len, p)) - sum(map(len, q))))
+""")
+    lines = path.read_text().splitlines()
+    here = {what: next(n for n, line in enumerate(lines, 1) if what in line) for what in ("/etc/passwd", "subprocess.run")}
+    tried = {(one["tried"], one["place"]) for one in json.loads(touchstone("check", path, "--json").stdout)[0]["refused"]}
+    assert ("open the file /etc/passwd", f"tries.py:{here['/etc/passwd']}") in tried
+    assert ("look up a host's name", f"tries.py:{here['/etc/passwd']}") in tried
+    assert ("start another process", f"tries.py:{here['subprocess.run']}") in tried
+    assert json.loads(touchstone("check", SUBMISSIONS / "jaccard.py", "--json").stdout)[0]["refused"] == []
+
+
+def test_markup_in_a_header_is_shown_as_it_is_written(write, tmp_path):
+    path = write("marked", "def distance(p, q): return float(abs(len(p) - len(q)))\n")
+    path.write_text(path.read_text().replace("A metric of the tests", "[red]<script>x[/red]").replace("It does what", "[link=http://x]y[/link]"))
+    touchstone("run", path, "--suite", "smoke", "--only", "axioms", "--store", tmp_path / "s.sqlite")
+    for words in (("check", path), ("card", "marked", "--suite", "smoke", "--store", tmp_path / "s.sqlite")):
+        assert "[red]<script>x[/red]" in touchstone(*words).stdout
 
 
 def test_help_teaches(tmp_path):

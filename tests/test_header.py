@@ -83,6 +83,7 @@ def test_each_mistake_names_the_line_and_what_would_be_right(changed, parts):
     ('dependencies = ["uvicorn[standard]"]\n', "no extras"),
     ('dependencies = ["Harness"]\n', "imports nothing of ours"),
     ("dependencies = [" + ", ".join(f'"p{i}"' for i in range(31)) + "]\n", "too long"),
+    ("dependencies = [" + ", ".join(f'"p{i}"' for i in range(10_000)) + "]\n", "at most 1,000"),
     ('name = "energy"\n', "below that line"),
 ])
 def test_dependencies_are_names_with_bounds(above, part):

@@ -159,11 +159,15 @@ def dns() -> Iterator[int]:
         thread.join()
 
 
+def filled(body: str) -> str:
+    """An attack's lines with the files of ours it is after."""
+    return body.format(harness=harness.__file__, submission=str(SUBMISSIONS / "energy.py"), libraries=libraries()[0],
+                       stdlib=sysconfig.get_path("stdlib") + "/os.py")
+
+
 def attempt(host: Host, body: str, target: Path, dns: int) -> float | str:
     """1.0: it got through; -1.0 or 0.0: it did not; a sentence: it did not outlive it."""
-    body = body.format(harness=harness.__file__, submission=str(SUBMISSIONS / "energy.py"), libraries=libraries()[0],
-                       stdlib=sysconfig.get_path("stdlib") + "/os.py")
-    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    lines = "".join(f"    {line}\n" for line in filled(body).splitlines())
     worker = host.fork()
     try:
         worker.load(PRELUDE.format(target=str(target), parent=os.getpid(), address=id(ATTACKS), dns=dns, body=lines).encode(), "attack.py", {}, {})

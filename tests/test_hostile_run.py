@@ -1,0 +1,89 @@
+"""Three hundred hostile units in one run: it goes on, says why each failed, and nothing is left behind or changed."""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from harness.cgroups import left_over
+from harness.isolation import OPTIONAL, libraries
+from harness.places import SUBMISSIONS
+from harness.probing import confine
+from harness.progress import Silent
+from harness.store import Store
+from harness.submission import choose_entries, read_submission
+from leaderboard.running import run_suite
+from tests.conftest import descendants
+from tests.test_bounds import ATTEMPTS, NARROW, ODDITIES
+from tests.test_isolation import ATTACKS, PRELUDE, filled
+
+HONEST = ["jaccard", "length_difference"]
+TASK = ["known_similarity"]
+ENDS = r"^(could not be loaded: )?(raised|did not answer|was killed|left with|broke the protocol|distance returned|answered|closed its channel)"
+
+
+def indented(body: str) -> str:
+    return "".join(f"    {line}\n" for line in body.splitlines())
+
+
+def hostile(target: Path) -> dict[str, tuple[str, str]]:
+    """Name: the submission's lines, and what the record must say."""
+    found = {}
+    for body in ATTACKS.values():
+        attack = PRELUDE.format(target=str(target), parent=os.getpid(), address=0, dns=9, body=indented(filled(body)))
+        attack += "def distance(p, q):\n    if not attack(): raise RuntimeError('kept from it')\n    return 1.0\n"
+        found[f"attack-{len(found)}"] = attack, ENDS
+    for body, sentence, layer in ATTEMPTS.values():
+        if layer is None or layer in confine().layers:
+            found[f"attempt-{len(found)}"] = f"def distance(p, q):\n{indented(body)}", sentence
+    for module, body, _ in ODDITIES.values():
+        found[f"oddity-{len(found)}"] = f"{module}def distance(p, q):\n{indented(body)}", ENDS
+    return found
+
+
+def left_behind() -> list[Path]:
+    own = f"touchstone-{os.getpid()}-*"
+    return [*Path(tempfile.gettempdir()).glob(own), *left_over(own)]
+
+
+@pytest.mark.skipif(set(OPTIONAL) - set(confine().layers) != set(), reason=f"not all layers are here: {confine().lacking}")
+def test_three_hundred_hostile_units_change_nothing_and_leave_nothing(write, smoke, tmp_path):
+    target = tmp_path / "target"
+    target.mkdir()
+    (target / "secret").write_text("of ours")
+    culprits = hostile(target)
+    honest = choose_entries(HONEST, SUBMISSIONS)
+    alone, together = tmp_path / "alone.sqlite", tmp_path / "together.sqlite"
+    limits = replace(NARROW, seconds_per_unit=4.0, failures_in_a_row=2)
+    run_suite(honest, smoke, alone, only=TASK, progress=Silent(), limits=limits)
+    entries = [read_submission(write(name, body)).entries[0] for name, (body, _) in culprits.items()]
+    entries[len(entries) // 2:0] = honest[:1]
+    gc.collect()
+    descriptors, processes, shared = len(os.listdir("/proc/self/fd")), descendants(os.getpid()), os.listdir("/dev/shm")
+    written = {path: path.stat().st_mtime_ns for folder in libraries() for path in Path(folder).iterdir()}
+
+    tally = run_suite([*entries, *honest[1:]], smoke, together, only=TASK, progress=Silent(), limits=limits, jobs=2)
+
+    assert tally.planned == tally.done == 3 * (len(culprits) + 2)
+    assert len(tally.failures) == 3 * len(culprits) >= 280
+    for name, _, failure in tally.failures:
+        expected = culprits[name][1]
+        assert re.search(rf"{expected}|^was not asked: 2 units", failure.sentence), (name, failure)
+        assert failure.sentence.isprintable()
+    digests = {entry.digest for entry in honest}
+    assert [row for row in Store(together, read_only=True).raw() if row[1] in digests] == Store(alone, read_only=True).raw()
+    gc.collect()
+    assert descendants(os.getpid()) == processes
+    assert len(os.listdir("/proc/self/fd")) == descriptors
+    assert left_behind() == []
+    assert os.listdir("/dev/shm") == shared
+    assert list(target.iterdir()) == [target / "secret"]
+    assert (target / "secret").read_text() == "of ours"
+    assert not list(Path("/tmp").glob("touchstone-attack-*"))
+    assert {path: path.stat().st_mtime_ns for folder in libraries() for path in Path(folder).iterdir()} == written

@@ -9,17 +9,19 @@ control group (`harness/cgroups.py`) and namespaces (`harness/bubblewrap.py`).
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import json
+import math
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from harness.bubblewrap import enclosed
 from harness.cgroups import Group
-from harness.errors import amount
+from harness.errors import Refusal, amount, did_you_mean, printable
 
 HERE = Path(__file__).parent
 
@@ -50,6 +52,23 @@ class Limits:
     temporary_files: int = 10_000
     open_files: int = 256
     output_characters: int = 2_000          # of what it prints, kept for a failure record
+
+    def changed(self, settings: Iterable[str]) -> Limits:
+        """These limits with some of them set, each given as `name=value`."""
+        known, values = {one.name: one.type for one in dataclasses.fields(self)}, {}
+        for setting in settings:
+            name, _, value = setting.partition("=")
+            if name not in known:
+                raise Refusal(f'There is no limit "{printable(name, 40)}".{did_you_mean(name, known)} '
+                              f'The limits: {", ".join(known)}.')
+            try:
+                number = float(value)
+            except ValueError:
+                number = math.nan
+            if not 0 < number < math.inf:
+                raise Refusal(f"--limit {printable(setting, 60)}: a limit is a number above 0, for example {name}=1000.")
+            values[name] = number if known[name] == "float" else math.ceil(number)
+        return dataclasses.replace(self, **values)      # type: ignore[arg-type]  # of the type each field has
 
     def behind(self, exception: str, message: str) -> str:
         """Which limit a metric that failed so has run into, in brackets; nothing if it is none."""

@@ -78,6 +78,8 @@ def run(
                                              show_default=False, rich_help_panel="How")] = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="Time a metric may take for one unit.", rich_help_panel="How")] = 300.0,
     memory: Annotated[int, typer.Option(min=500, help="Address space of a metric, in MB.", rich_help_panel="How")] = 8000,
+    limit: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Any other limit, for instance threads=8; "
+                                                    "may be repeated.", show_default=False, rich_help_panel="How")] = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -98,7 +100,7 @@ def run(
     use_mirror(data_dir)
     entries = choose_entries(what, SUBMISSIONS) if what else [e for s in read_folder(SUBMISSIONS) for e in s.entries]
     read = read_suite(suite)
-    limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000)
+    limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000).changed(limit or [])
     path = store_path(store)
     progress = Drawn()
     try:

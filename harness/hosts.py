@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import socket
 import subprocess
 import tempfile
@@ -18,19 +19,21 @@ from pathlib import Path
 from typing import Any
 
 from harness.cgroups import left_over
-from harness.errors import printable
-from harness.faults import Fault, FaultKind
 from harness.isolation import HERE, Confinement, Ground, Limits, interpreter, libraries
+from harness.output import Output
 from harness.worker import FRAME_BYTES, remove_tree
 from harness.workers import Worker
 
-DRAINED_READS = 64
 PRELOADED = {                               # by distribution: what is worth importing once, before workers are forked
     "numpy": ["numpy", "numpy.random", "numpy.linalg"],
     "scipy": ["scipy.linalg", "scipy.sparse", "scipy.spatial.distance", "scipy.special", "scipy.stats"],
     "rapidfuzz": ["rapidfuzz.distance", "rapidfuzz.process"],
     "scikit-learn": ["sklearn.neighbors", "sklearn.linear_model", "sklearn.cluster"],
 }
+
+
+class HostGone(Exception):
+    """A supervisor that did not start or is no longer there: never a metric's fault."""
 
 
 class Host:
@@ -45,24 +48,24 @@ class Host:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         wanted = {"control": theirs.fileno(), "libraries": self.ground.libraries, "preload": self.ground.preload,
                   "walls": confinement.walls(self.ground, limits)}
+        said, saying = os.pipe()
+        self._killed = False
         worker = [*interpreter(), str(HERE / "worker.py"), json.dumps(wanted)]
         self._process = subprocess.Popen(
             confinement.command(worker, self.ground, self._folder, limits, self.group),
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=self._folder,
+            stdin=subprocess.DEVNULL, stdout=saying, stderr=saying, cwd=self._folder,
             start_new_session=True, pass_fds=[theirs.fileno()], close_fds=True)
         theirs.close()
         self.control = ours
         self.control.settimeout(limits.seconds_to_start)
-        self._streams = [stream.fileno() for stream in (self._process.stdout, self._process.stderr) if stream]
-        for stream in self._streams:
-            os.set_blocking(stream, False)
-        self._output = b""
+        os.close(saying)
+        self._output = Output(said, limits.output_characters)
         try:
             self._control({})
         except (OSError, ValueError):
-            output = self.output()
+            output = self._output.last()
             self.close()
-            raise RuntimeError(f"the worker's supervisor did not start: {output}") from None
+            raise HostGone(f"the worker's supervisor did not start: {output}") from None
 
     def _control(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
         """Tells the supervisor something and takes its answer; one that does not answer is ended."""
@@ -76,17 +79,19 @@ class Host:
         return reply
 
     def fork(self) -> Worker:
-        """A fresh worker: it has seen nothing, and what others printed is not laid at its door."""
-        self.output()
+        """A fresh worker: it has seen nothing, and shares no open file with another one."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        printed, printing = os.pipe()
         try:
-            process = self._control({"do": "fork"}, [theirs.fileno()])["worker"]
+            process = self._control({"do": "fork"}, [theirs.fileno(), printing])["worker"]
         except (OSError, ValueError):
             ours.close()
-            raise Fault(FaultKind.DIED, "the worker's supervisor was gone") from None
+            os.close(printed)
+            raise HostGone("the worker's supervisor was gone") from None
         finally:
             theirs.close()
-        return Worker(self, process, ours)
+            os.close(printing)
+        return Worker(self, process, ours, Output(printed, self.limits.output_characters))
 
     def bury(self, process: int, patience: float) -> int | None:
         """The wait status of a worker that ended, None if it had to be killed or the supervisor is gone too."""
@@ -100,32 +105,13 @@ class Host:
         """Whether the control group has ended a process since this was last asked."""
         return self.group is not None and self.group.bit()
 
-    def drain(self) -> None:
-        """Takes what was printed, so that no printer waits for us; keeps the last of it."""
-        for stream in self._streams:
-            with contextlib.suppress(OSError):
-                for _ in range(DRAINED_READS):          # a printer as quick as we are would keep us for ever
-                    printed = os.read(stream, 65_536)
-                    self._output = (self._output + printed)[-self.limits.output_characters:]
-                    if not printed:
-                        break
-
-    def output(self) -> str:
-        """The last of what was printed since this was last asked, harmless in a terminal."""
-        self.drain()
-        printed, self._output = self._output, b""
-        return printable(printed.decode("utf-8", "replace"), self.limits.output_characters)
-
-    @property
-    def streams(self) -> list[int]:
-        return self._streams
-
     @property
     def alive(self) -> bool:
-        return self._process.poll() is None
+        return not self._killed and self._process.poll() is None
 
     def kill(self) -> None:
         """Ends the supervisor, and by its death its workers.  Any thread may call this; the owner still closes."""
+        self._killed = True
         self._process.kill()
 
     def close(self) -> None:
@@ -133,10 +119,7 @@ class Host:
         self.control.close()
         self.kill()
         self._process.wait()
-        for stream in (self._process.stdout, self._process.stderr):
-            if stream:
-                stream.close()
-        self._streams = []
+        self._output.close()
         if self.group is not None:
             self.group.remove()
         remove_tree(str(self._folder))
@@ -151,18 +134,22 @@ def our_ground(distributions: Iterable[str] = (), models: Iterable[str] = ()) ->
     return Ground(libraries(), tuple(module for name in named for module in PRELOADED[name]), tuple(sorted(models)))
 
 
+LEFT = re.compile(r"touchstone-([0-9]+)-[a-z0-9_]{8}")
+
+
 @cache
 def sweep() -> None:
-    """Removes what runs that were killed have left: temporary folders, control groups."""
-    pattern = "touchstone-[0-9]*-*"
-    for left in Path(tempfile.gettempdir()).glob(pattern):
-        if of_the_dead(left):
+    """Removes what runs of this user that were killed have left: temporary folders, control groups."""
+    for left in Path(tempfile.gettempdir()).glob("touchstone-*"):
+        if of_the_dead(left) and left.lstat().st_uid == os.getuid():
             remove_tree(str(left))
-    for left in left_over(pattern):
+    for left in left_over("touchstone-*"):
         if of_the_dead(left):
             with contextlib.suppress(OSError):
                 left.rmdir()
 
 
 def of_the_dead(left: Path) -> bool:
-    return not Path(f"/proc/{left.name.split('-')[1]}").exists()
+    """Whether it is one of ours, of a process that is no longer there."""
+    named = LEFT.fullmatch(left.name)
+    return named is not None and not Path(f"/proc/{named[1]}").exists()

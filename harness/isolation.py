@@ -22,8 +22,10 @@ from typing import Any
 from harness.bubblewrap import enclosed
 from harness.cgroups import Group
 from harness.errors import Refusal, amount, did_you_mean, printable
+from harness.places import PROJECT
 
 HERE = Path(__file__).parent
+OURS_THERE = ("harness", "tasks", "submissions", "leaderboard", "results")      # where the project is installed, not a clone
 
 PROCESS = ("process", "rlimits", "death-signal")
 WALLS = ("landlock", "seccomp", "no-new-privileges", "unprivileged")    # without these a stranger's file is refused
@@ -32,7 +34,8 @@ OPTIONAL = (SIZED_TMPFS, CGROUP, BUBBLEWRAP)                            # bounds
 SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
                 "/dev/urandom", "/proc/self/maps", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
 INSIDE = ("worker.py", "sandbox.py", "watching.py")     # what of ours runs in a worker
-WORKERS_AT_ONCE = 2                         # of a host: one, and the fresh one that is asked alone
+SUPERVISOR_BYTES = 300_000_000              # what it may take beside its worker, libraries included
+SUPERVISOR_THREADS = 8
 PR_SET_DUMPABLE = 4
 
 
@@ -107,7 +110,7 @@ class Confinement:
         """A control group for a host of that name; its supervisor is counted too."""
         if CGROUP not in self.layers:
             return None
-        return Group(name, WORKERS_AT_ONCE * limits.memory_bytes, WORKERS_AT_ONCE * limits.threads + 8)
+        return Group(name, limits.memory_bytes + SUPERVISOR_BYTES, limits.threads + SUPERVISOR_THREADS)
 
     def command(self, worker: Sequence[str], ground: Ground, folder: Path, limits: Limits, group: Group | None) -> list[str]:
         """The command that sets the bounds, goes behind the layers and becomes the worker's interpreter."""
@@ -125,7 +128,9 @@ class Confinement:
         bounds = {"RLIMIT_NOFILE": limits.open_files, "RLIMIT_FSIZE": limits.file_bytes,
                   "RLIMIT_CPU": limits.processor_seconds, "RLIMIT_NPROC": limits.threads}
         temporary = {"size": limits.temporary_bytes, "nr_inodes": limits.temporary_files} if SIZED_TMPFS in self.layers else None
-        return {"readable": [*readable(ground), str(HERE / "watching.py")], "bounds": bounds, "temporary": temporary}
+        listed = [folder for folder in ground.libraries if Path(folder).resolve() == PROJECT]
+        files = [*readable(ground), str(HERE / "watching.py")]
+        return {"readable": files, "listed": listed, "bounds": bounds, "temporary": temporary}
 
 
 TRUSTING = Confinement(PROCESS)             # for one's own files: `--trust`
@@ -143,8 +148,10 @@ def libraries() -> tuple[str, ...]:
 
 
 def readable(ground: Ground) -> list[str]:
-    """Python, the libraries, and what they need of the system."""
-    return [f"{sys.base_prefix}/lib", *ground.libraries, *SYSTEM_FILES]
+    """Python, the libraries, and what they need of the system; of a folder in which we are installed ourselves, the rest."""
+    shared = [folder for folder in ground.libraries if Path(folder).resolve() == PROJECT]
+    beside = [str(path) for folder in shared for path in Path(folder).iterdir() if path.name not in OURS_THERE]
+    return [f"{sys.base_prefix}/lib", *(folder for folder in ground.libraries if folder not in shared), *beside, *SYSTEM_FILES]
 
 
 def variables(temporary: Path) -> dict[str, str]:

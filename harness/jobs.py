@@ -7,6 +7,7 @@ stored here.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import threading
@@ -21,8 +22,8 @@ from harness.embeddings import EmbeddingCache
 from harness.environments import OURS, Environment
 from harness.errors import NotApplicable
 from harness.faults import Fault, FaultKind
-from harness.hosts import Host
-from harness.isolation import Confinement, Limits
+from harness.hosts import Host, HostGone
+from harness.isolation import Confinement, Ground, Limits
 from harness.models import find_models
 from harness.records import Failure, Outcome, Status
 from harness.submission import Entry
@@ -146,7 +147,7 @@ class Desk:
         if self._entry is not entry:
             self._let_go()
             self._entry = entry
-        asked = Asked(entry, question.unit, inputs, lambda: self.start(entry), self._worker,
+        asked = Asked(entry, question.unit, inputs, lambda until: self.start(entry, until), self._worker,
                       self._conditions.limits)
         try:
             asked.begin()
@@ -165,17 +166,11 @@ class Desk:
             with contextlib.suppress(Fault):
                 self.noticed |= dict.fromkeys(worker.noticed())
 
-    def start(self, entry: Entry) -> Worker:
-        """A fresh worker that holds the entry and has seen nothing."""
+    def start(self, entry: Entry, until: float = math.inf) -> Worker:
+        """A fresh worker that holds the entry and has seen nothing; it is given up at that time if not before."""
         wanted = self._conditions.environments.get(entry.digest, OURS).ground(entry.submission)
-        if self._host is not None and (self._host.ground != wanted or not self._host.alive):
-            self._host.close()
-            self._host = None
-        if self._host is None:
-            self._host = Host(self._conditions.confinement, self._conditions.limits, wanted)
-            if self._adopt is not None:
-                self._adopt(self._host)
-        worker = self._host.fork()
+        worker = self._fork(wanted)
+        worker.deadline = min(worker.deadline, until)
         try:
             worker.load(entry.submission.source, entry.submission.filename, entry.parameters,
                         find_models(entry.header.models), self._conditions.watched)
@@ -186,6 +181,18 @@ class Desk:
             worker.close()
             raise Fault(fault.kind, f"could not be loaded: {fault.sentence}", fault.places, fault.output) from None
         return worker
+
+    def _fork(self, ground: Ground) -> Worker:
+        """A worker of the host at hand, or of a new one: that a supervisor is gone is never the next metric's fault."""
+        if self._host is not None and self._host.alive and self._host.ground == ground:
+            with contextlib.suppress(HostGone):
+                return self._host.fork()
+        if self._host is not None:
+            self._host.close()
+        self._host = Host(self._conditions.confinement, self._conditions.limits, ground)
+        if self._adopt is not None:
+            self._adopt(self._host)
+        return self._host.fork()
 
     def _let_go(self) -> None:
         if self._worker is not None:

@@ -65,7 +65,11 @@ class Mailboxes:
 
     def collect(self, shape: tuple[int, ...], size: int) -> np.ndarray:
         """The array of float64 that the worker laid into the outbox."""
-        return np.frombuffer(bytearray(os.pread(self._outbox, size, 0))).reshape(shape)
+        content = bytearray(size)
+        read = 0
+        while read < size:                  # one call reads at most two gigabytes
+            read += os.preadv(self._outbox, [memoryview(content)[read:]], read)
+        return np.frombuffer(content).reshape(shape)
 
     def close(self) -> None:
         if self._size:

@@ -24,5 +24,10 @@ def mirror_folder() -> Path | None:
 
 
 def default_store() -> str:
-    """The results store: TOUCHSTONE_STORE, else a file in the clone."""
-    return os.environ.get("TOUCHSTONE_STORE") or str(PROJECT / "results" / "store.sqlite")
+    """The results store: TOUCHSTONE_STORE, else a file in the clone, or of the user's where there is no clone."""
+    named = os.environ.get("TOUCHSTONE_STORE")
+    if named:
+        return named
+    cloned = (PROJECT / "pyproject.toml").exists()
+    folder = PROJECT if cloned else Path(platformdirs.user_data_dir("touchstone", appauthor=False))
+    return str(folder / "results" / "store.sqlite")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from functools import cache
 
 from harness import bubblewrap
 from harness.cgroups import Group
 from harness.errors import Refusal
 from harness.faults import Fault
-from harness.hosts import Host
+from harness.hosts import Host, HostGone
 from harness.isolation import (
     BUBBLEWRAP,
     CGROUP,
@@ -83,7 +85,7 @@ def confine(trust: bool = False) -> Confinement:
         confinement = Confinement((*PROCESS, *WALLS, *optional), lacking)
         try:
             found = got_through(confinement)
-        except (Fault, RuntimeError, OSError) as wrong:
+        except (Fault, HostGone, OSError) as wrong:
             if optional:
                 lacking[optional[-1]] = str(wrong)
                 continue
@@ -105,7 +107,7 @@ def at_hand() -> dict[str, str]:
     if bubblewrap.program() is None:
         lacking[BUBBLEWRAP] = "not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
     try:
-        Group("touchstone-0-probe", PROBED.memory_bytes, PROBED.threads).remove()
+        Group(f"touchstone-{os.getpid()}-{secrets.token_hex(4)}", PROBED.memory_bytes, PROBED.threads).remove()
     except OSError as wrong:
         lacking[CGROUP] = f"{wrong}; in a session of systemd, systemd-run --user --scope -p Delegate=yes gives one"
     return lacking

@@ -22,7 +22,8 @@ MS_NOSUID, MS_NODEV = 2, 4
 NOBODY = 65534
 
 
-def confine(readable: list[str], folder: str, bounds: dict[str, int], temporary: dict[str, int] | None) -> None:
+def confine(readable: list[str], listed: list[str], folder: str, bounds: dict[str, int],
+            temporary: dict[str, int] | None) -> None:
     """Puts up all walls around this process, for good."""
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")              # where memory runs out, it is this process that goes
@@ -41,7 +42,7 @@ def confine(readable: list[str], folder: str, bounds: dict[str, int], temporary:
     if not nobody:
         bounds = {name: bound for name, bound in bounds.items() if name != "RLIMIT_NPROC"}     # it would count all of the user's
     restrict_resources(bounds)
-    restrict_files(readable, folder)
+    restrict_files(readable, listed, folder)
     restrict_system_calls()
 
 
@@ -100,8 +101,8 @@ def landlock_abi() -> int:
     return max(0, version)
 
 
-def restrict_files(readable: list[str], writable: str) -> None:
-    """From here on: these files and folders to read, that folder to write in, /dev/null, and nothing else."""
+def restrict_files(readable: list[str], listed: list[str], writable: str) -> None:
+    """From here on: files and folders to read, folders to list, one folder to write in, /dev/null, and nothing else."""
     abi = landlock_abi()
     if abi < LEAST_ABI:
         raise OSError(38, f"Landlock version {LEAST_ABI} is needed, this kernel has {abi}")
@@ -110,6 +111,8 @@ def restrict_files(readable: list[str], writable: str) -> None:
     ruleset = checked(LIBC.syscall(LANDLOCK_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0), "Landlock")
     for path in readable:
         allow(ruleset, path, READ)
+    for path in listed:
+        allow(ruleset, path, READ_DIR)
     allow(ruleset, "/dev/null", READ | WRITE_FILE)
     allow(ruleset, writable, WRITE)
     checked(LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "Landlock")
@@ -136,7 +139,7 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "lstat": (6, None), "poll": (7, None), "lseek": (8, 62), "mmap": (9, 222), "mprotect": (10, 226), "munmap": (11, 215),
     "brk": (12, 214), "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
     "pread64": (17, 67), "pwrite64": (18, 68), "readv": (19, 65), "writev": (20, 66), "access": (21, None),
-    "select": (23, None), "sched_yield": (24, 124), "mremap": (25, 216), "mincore": (27, 232), "madvise": (28, 233),
+    "select": (23, None), "sched_yield": (24, 124), "mremap": (25, 216),
     "dup": (32, 23), "dup2": (33, None), "nanosleep": (35, 101), "getpid": (39, 172), "sendto": (44, 206),
     "recvfrom": (45, 207), "sendmsg": (46, 211), "recvmsg": (47, 212), "getsockname": (51, 204), "getsockopt": (55, 209),
     "exit": (60, 93), "uname": (63, 160), "fsync": (74, 82), "fdatasync": (75, 83), "ftruncate": (77, 46),
@@ -144,9 +147,9 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
     "mkdir": (83, None), "rmdir": (84, None), "unlink": (87, None), "readlink": (89, None), "umask": (95, 166),
     "gettimeofday": (96, 169), "getrlimit": (97, 163), "getrusage": (98, 165), "sysinfo": (99, 179), "times": (100, 153),
     "getuid": (102, 174), "getgid": (104, 176), "geteuid": (107, 175), "getegid": (108, 177), "getppid": (110, 173),
-    "getpgrp": (111, None), "getgroups": (115, 158), "getresuid": (118, 148), "getresgid": (120, 150), "getsid": (124, 156),
+    "getpgrp": (111, None), "getgroups": (115, 158), "getresuid": (118, 148), "getresgid": (120, 150),
     "rt_sigtimedwait": (128, 137), "sigaltstack": (131, 132), "statfs": (137, 43), "fstatfs": (138, 44),
-    "sched_getparam": (143, 121), "sched_getscheduler": (145, 120), "arch_prctl": (158, None), "gettid": (186, 178),
+    "arch_prctl": (158, None), "gettid": (186, 178),
     "time": (201, None), "futex": (202, 98), "sched_getaffinity": (204, 123), "epoll_create": (213, None),
     "getdents64": (217, 61), "set_tid_address": (218, 96), "restart_syscall": (219, 128), "clock_gettime": (228, 113),
     "clock_getres": (229, 114), "clock_nanosleep": (230, 115), "exit_group": (231, 94), "epoll_wait": (232, None),
@@ -161,6 +164,8 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
 # Calls that are allowed with certain arguments only.
 CLONE, CLONE3 = (56, 220), (435, 435)
 FCNTL, IOCTL, PRCTL, PRLIMIT, TGKILL, KILL = (72, 25), (16, 29), (157, 167), (302, 261), (234, 131), (62, 129)
+MADVISE, GETSID, SCHED_GETPARAM, SCHED_GETSCHEDULER = (28, 233), (124, 156), (143, 121), (145, 120)
+ADVICE = (0, 1, 2, 3, 4, 8, 14, 15, 16, 17)             # not those that push pages of files out or in for everybody
 THREAD_FLAGS = 0x00010000 | 0x00000100 | 0x00000800     # CLONE_THREAD, CLONE_VM, CLONE_SIGHAND
 FCNTL_COMMANDS = (0, 1, 2, 3, 4, 1030, 1034)            # DUPFD, GETFD, SETFD, GETFL, SETFL, DUPFD_CLOEXEC, GET_SEALS
 IOCTL_REQUESTS = (0x5401, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)      # TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX
@@ -197,10 +202,12 @@ def system_call_filter(machine: str, process: int) -> list[tuple[int, int, int, 
     steps += when(CLONE[column], [(LOAD, 0, 0, ARGUMENTS), (AND, 0, 0, THREAD_FLAGS), (EQUAL, 0, 1, THREAD_FLAGS),
                                   (RETURN, 0, 0, PASS)])
     for call, place, allowed in ((FCNTL, 1, FCNTL_COMMANDS), (IOCTL, 1, IOCTL_REQUESTS), (PRCTL, 0, PRCTL_OPTIONS),
-                                 (TGKILL, 0, (process,)), (KILL, 0, (process,))):
+                                 (TGKILL, 0, (process,)), (KILL, 0, (process,)), (MADVISE, 2, ADVICE),
+                                 *((asks, 0, (0, process)) for asks in (GETSID, SCHED_GETPARAM, SCHED_GETSCHEDULER))):
         steps += when(call[column], [(LOAD, 0, 0, ARGUMENTS + 8 * place), *(
             step for value in allowed for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, PASS)))])
-    steps += when(PRLIMIT[column], [(LOAD, 0, 0, ARGUMENTS + 16), (EQUAL, 0, 3, 0),      # asking only: no new limit, low word
+    steps += when(PRLIMIT[column], [(LOAD, 0, 0, ARGUMENTS), (EQUAL, 1, 0, 0), (EQUAL, 0, 5, process),      # of itself, and
+                                    (LOAD, 0, 0, ARGUMENTS + 16), (EQUAL, 0, 3, 0),     # asking only: no new limit, low word
                                     (LOAD, 0, 0, ARGUMENTS + 20), (EQUAL, 0, 1, 0), (RETURN, 0, 0, PASS)])
     return [*steps, (RETURN, 0, 0, ERRNO | EPERM)]
 

@@ -32,6 +32,7 @@ FRAME_BYTES = 65_536
 DESCRIPTORS_BYTES = socket.CMSG_SPACE(2 * struct.calcsize("i"))
 MODULE = "_touchstone_submission"
 PR_SET_PDEATHSIG = 1
+REMOVALS = 5                            # of a folder, while somebody may still write there
 QUESTION = struct.Struct("<cQQBQII")      # "?", number, seed, which of FUNCTIONS, handle to hold under, shape of the answer
 ARGUMENT = struct.Struct("<cQQII4s")      # kind, handle or place in the inbox, bytes, rows, columns, type of the elements
 ANSWER = struct.Struct("<cQdII")          # "=", number, value, shape
@@ -70,9 +71,10 @@ def supervise(control: socket.socket, walls: Walls | None) -> None:
             folder = tempfile.mkdtemp(dir=home)
             parent, worker = os.getpid(), os.fork()
             if worker == 0:
-                become_worker(control, descriptors[0], parent, prctl, folder, walls)
+                become_worker(control, descriptors, parent, prctl, folder, walls)
             folders[worker] = folder
-            os.close(descriptors[0])
+            for descriptor in descriptors:
+                os.close(descriptor)
             send(control, {"worker": worker})
         elif frame["do"] == "bury":
             status = bury(frame["worker"], frame["patience"])
@@ -108,30 +110,56 @@ def bury(worker: int, patience: float) -> int | None:
 def remove_tree(folder: str) -> None:
     """Removes what a metric may have left, however deep, unreadable or oddly named, and never what a link points to.
 
-    What lies in a folder is moved up to the top before the folder goes: no path grows longer than one name.
+    What cannot be removed stays; it never raises.
     """
-    if not os.path.isdir(folder) or os.path.islink(folder):
+    for _ in range(REMOVALS):
+        try:
+            empty(folder)
+            os.rmdir(folder)
+        except FileNotFoundError:
+            return
+        except OSError:                 # somebody is still writing there, or it is not ours
+            time.sleep(0.01)
+        else:
+            return
+
+
+def empty(folder: str) -> None:
+    """What lies in an inner folder is moved up to the top before that folder goes: no path grows longer than one name."""
+    handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        os.chmod(f"/proc/self/fd/{handle}", 0o700)
+        top = os.open(f"/proc/self/fd/{handle}", os.O_RDONLY | os.O_DIRECTORY)
+    finally:
+        os.close(handle)
+    try:
+        while names := os.listdir(top):
+            for name in names:
+                remove_or_flatten(name, top)
+    finally:
+        os.close(top)
+
+
+def remove_or_flatten(name: str, top: int) -> None:
+    try:
+        os.unlink(name, dir_fd=top)
         return
-    os.chmod(folder, 0o700)
-    top = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    moved = 0
-    while names := os.listdir(top):
-        for name in names:
-            try:
-                os.unlink(name, dir_fd=top)
-                continue
-            except (IsADirectoryError, PermissionError):
-                os.chmod(name, 0o700, dir_fd=top)
-            inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
-            for child in list(os.scandir(inner)):
-                if child.is_dir(follow_symlinks=False):
-                    os.chmod(child.name, 0o700, dir_fd=inner)       # to be moved, a folder must be ours to write
-                moved += 1
-                os.rename(child.name, f"moved-up-{os.getpid()}-{moved}", src_dir_fd=inner, dst_dir_fd=top)
-            os.close(inner)
-            os.rmdir(name, dir_fd=top)
-    os.close(top)
-    os.rmdir(folder)
+    except (IsADirectoryError, PermissionError):
+        pass
+    try:
+        os.rmdir(name, dir_fd=top)
+        return
+    except OSError:
+        os.chmod(name, 0o700, dir_fd=top)
+    inner = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=top)
+    try:
+        for child in list(os.scandir(inner)):
+            if child.is_dir(follow_symlinks=False):
+                os.chmod(child.name, 0o700, dir_fd=inner)           # to be moved, a folder must be ours to write
+            os.rename(child.name, os.urandom(16).hex(), src_dir_fd=inner, dst_dir_fd=top)
+    finally:
+        os.close(inner)
+    os.rmdir(name, dir_fd=top)
 
 
 def kill_group(leader: int) -> None:
@@ -141,7 +169,7 @@ def kill_group(leader: int) -> None:
         return                          # the group ended with its leader, or never came to be
 
 
-def become_worker(control: socket.socket, descriptor: int, parent: int, prctl: Callable[..., int], folder: str,
+def become_worker(control: socket.socket, descriptors: list[int], parent: int, prctl: Callable[..., int], folder: str,
                   walls: Walls | None) -> None:
     """Serves one metric in this fresh process; never returns."""
     code = 70                           # EX_SOFTWARE: only if this file itself is at fault
@@ -151,9 +179,14 @@ def become_worker(control: socket.socket, descriptor: int, parent: int, prctl: C
         if os.getppid() != parent:
             os._exit(0)
         control.close()
+        channel, output = descriptors
+        for own, standard in ((os.open(os.devnull, os.O_RDONLY), 0), (output, 1), (output, 2)):
+            os.dup2(own, standard)      # no open file is shared with another worker, not even its flags
+        os.closerange(3, channel)
+        os.closerange(channel + 1, max(channel, output, 64) + 2)
         os.chdir(folder)
         os.environ["HOME"] = os.environ["TMPDIR"] = tempfile.tempdir = folder
-        serve(socket.socket(fileno=descriptor), None if walls is None else lambda models: walls(models, folder))
+        serve(socket.socket(fileno=channel), None if walls is None else lambda models: walls(models, folder))
         code = 0
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
@@ -196,7 +229,7 @@ class Metric:
         module.__file__ = filename
         sys.modules[MODULE] = module
         seed(zlib.crc32(source))
-        exec(compile(source, filename, "exec", dont_inherit=True), module.__dict__)
+        exec(compile(source.decode(), filename, "exec", dont_inherit=True), module.__dict__)      # of text: no coding cookies
         accepted: set[str] = set()
         for name in FUNCTIONS:
             function = getattr(module, name, None)
@@ -328,7 +361,9 @@ def many_numbers(value: Any, function: str, shape: tuple[int, ...], outbox: int)
         raise WrongAnswer(f"{function} returned elements of type {numbers.dtype}; it must return real numbers")
     if numbers.shape != shape:
         raise WrongAnswer(f"{function} returned shape {numbers.shape}; it must return shape {shape}")
-    os.pwrite(outbox, numbers.astype(np.float64, copy=False).data, 0)
+    content, written = numbers.astype(np.float64, copy=False).data.cast("B"), 0
+    while written < len(content):       # one call writes at most two gigabytes
+        written += os.pwrite(outbox, content[written:], written)
 
 
 class WrongAnswer(Exception):
@@ -381,7 +416,8 @@ def walls_of(wanted: dict[str, Any] | None) -> Walls | None:
     if wanted is None:
         return None
     sandbox = beside("sandbox")
-    return lambda models, folder: sandbox.confine([*wanted["readable"], *models], folder, wanted["bounds"], wanted["temporary"])
+    return lambda models, folder: sandbox.confine([*wanted["readable"], *models], wanted["listed"], folder,
+                                                  wanted["bounds"], wanted["temporary"])
 
 
 if __name__ == "__main__":

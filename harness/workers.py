@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import secrets
 import select
 import signal
 import socket
@@ -22,6 +23,7 @@ import numpy as np
 from harness.errors import amount, printable
 from harness.faults import Fault, FaultKind
 from harness.mailboxes import Content, Mailboxes
+from harness.output import Output
 from harness.worker import ANSWER, FRAME_BYTES, FUNCTIONS, QUESTION
 
 if TYPE_CHECKING:
@@ -34,9 +36,9 @@ PATIENCE = 0.5                              # seconds between a closed channel a
 class Worker:
     """One metric in one process.  A fault that ends it leaves `alive` False; the host forks another."""
 
-    def __init__(self, host: Host, process: int, channel: socket.socket) -> None:
-        self._host, self._process, self._channel = host, process, channel
-        self._number = 0
+    def __init__(self, host: Host, process: int, channel: socket.socket, output: Output) -> None:
+        self._host, self._process, self._channel, self._output = host, process, channel, output
+        self._number = 0                    # of the question at hand: drawn anew for each, so that no answer comes before it
         self._mail = Mailboxes(self._share)
         self.alive = True
         self.functions: frozenset[str] = frozenset()
@@ -44,7 +46,7 @@ class Worker:
         self._poll = select.poll()
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, QUICK)
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, QUICK)
-        for descriptor in (channel.fileno(), *host.streams):
+        for descriptor in (channel.fileno(), output.descriptor):
             self._poll.register(descriptor, select.POLLIN)
 
     def load(self, source: bytes, filename: str, parameters: Mapping[str, Any],
@@ -82,7 +84,7 @@ class Worker:
     def noticed(self) -> list[tuple[str, str]]:
         """What a watched submission tried that is refused, and in which line: claims, made harmless."""
         found = self._ask({"do": "tell"}).get("noticed")
-        return [(printable(str(one[0]), 200), printable(str(one[1]), 100)) for one in found[:20]
+        return [(claimed(one[0], 200), claimed(one[1], 100)) for one in found[:20]
                 if isinstance(one, list) and len(one) == 2] if isinstance(found, list) else []
 
     def close(self) -> None:
@@ -94,7 +96,7 @@ class Worker:
                   shape: tuple[int, ...] = ()) -> float:
         """Calls one function of the submission; the number it answered, 0 where it answers an array or nothing."""
         described = self._mail.post_arguments(arguments, 8 * math.prod(shape) if shape else 0)
-        self._number += 1
+        self._number = secrets.randbits(63)
         rows, columns = (*shape, 0, 0)[:2]
         head = QUESTION.pack(b"?", self._number, seed, FUNCTIONS.index(function), handle, rows, columns)
         reply = self._exchange(head + described)
@@ -112,13 +114,15 @@ class Worker:
             raise
 
     def _ask(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
-        self._number += 1
+        self._number = secrets.randbits(63)
         return self._exchange(json.dumps({"n": self._number, **frame}).encode(), descriptors)
 
     def _exchange(self, packet: bytes, descriptors: Sequence[int] = ()) -> dict[str, Any]:
         """Sends a question and takes the reply that carries its number."""
         if not self.alive:
             raise Fault(FaultKind.DIED, "the worker has ended")
+        if time.monotonic() > self.deadline:            # a metric that answers at once is not waited for, so it is asked here
+            self._out_of_time()
         try:
             if descriptors:
                 socket.send_fds(self._channel, [packet], descriptors)
@@ -164,14 +168,12 @@ class Worker:
             left = self.deadline - time.monotonic()
             ready = self._poll.poll(left * 1000) if left > 0 else []
             if not ready:
-                self._end(0)
-                raise Fault(FaultKind.TIME, "did not answer within the time allowed and was stopped",
-                            output=self._host.output())
+                self._out_of_time()
             if any(descriptor == channel for descriptor, _ in ready):
                 break
-            self._host.drain()
+            self._output.drain()
             if any(event & (select.POLLHUP | select.POLLERR) for _, event in ready):
-                self._died()
+                self._poll.unregister(self._output.descriptor)      # it closed its own output, which is no fault
         packet = self._quick_packet()
         if not packet:
             self._died()
@@ -181,19 +183,25 @@ class Worker:
         """A fault as the worker itself describes it: a claim, bounded and made harmless."""
         if not isinstance(wrong, dict):
             wrong = {}
-        message, places = printable(str(wrong.get("message", "")), 400), wrong.get("places")
-        shown = [printable(str(place), 180) for place in places[:8]] if isinstance(places, list) else []
+        message, places = claimed(wrong.get("message"), 400), wrong.get("places")
+        shown = [claimed(place, 180) for place in places[:8]] if isinstance(places, list) else []
         if wrong.get("form") is True:
-            return Fault(FaultKind.FORM, message, shown, self._host.output())
-        name = printable(str(wrong.get("type", "an exception")), 80)
+            return Fault(FaultKind.FORM, message, shown, self._output.last())
+        name = claimed(wrong.get("type"), 80)
         said = (f"raised {name}: {message}" if message else f"raised {name}") + self._host.limits.behind(name, message)
-        return Fault(FaultKind.RAISED, said, shown, self._host.output())
+        return Fault(FaultKind.RAISED, said, shown, self._output.last())
 
     def _end(self, patience: float) -> int | None:
         self.alive = False
         self._mail.close()
         self._channel.close()
-        return self._host.bury(self._process, patience)
+        status = self._host.bury(self._process, patience)
+        self._output.close()
+        return status
+
+    def _out_of_time(self) -> NoReturn:
+        self._end(0)
+        raise Fault(FaultKind.TIME, "did not answer within the time allowed and was stopped", output=self._output.last())
 
     def _died(self) -> NoReturn:
         status, limits = self._end(PATIENCE), self._host.limits
@@ -207,11 +215,16 @@ class Worker:
             sentence = f"was killed by {signal_name(os.WTERMSIG(status))} in the middle of a question"
         else:
             sentence = f"left with exit code {os.WEXITSTATUS(status)} in the middle of a question"
-        raise Fault(FaultKind.DIED, sentence, output=self._host.output())
+        raise Fault(FaultKind.DIED, sentence, output=self._output.last())
 
     def _broken(self, what: str) -> NoReturn:
         self._end(0)
-        raise Fault(FaultKind.PROTOCOL, f"broke the protocol: {what}", output=self._host.output())
+        raise Fault(FaultKind.PROTOCOL, f"broke the protocol: {what}", output=self._output.last())
+
+
+def claimed(text: object, characters: int) -> str:
+    """What a worker says, bounded and harmless; nothing if it is no text."""
+    return printable(text, characters) if isinstance(text, str) else ""
 
 
 def signal_name(number: int) -> str:

@@ -85,7 +85,7 @@ def print_list(rows: Sequence[dict[str, Any]]) -> None:
         table.columns[1].justify = "right"
         output.print(table)
         output.print()
-    output.print("`touchstone data show NAME` tells all about one; what is unverified has no pinned fingerprint yet.", style="dim")
+    output.print("`touchstone data show NAME` tells all about one; the unverified have no pinned fingerprint yet.", style="dim")
 
 
 def print_one(described: dict[str, Any]) -> None:

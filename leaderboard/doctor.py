@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.errors import Refusal, amount
-from harness.hosts import Host
+from harness.hosts import Host, HostGone
 from harness.isolation import Limits
 from harness.models import MODELS, Model
 from harness.places import cache_folder, default_store, mirror_folder
@@ -59,7 +59,7 @@ def examine() -> list[Finding]:
 def attempt(what: str, examine: Callable[[], str]) -> Finding:
     try:
         return Finding(what, True, examine())
-    except (Refusal, RuntimeError, OSError) as wrong:
+    except (Refusal, HostGone, OSError) as wrong:
         return Finding(what, False, str(wrong))
 
 

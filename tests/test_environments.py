@@ -5,8 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import importlib.metadata
+import io
 import json
 import os
+import subprocess
+import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -152,6 +156,70 @@ def test_what_cannot_be_installed_is_refused_in_a_sentence_and_leaves_nothing(na
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "ran").exists()
     assert not [path for path in (cache_folder() / "environments").iterdir() if path.name != ".lock"]
+
+
+SDIST = """
+import os
+def get_requires_for_build_wheel(config_settings=None): open({marker!r}, "w").write("built"); return []
+def prepare_metadata_for_build_wheel(folder, config_settings=None): open({marker!r}, "w").write("built"); raise SystemExit(1)
+def build_wheel(folder, config_settings=None, metadata=None): open({marker!r}, "w").write("built"); raise SystemExit(1)
+"""
+
+
+@pytest.mark.network
+def test_nothing_is_built_for_a_wheel_that_requires_a_source_by_address(needing, wheels, tmp_path):
+    """`--only-binary :all:` does not keep pip from that: the control below builds it."""
+    marker = tmp_path / "built"
+    files = {"evil-1.0/pyproject.toml": '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n',
+             "evil-1.0/backend.py": SDIST.format(marker=str(marker)), "evil-1.0/PKG-INFO": "Metadata-Version: 2.1\nName: evil\nVersion: 1.0\n"}
+    with tarfile.open(tmp_path / "evil-1.0.tar.gz", "w:gz") as archive:
+        for name, text in files.items():
+            member = tarfile.TarInfo(name)
+            member.size = len(text)
+            archive.addfile(member, io.BytesIO(text.encode()))
+    make_wheel(wheels, "ts_lure", {"ts_lure.py": ""}, (f"evil @ {(tmp_path / 'evil-1.0.tar.gz').as_uri()}",))
+    with pytest.raises(Refusal, match="no environment with that can be made"):
+        environment_of(needing("ts-lure"), Silent())
+    assert not marker.exists()
+    subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:", "--no-build-isolation", "--dest",
+                    str(tmp_path / "control"), "ts-lure"], capture_output=True)
+    assert marker.exists()
+
+
+def test_a_secret_of_ours_is_not_pips_to_see(monkeypatch, tmp_path):
+    monkeypatch.setenv("MY_SECRET", "hunter2")
+    monkeypatch.setenv("PIP_INDEX_URL", "https://index.example/simple")
+    seen = environments.variables_for_pip(tmp_path)
+    assert "MY_SECRET" not in seen
+    assert seen["PIP_INDEX_URL"] == "https://index.example/simple"
+
+
+def test_wheels_that_are_no_zip_files_are_refused(tmp_path):
+    good = make_wheel(tmp_path, "good", {"good.py": ""})
+    content = good.read_bytes()
+    directory = content.rfind(b"PK\1\2")
+    for damaged in (b"", b"PK\5\6", content[:-30], content[:directory + 6] + b"\x63" + content[directory + 7:],
+                    content[:-10] + b"\xff\xff\xff\xff" + content[-6:]):
+        good.write_bytes(damaged)
+        with pytest.raises(Refusal, match="is not a wheel|too many files"):
+            environments.lock_of([good])
+
+
+def test_an_environment_in_use_is_not_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(environments, "KEPT", 1)
+    for n in range(3):
+        environments.write(tmp_path / f"{n}.json", [f"a=={n}"])
+        (tmp_path / environments.name_of([f"a=={n}"])).mkdir()
+        os.utime(tmp_path / f"{n}.json", (n, n))
+    held = tmp_path / environments.name_of(["a==0"])
+    environments.hold(held)
+    (tmp_path / "broken.json").write_text("")
+    environments.prune(tmp_path)
+    assert {path.name for path in tmp_path.glob("*.json")} == {"0.json", "2.json"}
+    environments.HELD.pop(held).close()
+    environments.prune(tmp_path)
+    assert {path.name for path in tmp_path.glob("*.json")} == {"2.json"}
+    assert not held.exists()
 
 
 def test_a_download_without_end_is_stopped(needing, wheels, monkeypatch):

@@ -82,6 +82,8 @@ def test_each_mistake_names_the_line_and_what_would_be_right(changed, parts):
     ('dependencies = ["git+https://example.org/x"]\n', "package name"),
     ('dependencies = ["uvicorn[standard]"]\n', "no extras"),
     ('dependencies = ["Harness"]\n', "imports nothing of ours"),
+    ('dependencies = ["Touchstone.Benchmark"]\n', "imports nothing of ours"),
+    ('dependencies = ["foo===${HOME}"]\n', "not ==="),
     ("dependencies = [" + ", ".join(f'"p{i}"' for i in range(31)) + "]\n", "too long"),
     ("dependencies = [" + ", ".join(f'"p{i}"' for i in range(10_000)) + "]\n", "at most 1,000"),
     ('name = "energy"\n', "below that line"),
@@ -124,6 +126,8 @@ def test_two_variants_of_the_same_parameters_are_refused():
     (b"\xff\xfe", "UTF-8"),
     (b"# coding: latin-1\n", "only UTF-8"),
     (b"a = '\0'\n", "NUL"),
+    (b"\r# coding: utf-7\n" + source() + b"x = 1 # +AAo-print('hidden')+AAo-\n", "line 1: the character U+000D"),
+    (source() + "x = 1  # \u202e harmless\n".encode(), "U+202E"),
 ])
 def test_files_that_are_no_submissions(content, part):
     assert part in refusal(content)

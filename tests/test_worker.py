@@ -389,7 +389,8 @@ def test_what_a_killed_run_left_is_swept_up_and_nothing_else(tmp_path, monkeypat
     ended = subprocess.Popen(["true"])
     ended.wait()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    names = [f"touchstone-{ended.pid}-abc", f"touchstone-{os.getppid()}-abc", "touchstone-notes", "another"]
+    names = [f"touchstone-{ended.pid}-abcd12_z", f"touchstone-{os.getppid()}-abcd12_z", f"touchstone-{ended.pid}-results",
+             "touchstone-notes", "touchstone-1.0-src", "another"]
     for name in names:
         (tmp_path / name).mkdir()
     sweep.cache_clear()

@@ -7,6 +7,8 @@ checked against the pinned sha256, and only then given its name.
 from __future__ import annotations
 
 import configparser
+import contextlib
+import fcntl
 import hashlib
 import os
 import shutil
@@ -45,6 +47,12 @@ def fetch(archive: Archive, progress: Progress) -> Path:
     if path.exists():
         return path
     partial = prepared(path)
+    with alone(partial):
+        return path if path.exists() else fetch_missing(archive, partial, progress)
+
+
+def fetch_missing(archive: Archive, partial: Path, progress: Progress) -> Path:
+    path = archive.path
     for folder in offline_folders():
         if (folder / archive.filename).is_file() and sha256_of(folder / archive.filename) == archive.sha256:
             try:
@@ -79,13 +87,27 @@ def fetch_address(address: str, name: str, progress: Progress) -> Path:
     if path.exists():
         return path
     partial = prepared(path)
-    try:
-        download(address, partial, name, None, progress)
-    except Unreachable as wrong:
-        raise Refusal(f"{name} could not be fetched from {host_of(address)} ({wrong}).{kept(partial)} Check the connection, or "
-                      "name a folder of snapshots with TOUCHSTONE_DATA.") from None
-    partial.replace(path)
+    with alone(partial):
+        try:
+            if not path.exists():
+                download(address, partial, name, None, progress)
+                partial.replace(path)
+        except Unreachable as wrong:
+            raise Refusal(f"{name} could not be fetched from {host_of(address)} ({wrong}).{kept(partial)} Check the connection, "
+                          "or name a folder of snapshots with TOUCHSTONE_DATA.") from None
     return path
+
+
+@contextlib.contextmanager
+def alone(partial: Path) -> Iterator[None]:
+    """One process at a time gathers a file; another one waits, and finds it."""
+    lock = partial.with_suffix(".lock")
+    try:
+        with lock.open("w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            yield
+    finally:
+        lock.unlink(missing_ok=True)
 
 
 def web_path(name: str) -> Path:

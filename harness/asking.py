@@ -81,7 +81,8 @@ class Asked:
         self.entry, self.unit = entry, unit
         self.worker = worker
         self._inputs, self._start = inputs, start
-        self._deadline = time.monotonic() + min(entry.header.time or math.inf, limits.seconds_per_unit)
+        self._seconds = min(entry.header.time or math.inf, limits.seconds_per_unit)
+        self._deadline = time.monotonic() + self._seconds
 
     @property
     def kind(self) -> str:
@@ -149,8 +150,9 @@ class Asked:
         return self._inputs.of(texts, self.entry.header.input)
 
     def begin(self) -> None:
-        """Sees to it that there is a worker: what cannot be loaded cannot be asked."""
-        self._ready()
+        """Sees to it that there is a worker: what cannot be loaded cannot be asked.  The unit's time starts when there is."""
+        self._started()
+        self._deadline = time.monotonic() + self._seconds
 
     def renew(self) -> None:
         """Lets the worker go: the next question is the first that its successor sees."""
@@ -158,11 +160,16 @@ class Asked:
             self.worker.close()
 
     def _ready(self) -> Worker:
+        """The worker at hand, without corpora of before."""
+        worker = self._started()
+        worker.deadline = self._deadline
+        worker.forget()
+        return worker
+
+    def _started(self) -> Worker:
         """The worker at hand, or a fresh one if it has ended."""
         if self.worker is None or not self.worker.alive:
             self.worker = self._start(math.inf)
-        self.worker.deadline = self._deadline
-        self.worker.forget()
         return self.worker
 
     def _fresh(self) -> Worker:

@@ -34,7 +34,7 @@ from harness.models import find_models
 from harness.places import cache_folder
 from harness.progress import Progress
 from harness.submission import Entry, Submission, unmet_dependencies
-from harness.worker import remove_tree
+from harness.trees import remove_tree
 
 DISTRIBUTIONS = 100
 DOWNLOAD_BYTES = 4_000_000_000

@@ -21,7 +21,8 @@ from typing import Any
 from harness.cgroups import left_over
 from harness.isolation import HERE, Confinement, Ground, Limits, interpreter, libraries
 from harness.output import Output
-from harness.worker import FRAME_BYTES, remove_tree
+from harness.trees import remove_tree
+from harness.worker import FRAME_BYTES
 from harness.workers import Worker
 
 PRELOADED = {                               # by distribution: what is worth importing once, before workers are forked

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import worker as inside
+from harness import trees
 from harness.asking import Inputs
 from harness.embeddings import EmbeddingCache
 from harness.faults import Fault, FaultKind
@@ -195,6 +195,6 @@ print(default_store())
 
 def test_a_folder_that_cannot_be_emptied_raises_nothing(tmp_path, monkeypatch):
     (tmp_path / "x").mkdir()
-    monkeypatch.setattr(inside, "empty", lambda folder: (_ for _ in ()).throw(PermissionError()))
-    inside.remove_tree(str(tmp_path / "x"))
+    monkeypatch.setattr(trees, "empty", lambda folder: (_ for _ in ()).throw(PermissionError()))
+    trees.remove_tree(str(tmp_path / "x"))
     assert (tmp_path / "x").exists()

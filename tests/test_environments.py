@@ -26,7 +26,7 @@ from harness.probing import confine
 from harness.progress import Silent
 from harness.provenance import provenance
 from harness.submission import Submission, read_submission
-from harness.worker import remove_tree
+from harness.trees import remove_tree
 from tests.conftest import touchstone
 
 

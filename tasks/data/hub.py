@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from harness.errors import Refusal, printable
+from harness.places import cache_folder
 from tasks.data.forms import Tables
 from tasks.data.registry import Hub, Part
 
@@ -61,7 +62,8 @@ def read_part(name: str, part: Part) -> pd.DataFrame:
     from datasets import ClassLabel, load_dataset
 
     try:
-        loaded = load_dataset(str(clone or part.id), part.config, split=part.split, revision=None if clone else part.revision)
+        loaded = load_dataset(str(clone or part.id), part.config, split=part.split, revision=None if clone else part.revision,
+                              cache_dir=str(cache_folder() / "hub"))
     except (OSError, ValueError, RuntimeError) as wrong:
         raise Refusal(f'The dataset "{name}" could not be loaded from {part.id} on the Hugging Face hub '
                       f"({type(wrong).__name__}: {printable(str(wrong), 160)}). Is the hub reached from here? Otherwise put a "

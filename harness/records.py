@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from pydantic import TypeAdapter
 
-from harness.arrays import ArrayFolder, StoredArray
+from harness.arrays import Arrays, StoredArray
 
 
 class Status(enum.StrEnum):
@@ -53,7 +53,7 @@ def _adapters(form: Any) -> dict[str, TypeAdapter[Any]]:
     return {name: TypeAdapter(hint) for name, hint in typing.get_type_hints(form).items() if hint is not np.ndarray}
 
 
-def pack(observation: Any, arrays: ArrayFolder) -> dict[str, Any]:
+def pack(observation: Any, arrays: Arrays) -> dict[str, Any]:
     """An observation as JSON values; its arrays go to files, and are named in their place."""
     packed: dict[str, Any] = {}
     form: Any = type(observation)
@@ -66,7 +66,7 @@ def pack(observation: Any, arrays: ArrayFolder) -> dict[str, Any]:
     return packed
 
 
-def unpack(packed: Mapping[str, Any], form: Any, arrays: ArrayFolder) -> Any:
+def unpack(packed: Mapping[str, Any], form: Any, arrays: Arrays) -> Any:
     """The observation that was packed."""
     values: dict[str, Any] = {}
     for name, value in packed.items():

@@ -1,7 +1,7 @@
 """The results store: who was asked what, what they answered, on which machine, with which versions.
 
-SQLAlchemy Core on SQLite in WAL mode: one file, many readers, one writer.  Large arrays stand beside it
-(`harness/arrays.py`).  Every write is an upsert, so that doing it twice is doing it once.
+SQLAlchemy Core on SQLite or PostgreSQL (`harness/databases.py`); large arrays stand apart (`harness/arrays.py`).  Every write
+is an upsert, so that doing it twice is doing it once.
 """
 
 from __future__ import annotations
@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime
-import fcntl
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,14 +17,27 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import sqlite
 
-from harness.arrays import ArrayFolder
+from harness.databases import HELD_ARRAYS, database_of
 from harness.errors import Refusal
 from harness.provenance import Provenance
 from harness.records import Failure, Outcome, Status, pack, unpack
 from harness.submission import Entry, Submission
 from harness.task import Unit
+
+
+class Json(sa.types.TypeDecorator[Any]):
+    """Values as JSON text; what is not a number is kept too, which a database's own JSON would refuse."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
+        return None if value is None else json.dumps(value)
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
+        return None if value is None else json.loads(value)
+
 
 METADATA = sa.MetaData()
 
@@ -42,17 +53,17 @@ ENTRIES = sa.Table(
 RUNS = sa.Table(
     "runs", METADATA,
     sa.Column("id", sa.Integer, primary_key=True), sa.Column("started", sa.Text, nullable=False),
-    sa.Column("ended", sa.Text), sa.Column("provenance", sa.JSON, nullable=False))
+    sa.Column("ended", sa.Text), sa.Column("provenance", Json, nullable=False))
 UNITS = sa.Table(
     "units", METADATA,
     sa.Column("id", sa.Text, primary_key=True), sa.Column("task", sa.Text, nullable=False),
-    sa.Column("described", sa.JSON, nullable=False))
+    sa.Column("described", Json, nullable=False))
 OUTCOMES = sa.Table(
     "outcomes", METADATA,
     sa.Column("unit_id", sa.Text, sa.ForeignKey("units.id"), primary_key=True),
     sa.Column("entry_digest", sa.Text, sa.ForeignKey("entries.digest"), primary_key=True),
     sa.Column("run_id", sa.Integer, sa.ForeignKey("runs.id"), nullable=False),
-    sa.Column("status", sa.Text, nullable=False), sa.Column("observation", sa.JSON), sa.Column("failure", sa.JSON),
+    sa.Column("status", sa.Text, nullable=False), sa.Column("observation", Json), sa.Column("failure", Json),
     sa.Column("seconds", sa.Float, nullable=False), sa.Column("finished", sa.Text, nullable=False))
 
 SCHEMA_VERSION = 1
@@ -74,26 +85,16 @@ class StoredEntry:
 class Store:
     """An open results store."""
 
-    def __init__(self, path: Path, *, read_only: bool = False) -> None:
-        self.path, self.read_only = path, read_only
-        self.arrays = ArrayFolder(path.with_suffix(".arrays"))
-        if read_only and not path.exists():
-            raise Refusal(f"There is no results store at {path}; `touchstone run` makes one, --store names another.")
+    def __init__(self, address: Path | str, *, read_only: bool = False) -> None:
+        self.read_only = read_only
+        self._database = database_of(address)
+        self.name = self._database.name
+        if read_only and not self._database.exists():
+            raise Refusal(f"There is no results store at {self.name}; `touchstone run` makes one, --store names another.")
         with self._explained():
-            if not read_only:
-                path.parent.mkdir(parents=True, exist_ok=True)
-            self._engine = sa.create_engine("sqlite://", creator=self._connect, poolclass=sa.pool.StaticPool)
+            self._engine = self._database.engine(read_only)
             self._check_schema()
-
-    def _connect(self) -> sqlite3.Connection:
-        mode = "ro" if self.read_only else "rwc"
-        address = f"{self.path.resolve().as_uri()}?mode={mode}"
-        connection = sqlite3.connect(address, uri=True, timeout=30, check_same_thread=False)
-        if not self.read_only:
-            connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=NORMAL")
-            connection.execute("PRAGMA foreign_keys=ON")
-        return connection
+        self.arrays = self._database.arrays(self._engine)
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -102,24 +103,25 @@ class Store:
             yield
         except (sa.exc.DBAPIError, sqlite3.Error, OSError) as wrong:
             cause = str(getattr(wrong, "orig", None) or wrong)
-            raise Refusal(f"{explain(cause, self.path)} What was stored before is kept.") from None
+            raise Refusal(f"{self._database.explain(cause)} What was stored before is kept.") from None
 
     def _check_schema(self) -> None:
         with self._engine.begin() as connection:
-            tables = set(sa.inspect(connection).get_table_names())
+            self._database.before_schema(connection)
+            tables = set(sa.inspect(connection).get_table_names()) - {HELD_ARRAYS.name}
             if not tables and not self.read_only:
                 METADATA.create_all(connection)
                 connection.execute(sa.insert(FACTS).values(name="schema_version", value=str(SCHEMA_VERSION)))
                 return
             if "facts" not in tables or "outcomes" not in tables:
-                raise Refusal(f"{self.path} is a database, but not a results store of ours; name another with --store.")
+                raise Refusal(f"{self.name} is a database, but not a results store of ours; name another with --store.")
             version = int(connection.execute(
                 sa.select(FACTS.c.value).where(FACTS.c.name == "schema_version")).scalar_one())
             if version > SCHEMA_VERSION:
-                raise Refusal(f"{self.path} was written by a newer Touchstone (schema {version}, this one knows "
+                raise Refusal(f"{self.name} was written by a newer Touchstone (schema {version}, this one knows "
                               f"{SCHEMA_VERSION}); update the clone, or name another store with --store.")
             if version < SCHEMA_VERSION and self.read_only:
-                raise Refusal(f"{self.path} is of schema {version}; any `touchstone run` on it brings it to {SCHEMA_VERSION}.")
+                raise Refusal(f"{self.name} is of schema {version}; any `touchstone run` on it brings it to {SCHEMA_VERSION}.")
             for step in MIGRATIONS[version - 1:] if version < SCHEMA_VERSION else ():
                 for statement in step.split(";"):
                     connection.execute(sa.text(statement))
@@ -133,20 +135,10 @@ class Store:
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Holds the store for one run; a second run at the same time is told so."""
-        path = self.path.with_suffix(".lock")
+        """Holds the store for one run, where only one may write at a time."""
         with contextlib.ExitStack() as held:
             with self._explained():
-                lock = held.enter_context(path.open("a+"))
-                try:
-                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    lock.seek(0)
-                    raise Refusal(f"Another run is writing to {self.path} ({lock.read().strip() or 'just started'}). Wait for "
-                                  "it to end, or give this one its own with --store.") from None
-                lock.truncate(0)
-                lock.write(f"process {os.getpid()}, since {now()}")
-                lock.flush()
+                held.enter_context(self._database.writing())
             yield
 
     def begin_run(self, provenance: Provenance) -> int:
@@ -167,24 +159,24 @@ class Store:
                  "first_seen": now(), "last_seen": now()} for entry in entries]
         with self._explained(), self._engine.begin() as connection:
             for row in rows:
-                connection.execute(sqlite.insert(ENTRIES).values(row).on_conflict_do_update(
+                connection.execute(self._database.insert(ENTRIES).values(row).on_conflict_do_update(
                     index_elements=["digest"], set_={"last_seen": row["last_seen"]}))
 
     def note_units(self, units: Iterable[Unit]) -> None:
         rows = [{"id": unit.id, "task": unit.task, "described": unit.described} for unit in units]
         with self._explained(), self._engine.begin() as connection:
             for row in rows:
-                connection.execute(sqlite.insert(UNITS).values(row).on_conflict_do_nothing())
+                connection.execute(self._database.insert(UNITS).values(row).on_conflict_do_nothing())
 
     def put(self, outcome: Outcome, run: int) -> None:
         """Stores what became of one unit; the later of two outcomes of the same unit and entry stands."""
         with self._explained():
             row = {"unit_id": outcome.unit_id, "entry_digest": outcome.entry_digest, "run_id": run,
                    "status": outcome.status.value, "seconds": outcome.seconds, "finished": now(),
-                   "observation": sa.null() if outcome.observation is None else pack(outcome.observation, self.arrays),
-                   "failure": sa.null() if outcome.failure is None else dataclasses.asdict(outcome.failure)}
+                   "observation": None if outcome.observation is None else pack(outcome.observation, self.arrays),
+                   "failure": None if outcome.failure is None else dataclasses.asdict(outcome.failure)}
             with self._engine.begin() as connection:
-                insert = sqlite.insert(OUTCOMES).values(row)
+                insert = self._database.insert(OUTCOMES).values(row)
                 connection.execute(insert.on_conflict_do_update(
                     index_elements=["unit_id", "entry_digest"],
                     set_={name: value for name, value in row.items() if name not in ("unit_id", "entry_digest")}))
@@ -241,17 +233,3 @@ class Store:
 
 def now() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")
-
-
-def explain(cause: str, path: Path) -> str:
-    """What a database's complaint means for the person who runs it."""
-    low = cause.lower()
-    if "readonly" in low or "read-only" in low or "permission denied" in low or "unable to open" in low:
-        return f"{path} cannot be written here ({cause}). Name a store in a folder of yours with --store."
-    if "full" in low or "no space" in low or "disk i/o" in low or "too large" in low:
-        return f"{path} could not be written: the disk is full ({cause}). Make room, then run the same line again: it goes on."
-    if "not a database" in low or "malformed" in low:
-        return f"{path} is not a results store, or it is damaged ({cause}). Name another with --store."
-    if "locked" in low:
-        return f"{path} is held by another program ({cause}). Wait for it, or name another store with --store."
-    return f"{path} cannot be used as a results store ({cause})."

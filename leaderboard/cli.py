@@ -35,8 +35,9 @@ data_app = typer.Typer(no_args_is_help=True, help="The datasets: what there is, 
 app.add_typer(data_app, name="data")
 
 SuiteOption = Annotated[str, typer.Option(help="core, smoke, or a TOML file of your own.", rich_help_panel="What")]
-StoreOption = Annotated[Path | None, typer.Option(help="The results store.  [default: results/store.sqlite in the clone, or "
-                                                       "TOUCHSTONE_STORE]", show_default=False, rich_help_panel="Where")]
+StoreOption = Annotated[str | None, typer.Option(metavar="FILE|postgresql://…", help="The results store.  [default: "
+                                                 "results/store.sqlite in the clone, or TOUCHSTONE_STORE]",
+                                                 show_default=False, rich_help_panel="Where")]
 DataOption = Annotated[Path | None, typer.Option(help="A folder of Parquet snapshots, looked at before anything is fetched.  "
                                                       "[default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
@@ -264,7 +265,7 @@ def data_verify(names: Annotated[list[str] | None, typer.Argument(metavar="[NAME
     sys.exit(ANSWERED if verify_all(names or []) else REFUSED)
 
 
-def show_ranking(suite: Suite, path: Path, as_json: bool, only_entries: set[str] | None = None) -> None:
+def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] | None = None) -> None:
     from leaderboard.reports import place_json
     from leaderboard.terminal import output, ranking_table
 
@@ -280,7 +281,7 @@ def show_ranking(suite: Suite, path: Path, as_json: bool, only_entries: set[str]
                       f"({suite.name}@{suite.fingerprint[:6]}); `touchstone run --suite {suite.name}` asks for them.")
 
 
-def ranking(suite: Suite, path: Path) -> tuple[Any, list[Placed]]:
+def ranking(suite: Suite, path: str) -> tuple[Any, list[Placed]]:
     from harness.store import Store
     from leaderboard.ranking import rank
     from leaderboard.scores import score_suite
@@ -318,10 +319,16 @@ def use_mirror(folder: Path | None) -> None:
         os.environ["TOUCHSTONE_DATA"] = str(folder.resolve())
 
 
-def store_path(named: Path | None) -> Path:
+def store_path(named: str | None) -> str:
+    """The store's file or address; a password has no place on a command line, which everybody on the machine can read."""
+    from urllib.parse import urlsplit
+
     from harness.places import default_store
 
-    return named if named is not None else Path(default_store())
+    if named is not None and "://" in named and urlsplit(named).password is not None:
+        raise Refusal("--store holds a password, which everybody on this machine can read there; put it into PGPASSWORD or "
+                      "~/.pgpass, or the whole address into TOUCHSTONE_STORE.")
+    return named if named is not None else default_store()
 
 
 def print_json(value: Any) -> None:

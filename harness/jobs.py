@@ -168,8 +168,15 @@ class Desk:
 
     def start(self, entry: Entry, until: float = math.inf) -> Worker:
         """A fresh worker that holds the entry and has seen nothing; it is given up at that time if not before."""
-        wanted = self._conditions.environments.get(entry.digest, OURS).ground(entry.submission)
-        worker = self._fork(wanted)
+        try:
+            return self._start(entry, until)
+        except Fault:
+            if self._host is None or self._host.alive:
+                raise
+            return self._start(entry, until)        # its supervisor was about to end, or ended with it: once more
+
+    def _start(self, entry: Entry, until: float) -> Worker:
+        worker = self._fork(self._conditions.environments.get(entry.digest, OURS).ground(entry.submission))
         worker.deadline = min(worker.deadline, until)
         try:
             worker.load(entry.submission.source, entry.submission.filename, entry.parameters,

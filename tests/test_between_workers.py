@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -198,3 +199,21 @@ def test_a_folder_that_cannot_be_emptied_raises_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(trees, "empty", lambda folder: (_ for _ in ()).throw(PermissionError()))
     trees.remove_tree(str(tmp_path / "x"))
     assert (tmp_path / "x").exists()
+
+
+def test_a_worker_inherits_nothing_but_its_own_channel(host):
+    """Open: the three standard streams, the channel, the two mailboxes; a file of the harness's is not among them."""
+    body = """
+    found = []
+    for n in range(3, 256):
+        try:
+            os.fstat(n)
+        except OSError:
+            continue
+        found.append(n)
+    return float(len(found))
+"""
+    assert ask(host, body) == 3.0
+    with open("/etc/passwd") as secret:                 # inheritable, as a careless library would leave one
+        os.set_inheritable(secret.fileno(), True)
+        assert ask(host, body) == 3.0

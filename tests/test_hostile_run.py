@@ -57,7 +57,7 @@ def test_three_hundred_hostile_units_change_nothing_and_leave_nothing(write, smo
     culprits = hostile(target)
     honest = choose_entries(HONEST, SUBMISSIONS)
     alone, together = tmp_path / "alone.sqlite", tmp_path / "together.sqlite"
-    limits = replace(NARROW, seconds_per_unit=4.0, failures_in_a_row=2)
+    limits = replace(NARROW, seconds_per_unit=3.0, failures_in_a_row=2)
     run_suite(honest, smoke, alone, only=TASK, progress=Silent(), limits=limits)
     entries = [read_submission(write(name, body)).entries[0] for name, (body, _) in culprits.items()]
     entries[len(entries) // 2:0] = honest[:1]

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from harness.hosts import Host, sweep
 from harness.isolation import Limits
 from harness.probing import confine
 from harness.workers import Worker
-from tests.conftest import descendants
+from tests.conftest import alive, descendants
 
 ARRAY = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -363,7 +362,7 @@ def test_the_death_of_the_harness_ends_its_workers(layers):
 from harness.hosts import Host
 from harness.isolation import CONFINING, TRUSTING, Limits
 from harness.probing import confine
-from tests.conftest import descendants
+from tests.conftest import alive, descendants
 made = Host({layers}, Limits()).fork()
 made.load(b"import time\\ndef distance(p, q): time.sleep(600)\\n", "x.py", {{}}, {{}})
 print("at work", flush=True)
@@ -381,12 +380,6 @@ made.number("distance", [["a"], ["b"]], 1)
         assert time.monotonic() < until
         time.sleep(0.02)
 
-
-def alive(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def test_what_a_killed_run_left_is_swept_up_and_nothing_else(tmp_path, monkeypatch):

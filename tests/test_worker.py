@@ -382,6 +382,24 @@ made.number("distance", [["a"], ["b"]], 1)
 
 
 
+def test_processes_of_a_run_that_is_gone_are_swept_up_and_no_others(tmp_path, monkeypatch):
+    """As a bubblewrap that was killed while it started leaves one: waiting for ever, in the folder of that run."""
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    left, ours, other = (subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "--chdir", str(folder), "--"]) for folder in (
+        tmp_path / f"touchstone-{ended.pid}-abcd12_z", tmp_path / f"touchstone-{os.getpid()}-abcd12_z", tmp_path / f"touchstone-{ended.pid}-notes"))
+    time.sleep(0.3)
+    sweep.cache_clear()
+    sweep()
+    assert left.wait(timeout=10) == -9
+    assert ours.poll() is None
+    assert other.poll() is None
+    for process in (ours, other):
+        process.kill()
+        process.wait()
+
+
 def test_what_a_killed_run_left_is_swept_up_and_nothing_else(tmp_path, monkeypatch):
     ended = subprocess.Popen(["true"])
     ended.wait()

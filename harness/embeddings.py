@@ -8,18 +8,17 @@ cache.  A text's vector depends on the text alone (see `SentenceTransformerEncod
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 
 from harness.errors import Refusal
+from harness.locks import locked
 from harness.models import Batch, Encoder, find_model
 from harness.progress import Progress
 
@@ -84,7 +83,7 @@ class EmbeddingCache:
         """Commits rows: vectors, then keys, each flushed; leftovers of a killed process are cut off first."""
         row_bytes = 4 * self.model.dimensions
         try:
-            with self._lock, self._locked(), (self.folder / "keys").open("ab") as keys, \
+            with self._lock, locked(self.folder / "lock"), (self.folder / "keys").open("ab") as keys, \
                     (self.folder / "vectors").open("ab") as rows:
                 whole = os.fstat(keys.fileno()).st_size // KEY_BYTES
                 keys.truncate(whole * KEY_BYTES)
@@ -96,13 +95,6 @@ class EmbeddingCache:
         except OSError as wrong:
             raise Refusal(f"The vectors cannot be kept in {self.folder} ({wrong.strerror}). Make room there, or set "
                           "TOUCHSTONE_CACHE to a folder that can be written; what was kept so far is kept.") from None
-
-    @contextmanager
-    def _locked(self) -> Iterator[None]:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        with (self.folder / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            yield
 
 
 def embed(encoder: Encoder, texts: Sequence[str], threads: int) -> Iterator[tuple[list[int], np.ndarray]]:

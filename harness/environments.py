@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -30,6 +30,7 @@ from harness.errors import Refusal, amount, printable
 from harness.hosts import our_ground
 from harness.identity import digest_of
 from harness.isolation import HERE, Ground, Limits
+from harness.locks import locked
 from harness.models import find_models
 from harness.places import cache_folder
 from harness.progress import Progress
@@ -105,7 +106,7 @@ def environment_of(submission: Submission, progress: Progress, *, refresh: bool 
     wanted = sorted({*submission.header.dependencies, *([] if "numpy" in submission.header.distributions else ["numpy"])})
     folder = cache_folder() / "environments"
     pointer = folder / f"{digest_of({'wanted': wanted, 'python': sys.version, 'platform': sys.platform})[:32]}.json"
-    with locked(folder):
+    with locked(folder / ".lock"):
         if refresh or not usable(pointer):
             progress.say(f"{submission.filename} needs {', '.join(unmet)}: making an environment of its own …")
             try:
@@ -176,15 +177,6 @@ def prune(folder: Path) -> None:
         if path.is_dir() and path not in kept and not in_use(path):
             remove_tree(str(path))
             path.with_suffix(".used").unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """One maker of environments at a time; another one waits."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 # ---- making one ---------------------------------------------------------------------------------------------------------

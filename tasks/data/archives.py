@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import configparser
 import contextlib
-import fcntl
 import hashlib
 import os
 import shutil
@@ -19,6 +18,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.errors import Refusal, amount
+from harness.locks import locked
 from harness.places import cache_folder
 from harness.progress import Progress
 
@@ -101,13 +101,12 @@ def fetch_address(address: str, name: str, progress: Progress) -> Path:
 @contextlib.contextmanager
 def alone(partial: Path) -> Iterator[None]:
     """One process at a time gathers a file; another one waits, and finds it."""
-    lock = partial.with_suffix(".lock")
-    try:
-        with lock.open("w") as held:
-            fcntl.flock(held, fcntl.LOCK_EX)
-            yield
-    finally:
-        lock.unlink(missing_ok=True)
+    with contextlib.ExitStack() as held:
+        try:
+            held.enter_context(locked(cache_folder() / "locks" / partial.name))
+        except OSError as wrong:
+            raise Refusal(unwritable(partial, wrong)) from None
+        yield
 
 
 def web_path(name: str) -> Path:

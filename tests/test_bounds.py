@@ -118,13 +118,12 @@ ODDITIES = {
 
 @pytest.mark.parametrize("what", ODDITIES)
 def test_odd_answers_and_ends_are_told_in_a_sentence(what, hosts):
-
     module, body, sentence = ODDITIES[what]
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     worker = hosts["narrow"].fork()
     with pytest.raises(Fault) as caught:
         worker.load(f"{module}def distance(*args):\n    p, q = args\n{lines}".encode(), "odd.py", {}, {})
-        worker.deadline = time.monotonic() + 1.5
+        worker.deadline = time.monotonic() + (1.5 if "did not answer" in sentence else 30)
         worker.number("distance", [np.ones((2, 2)), np.ones((2, 2))], 1)
     worker.close()
     assert re.search(sentence, caught.value.sentence)

@@ -144,6 +144,6 @@ def test_files_that_are_no_submissions(content, part):
     b"# /// script\n" + b"".join(b"# " + b".".join([b"a%d" % i] * 200) + b" = 1\n" for i in range(18)) + b"# ///\n",
 ], ids=["a megabyte", "dotted key", "many lines", "nested line", "nested lines", "nested value", "huge numbers", "many dotted keys"])
 def test_bombs_are_refused_at_once(content):
-    started = time.perf_counter()
+    started = time.process_time()
     refusal(content)
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 1.0

@@ -31,7 +31,11 @@ def indented(body: str) -> str:
 
 
 def hostile(target: Path) -> dict[str, tuple[str, str]]:
-    """Name: the submission's lines, and what the record must say."""
+    """Name: the submission's lines, and what the record must say.
+
+    Beside so much other work the time for a unit may end an attempt before the limit it is after; that each limit is
+    named is asserted in test_bounds, where it has time.
+    """
     found = {}
     for body in ATTACKS.values():
         attack = PRELUDE.format(target=str(target), parent=os.getpid(), address=0, dns=9, body=indented(filled(body)))
@@ -39,7 +43,7 @@ def hostile(target: Path) -> dict[str, tuple[str, str]]:
         found[f"attack-{len(found)}"] = attack, ENDS
     for body, sentence, layer in ATTEMPTS.values():
         if layer is None or layer in confine().layers:
-            found[f"attempt-{len(found)}"] = f"def distance(p, q):\n{indented(body)}", sentence
+            found[f"attempt-{len(found)}"] = f"def distance(p, q):\n{indented(body)}", f"{sentence}|{ENDS}"
     for module, body, _ in ODDITIES.values():
         found[f"oddity-{len(found)}"] = f"{module}def distance(p, q):\n{indented(body)}", ENDS
     return found

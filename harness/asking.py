@@ -23,7 +23,6 @@ from harness.identity import seed_of
 from harness.isolation import Limits
 from harness.lifting import Lifted, lift
 from harness.mailboxes import Content
-from harness.models import read_tokenizer
 from harness.submission import Entry
 from harness.task import Unit
 from harness.workers import Worker
@@ -59,8 +58,7 @@ class Inputs:
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         """Read when the first metric that takes tokens asks for it."""
-        model = self.cache.model
-        return read_tokenizer(model.path() / model.tokenizer)
+        return self.cache.model.tokenizer()
 
     def of(self, texts: Sequence[str], kind: str) -> Content:
         if kind == "embeddings":

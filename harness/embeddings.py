@@ -17,9 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.encoders import Batch, Encoder
 from harness.errors import Refusal
 from harness.locks import locked
-from harness.models import Batch, Encoder, find_model
+from harness.models import find_model
 from harness.progress import Progress
 
 KEY_BYTES = 32
@@ -31,7 +32,7 @@ class EmbeddingCache:
 
     def __init__(self, model: str, folder: Path) -> None:
         self.model = find_model(model)
-        self.folder = folder / "vectors" / f"{model}-{self.model.fingerprint[:16]}"
+        self.folder = folder / "vectors" / f"{model.replace('/', '--')}-{self.model.fingerprint[:16]}"
         self._rows: dict[bytes, int] = {}
         self._vectors = np.empty((0, self.model.dimensions), np.float32)
         self._lock = threading.Lock()
@@ -55,9 +56,10 @@ class EmbeddingCache:
         missing = self.missing(texts)
         if not missing:
             return 0
+        self.model.ready()
         self.model.verify()
         progress.say(f"{len(missing):,} texts have no {self.model.name} vector yet; each is embedded once and kept.")
-        encoder = self.model.encoder(self.model.path())
+        encoder = self.model.encoder()
         stage = progress.stage(f"Embedding with {self.model.name}", len(missing), "texts")
         try:
             for rows, vectors in embed(encoder, missing, threads):

@@ -25,6 +25,7 @@ VARIANTS = 12
 OUR_PACKAGES = frozenset({"harness", "tasks", "submissions", "leaderboard", "touchstone-benchmark"})
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+MODEL_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}|[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}")
 VARIANT_NAME = re.compile(r"[a-z0-9][a-z0-9_.=-]{0,31}")
 HIDDEN = re.compile("\r(?!\n)|[\u202a-\u202e\u2066-\u2069]")        # a carriage return alone, and turns of the writing direction
 CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")      # PEP 263, first two lines
@@ -39,6 +40,12 @@ def _plain(text: str) -> str:
 def _name(name: str) -> str:
     if not NAME.fullmatch(name):
         raise ValueError("must be 1 to 64 of a-z, 0-9, '_', '.', '-', starting with a letter or a digit")
+    return name
+
+
+def _model_name(name: str) -> str:
+    if not MODEL_NAME.fullmatch(name) or ".." in name or "--" in name:
+        raise ValueError('must be a registered name, like "minilm", or one of the Hugging Face hub, like "owner/name"')
     return name
 
 
@@ -110,7 +117,7 @@ class Header(BaseModel):
     symmetric: bool = False
     repeatable: bool = True
     control: bool = False
-    models: Annotated[tuple[Name, ...], Field(max_length=5)] = ()
+    models: Annotated[tuple[Annotated[str, AfterValidator(_model_name)], ...], Field(max_length=5)] = ()
     trained_on: Annotated[tuple[Annotated[Plain, Field(max_length=80)], ...], Field(max_length=50)] = ()
     paper: Annotated[str, AfterValidator(_address)] | None = None
     memory: Annotated[int, Field(ge=1, le=64_000)] | None = None      # megabytes wished for

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cgroups import left_over
+from harness.errors import Refusal
 from harness.isolation import HERE, Confinement, Ground, Limits, interpreter, libraries
 from harness.output import Output
 from harness.trees import remove_tree
@@ -34,7 +35,7 @@ PRELOADED = {                               # by distribution: what is worth imp
 }
 
 
-class HostGone(Exception):
+class HostGone(Refusal):
     """A supervisor that did not start or is no longer there: never a metric's fault."""
 
 
@@ -46,7 +47,12 @@ class Host:
         self.limits = limits
         sweep()
         self._folder = Path(tempfile.mkdtemp(prefix=f"touchstone-{os.getpid()}-"))
-        self.group = confinement.group(self._folder.name, limits)
+        try:
+            self.group = confinement.group(self._folder.name, limits)
+        except OSError as wrong:
+            remove_tree(str(self._folder))
+            raise HostGone(f"A control group could be made before, and cannot any more ({wrong.strerror}); the same line goes on "
+                           "from here.") from None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         wanted = {"control": theirs.fileno(), "libraries": self.ground.libraries, "preload": self.ground.preload,
                   "walls": confinement.walls(self.ground, limits)}
@@ -67,7 +73,7 @@ class Host:
         except (OSError, ValueError):
             output = self._output.last()
             self.close()
-            raise HostGone(f"the worker's supervisor did not start: {output}") from None
+            raise HostGone(f"A worker's supervisor did not start: {output}") from None
 
     def _control(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
         """Tells the supervisor something and takes its answer; one that does not answer is ended."""
@@ -89,7 +95,7 @@ class Host:
         except (OSError, ValueError):
             ours.close()
             os.close(printed)
-            raise HostGone("the worker's supervisor was gone") from None
+            raise HostGone("A worker's supervisor was gone.") from None
         finally:
             theirs.close()
             os.close(printing)

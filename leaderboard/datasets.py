@@ -9,12 +9,12 @@ from typing import Any
 from rich.text import Text
 
 from harness.errors import Refusal, amount
+from harness.hub import clone_of
 from harness.progress import Progress
 from leaderboard.terminal import messages, output, plain_table
 from tasks import data
 from tasks.data import DATASETS, mirror
 from tasks.data.archives import web_path
-from tasks.data.hub import clone_of
 from tasks.data.registry import Archived, Dataset, Hub, Made, Mirrored, Web
 
 
@@ -52,7 +52,7 @@ def here(dataset: Dataset) -> bool:
     if isinstance(source, Archived):
         return all(archive.path.exists() for archive in source.archives)
     if isinstance(source, Web):
-        return all(web_path(f"{dataset.name}-{number}").exists() for number in range(len(source.addresses)))
+        return all(web_path(kept).exists() for _, _, kept in source.files(dataset.name))
     return isinstance(source, Hub) and all(clone_of(part.id) is not None for part in source.parts)
 
 
@@ -125,8 +125,8 @@ def forget(dataset: Dataset) -> None:
         for archive in dataset.source.archives:
             archive.path.unlink(missing_ok=True)
     if isinstance(dataset.source, Web):
-        for number in range(len(dataset.source.addresses)):
-            web_path(f"{dataset.name}-{number}").unlink(missing_ok=True)
+        for _, _, kept in dataset.source.files(dataset.name):
+            web_path(kept).unlink(missing_ok=True)
 
 
 def counted(loaded: data.Loaded) -> str:

@@ -13,10 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from harness.databases import POSTGRES
+from harness.embedding_model import Model
 from harness.errors import Refusal, amount
-from harness.hosts import Host, HostGone
+from harness.hosts import Host
 from harness.isolation import Limits
-from harness.models import MODELS, Model
+from harness.models import MODELS
 from harness.places import cache_folder, default_store, mirror_folder
 from harness.probing import confine
 from harness.store import Store
@@ -61,7 +62,7 @@ def examine() -> list[Finding]:
 def attempt(what: str, examine: Callable[[], str]) -> Finding:
     try:
         return Finding(what, True, examine())
-    except (Refusal, HostGone, OSError) as wrong:
+    except (Refusal, OSError) as wrong:
         return Finding(what, False, str(wrong))
 
 
@@ -88,7 +89,7 @@ def vectors(model: Model) -> str:
     if off > VECTOR_TOLERANCE:
         raise Refusal(f"its vectors are off by {off:.1e}; at most {VECTOR_TOLERANCE:.0e} is allowed. Install the versions that "
                       "pyproject.toml pins.")
-    encoder = model.encoder(model.path())
+    encoder = model.encoder()
     alone = np.concatenate([encoder.encode(batch) for text in SENTENCES for batch in encoder.batches([text])])
     bits = "the same to the bit alone and in company" if np.array_equal(alone, found) else \
         f"alone and in company they differ by up to {np.abs(alone - found).max():.0e}"
@@ -97,7 +98,7 @@ def vectors(model: Model) -> str:
 
 def embed(model: Model) -> np.ndarray:
     """The vectors of the twenty sentences."""
-    encoder = model.encoder(model.path())
+    encoder = model.encoder()
     rows = np.empty((len(SENTENCES), model.dimensions), np.float32)
     for batch in encoder.batches(SENTENCES):
         rows[batch.rows] = encoder.encode(batch)

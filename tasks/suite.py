@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness.errors import Refusal, did_you_mean
 from harness.identity import digest_of
 from harness.jobs import Question
-from harness.models import MODELS, model_fingerprint
+from harness.models import model_fingerprint
 from harness.task import Context, Source, Task, Unit
 from tasks import TASKS, data
 
@@ -76,9 +76,10 @@ def read_suite(name: str) -> Suite:
         raise Refusal(f"{path.name}: the suite cannot be read: {wrong}.") from None
     except ValidationError as wrong:
         raise Refusal(f"{path.name}: {_sentence(wrong)}") from None
-    if stated.model not in MODELS:
-        raise Refusal(f'{path.name}: there is no registered model "{stated.model}".{did_you_mean(stated.model, MODELS)}')
-    model = Source(stated.model, model_fingerprint(stated.model))
+    try:
+        model = Source(stated.model, model_fingerprint(stated.model))
+    except Refusal as wrong:
+        raise Refusal(f"{path.name}: {wrong}") from None
     questions: list[Question] = []
     for task_name, table in stated.tasks.items():
         if task_name not in TASKS:

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 from harness.embeddings import KEY_BYTES, EmbeddingCache
-from harness.models import MODELS, equal_length_groups
+from harness.encoders import equal_length_groups
+from harness.models import MODELS
 from harness.progress import Silent
 from tasks import data
 

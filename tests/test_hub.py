@@ -12,9 +12,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from harness import hub
 from harness.errors import Refusal
 from tasks import data
-from tasks.data import DATASETS, forms, hub
+from tasks.data import DATASETS, forms
 from tasks.data.registry import Hub
 from tests.conftest import touchstone
 

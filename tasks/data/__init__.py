@@ -6,8 +6,6 @@ fingerprint at the first load, kept in `data.lock` beside the cache: from then o
 
 from __future__ import annotations
 
-import json
-import os
 import sqlite3
 import tarfile
 import zipfile
@@ -18,6 +16,7 @@ from pathlib import Path
 import pandas as pd
 
 from harness.errors import Refusal, did_you_mean
+from harness.noted import note, read_notes
 from harness.places import cache_folder
 from harness.progress import Progress, Silent
 from tasks.data import forms, mirror
@@ -65,9 +64,9 @@ def load(name: str, progress: Progress | None = None) -> Loaded:
     tables, origin = _read(dataset, progress or Silent())
     forms.check(dataset.kind, tables, f'The dataset "{name}", read from {origin},')
     found = forms.fingerprint(tables)
-    expected = dataset.fingerprint or _locked().get(name)
+    expected = dataset.fingerprint or read_notes(_lock()).get(name)
     if expected is None:
-        _lock(name, found)
+        note(_lock(), name, found)
     elif found != expected:
         known = "the registry" if dataset.fingerprint else "data.lock, written at the first load,"
         raise Refusal(f'The dataset "{name}" read from {origin} has the fingerprint {found[:16]}, {known} says '
@@ -86,7 +85,7 @@ def corpus(name: str) -> tuple[str, ...]:
 
 def fingerprint(name: str) -> str:
     """What the registry or the lock says of a dataset; if neither does, it is loaded to find out."""
-    return find(name).fingerprint or _locked().get(name) or load(name).fingerprint
+    return find(name).fingerprint or read_notes(_lock()).get(name) or load(name).fingerprint
 
 
 def _read(dataset: Dataset, progress: Progress) -> tuple[Tables, str]:
@@ -104,8 +103,7 @@ def _read(dataset: Dataset, progress: Progress) -> tuple[Tables, str]:
 
         return hub.load(dataset.name, source)
     if isinstance(source, Web):
-        files = {name: fetch_address(address, f"{dataset.name}-{number}", progress).read_bytes()
-                 for number, (name, address) in enumerate(source.addresses)}
+        files = {name: fetch_address(address, kept, progress).read_bytes() for name, address, kept in source.files(dataset.name)}
         try:
             return source.decode(files), "the web"
         except (ValueError, KeyError) as wrong:
@@ -126,23 +124,5 @@ def _read_archives(source: Archived, paths: list[Path]) -> tuple[Tables, str]:
             archive.close()
 
 
-def _lock_path() -> Path:
+def _lock() -> Path:
     return cache_folder() / "data.lock"
-
-
-def _locked() -> dict[str, str]:
-    try:
-        known: dict[str, str] = json.loads(_lock_path().read_text())
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as wrong:
-        raise Refusal(f"{_lock_path()} cannot be read ({wrong}); remove it to start a new one.") from None
-    return known
-
-
-def _lock(name: str, found: str) -> None:
-    path = _lock_path()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f"data.lock.{os.getpid()}")
-    partial.write_text(json.dumps({**_locked(), name: found}, indent=1, sort_keys=True) + "\n")
-    partial.replace(path)

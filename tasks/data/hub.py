@@ -1,23 +1,14 @@
-"""The Hugging Face hub, through `datasets`.
-
-TOUCHSTONE_HUB may name a folder of clones of hub repositories, `<folder>/<owner>/<name>`: they are read instead, by the same
-`load_dataset`.
-"""
+"""Datasets of the Hugging Face hub, through `datasets`; clones in TOUCHSTONE_HUB are read by the same `load_dataset`."""
 
 from __future__ import annotations
-
-import os
-from functools import cache
-from pathlib import Path
 
 import pandas as pd
 
 from harness.errors import Refusal, printable
+from harness.hub import clone_of, reached
 from harness.places import cache_folder
 from tasks.data.forms import Tables
 from tasks.data.registry import Hub, Part
-
-SECONDS_TO_ANSWER = 10.0
 
 
 def load(name: str, source: Hub) -> tuple[Tables, str]:
@@ -31,27 +22,6 @@ def load(name: str, source: Hub) -> tuple[Tables, str]:
                       "revision, or use a snapshot in a folder that TOUCHSTONE_DATA names.") from None
     clones = [str(clone) for clone in map(clone_of, addresses) if clone is not None]
     return tables, " and ".join(clones) or f"{' and '.join(addresses)} on the Hugging Face hub"
-
-
-def clone_of(repository: str) -> Path | None:
-    named = os.environ.get("TOUCHSTONE_HUB")
-    if not named:
-        return None
-    folder = Path(named) / repository
-    return folder if folder.is_dir() else None
-
-
-@cache
-def reached() -> bool:
-    """Whether the hub answers.  If not, its own library is told so, or it would try for half a minute a file."""
-    import requests
-
-    try:
-        requests.head(os.environ.get("HF_ENDPOINT", "https://huggingface.co"), timeout=SECONDS_TO_ANSWER)
-    except requests.RequestException:
-        os.environ["HF_HUB_OFFLINE"] = "1"              # what it has in its own cache can still be read
-        return False
-    return True
 
 
 def read_part(name: str, part: Part) -> pd.DataFrame:

@@ -51,6 +51,10 @@ class Web:
     addresses: tuple[tuple[str, str], ...]
     decode: Callable[[dict[str, bytes]], Tables]
 
+    def files(self, dataset: str) -> list[tuple[str, str, str]]:
+        """(Name, address, the download's name in the cache) of each."""
+        return [(name, address, f"{dataset}-{number}") for number, (name, address) in enumerate(self.addresses)]
+
 
 @dataclass(frozen=True)
 class Mirrored:

@@ -35,7 +35,7 @@ def test_embedding_is_at_least_1_3_times_as_fast_and_the_same(report):
 
     model, texts = MODELS["minilm"], sentences(2000)
     theirs = SentenceTransformer(str(model.path()), device="cpu")
-    ours = model.encoder(model.path())
+    ours = model.encoder()
     theirs.encode(texts[:100], show_progress_bar=False)
     list(embed(ours, texts[:100], 2))
     ratios, rows = [], np.empty((len(texts), model.dimensions), np.float32)

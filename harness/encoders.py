@@ -1,0 +1,120 @@
+"""What turns texts into vectors: batches whose rows do not depend on who else is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from tokenizers import Tokenizer
+
+BATCH_TOKENS = 2_048
+READ_AT_ONCE = 512                      # texts
+
+
+class Batch(NamedTuple):
+    """Texts that are computed together: their rows in the list that was given, and what the encoder made of them."""
+
+    rows: list[int]
+    content: Any
+
+
+class Encoder(Protocol):
+    """What turns texts into vectors: one row a text, float32, and a row depends on its own text alone."""
+
+    def batches(self, texts: Sequence[str]) -> list[Batch]: ...
+    def encode(self, batch: Batch) -> np.ndarray: ...
+
+
+class SentenceTransformerEncoder:
+    """Vectors by sentence-transformers, in batches of texts that have exactly equally many tokens.
+
+    Without padding nothing is computed in vain, and a row's arithmetic does not depend on who else is in the batch: on
+    one thread a text's vector is the same to the bit alone and in any company (a test and `doctor` check it).
+    """
+
+    def __init__(self, folder: Path, prompt: str | None = None) -> None:
+        from sentence_transformers import SentenceTransformer
+        from transformers.utils import logging
+
+        logging.disable_progress_bar()      # of its own; ours tells the time left
+        self._model: Any = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False).eval()
+        own = self._model.prompts.get(self._model.default_prompt_name)
+        self._prompt: str | None = prompt or own or None
+
+    @property
+    def dimensions(self) -> int:
+        found: int = self._model.get_embedding_dimension()
+        return found
+
+    def batches(self, texts: Sequence[str]) -> list[Batch]:
+        read = list(self._read(texts))
+        if not read or "attention_mask" not in read[0]:
+            return [Batch([row], [one]) for row, one in enumerate(read)]
+        groups = equal_length_groups([len(one["input_ids"]) for one in read], BATCH_TOKENS)
+        return [Batch(rows, [read[row] for row in rows]) for rows in groups]
+
+    def _read(self, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """What the model's tokenizer makes of each text, without padding."""
+        for start in range(0, len(texts), READ_AT_ONCE):
+            features = self._model.preprocess(list(texts[start:start + READ_AT_ONCE]), prompt=self._prompt)
+            mask = features.get("attention_mask")
+            if mask is None:                # a kind of its own, such as static vectors: one at a time
+                yield from (self._model.preprocess([text], prompt=self._prompt) for text in texts[start:start + READ_AT_ONCE])
+                continue
+            for row, kept in enumerate(mask.bool()):
+                yield {name: value[row][kept] if getattr(value, "shape", None) == mask.shape else value
+                       for name, value in features.items()}
+
+    def encode(self, batch: Batch) -> np.ndarray:
+        import torch
+
+        torch.set_num_threads(1)        # of this thread; batches run side by side instead
+        inputs = batch.content[0]
+        if "attention_mask" in inputs:
+            one_a_token = inputs["attention_mask"].shape
+            inputs = {name: torch.stack([one[name] for one in batch.content]) if getattr(value, "shape", None) == one_a_token
+                      else value for name, value in inputs.items()}
+        with torch.inference_mode():
+            vectors: np.ndarray = self._model(inputs)["sentence_embedding"].float().numpy()
+        return vectors
+
+
+class WordLlamaEncoder:
+    """Static vectors: the mean of a text's token vectors, so a row depends on nothing but its text."""
+
+    def __init__(self, folder: Path) -> None:
+        from wordllama import WordLlama
+
+        self._model: Any = WordLlama.load(cache_dir=folder, disable_download=True)
+
+    def batches(self, texts: Sequence[str]) -> list[Batch]:
+        return [Batch([row], [text]) for row, text in enumerate(texts)]
+
+    def encode(self, batch: Batch) -> np.ndarray:
+        vectors: np.ndarray = self._model.embed(batch.content, norm=False)
+        return vectors
+
+
+def equal_length_groups(lengths: Sequence[int], tokens: int) -> list[list[int]]:
+    """Rows grouped by exactly equal length, longest first, at most about `tokens` tokens a group."""
+    by_length: dict[int, list[int]] = {}
+    for row, length in enumerate(lengths):
+        by_length.setdefault(length, []).append(row)
+    groups = []
+    for length in sorted(by_length, reverse=True):
+        rows, size = by_length[length], max(1, tokens // max(1, length))
+        groups += [rows[start:start + size] for start in range(0, len(rows), size)]
+    return groups
+
+
+def read_tokenizer(path: Path) -> Tokenizer:
+    """A model's own tokenizer, without padding and uncut."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer

@@ -1,0 +1,76 @@
+"""The embedding models, as the command line shows, fetches and verifies them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.text import Text
+
+from harness.embedding_model import Model
+from harness.errors import Refusal
+from harness.hub_models import DECLARED, fetch_model, fetched
+from harness.models import MODELS
+from harness.services import SERVICES
+from leaderboard.terminal import messages, output, plain_table
+
+
+def describe_all() -> list[dict[str, Any]]:
+    """The models that are here, and those that papers use and are not."""
+    here = fetched()
+    absent = [name for name in DECLARED if name not in {model.name for model in here}]
+    return [*(describe(model) for model in (*MODELS.values(), *here, *SERVICES.values())),
+            *({"name": name, "title": DECLARED[name].title, "dimensions": None, "origin": "hub",
+               "licence": DECLARED[name].licence, "status": "unverified", "here": False, "unusable": DECLARED[name].unusable}
+              for name in absent)]
+
+
+def describe(model: Model) -> dict[str, Any]:
+    why = None
+    try:
+        model.ready()
+    except Refusal as refusal:
+        why = str(refusal)
+    return {"name": model.name, "title": model.title, "dimensions": model.dimensions, "origin": model.origin,
+            "licence": model.licence, "status": "pinned" if model.verified else "unverified", "here": why is None,
+            "unusable": why}
+
+
+def print_list(rows: Sequence[dict[str, Any]]) -> None:
+    table = plain_table(("model", "size", "", "", "from", "licence"), [
+        (Text(row["name"], style="bold"), f"{row['dimensions']:,}" if row["dimensions"] else "?", "here" if row["here"] else "",
+         row["status"], row["origin"], Text(row["licence"], style="dim")) for row in rows])
+    for column in table.columns:
+        column.no_wrap, column.overflow = True, "ellipsis"
+        column.min_width = max(map(len, map(str, column.cells)), default=0)
+    table.columns[1].justify = "right"
+    output.print(table)
+    for row in rows:
+        if row["unusable"]:
+            output.print(Text.assemble((f"{row['name']}: ", "bold"), row["unusable"]), style="dim")
+    output.print("`touchstone models fetch OWNER/NAME` fetches any other sentence-transformers model of the Hugging Face hub.",
+                 style="dim")
+
+
+def fetch_all(names: Sequence[str], again: bool) -> None:
+    for name in names:
+        if name in MODELS or name in SERVICES:
+            messages.print(f"{name}: nothing to fetch.")
+            continue
+        model = fetch_model(name, again=again)
+        messages.print(f"{name}: {model.dimensions:,} dimensions, {len(model.files)} files in {model.folder}, unverified: "
+                       "no pinned fingerprint; noted in models.lock", soft_wrap=True)
+
+
+def verify_all() -> bool:
+    """Whether the files of every model that is here are those of its fingerprint."""
+    good = True
+    for model in (*MODELS.values(), *fetched()):
+        try:
+            model.verify()
+        except Refusal as refusal:
+            messages.print(Text.assemble((f"{model.name}: ", "red"), str(refusal)), soft_wrap=True)
+            good = False
+        else:
+            messages.print(f"{model.name}: {'as pinned' if model.verified else 'as noted at the first fetch'}", soft_wrap=True)
+    return good

@@ -35,5 +35,5 @@ def note(path: Path, name: str, said: Any) -> None:
     except OSError as wrong:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
-        raise Refusal(f"{path} cannot be written ({wrong.strerror}), so what {name} is could not be noted. Make room there, or set "
+        raise Refusal(f"{path} cannot be written ({wrong.strerror}), so {name} could not be noted. Make room there, or set "
                       "TOUCHSTONE_CACHE to a folder that can be written.") from None

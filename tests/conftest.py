@@ -178,3 +178,15 @@ def alive(process: int) -> bool:
 
 def embed_for(questions: list[Question], entry: Entry, cache: EmbeddingCache) -> None:
     announce([(entry, question) for question in questions], cache, Silent(), 2)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real file system of 256 kB."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.decode().strip()}")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)

@@ -6,6 +6,7 @@ import hashlib
 import http.server
 import json
 import os
+import shutil
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -414,6 +415,18 @@ def test_the_cache_folder_is_named_when_it_cannot_be_written(tmp_path, monkeypat
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(blocked))
     with pytest.raises(Refusal, match="set TOUCHSTONE_CACHE to a folder"):
         fetch(ARCHIVE, Silent())
+
+
+def test_a_full_disk_is_said_and_what_came_is_kept(index, small_disk, tmp_path, monkeypatch):
+    monkeypatch.setenv("TOUCHSTONE_CACHE", str(small_disk))
+    assert "No space left on device" in refused()
+    come = (small_disk / "archives" / f"{ARCHIVE.filename}.partial").read_bytes()
+    assert CONTENT.startswith(come)
+    assert come
+    shutil.copytree(small_disk, tmp_path / "roomy")
+    monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "roomy"))
+    assert fetch(ARCHIVE, Silent()).read_bytes() == CONTENT
+    assert index.ranges[-1] == f"bytes={len(come)}-"
 
 
 def test_paths_are_relative_to_the_cache(tmp_path, monkeypatch):

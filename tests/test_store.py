@@ -290,18 +290,6 @@ def test_a_missing_store_is_said():
         Store(Path("/nonexistent/store.sqlite"), read_only=True)
 
 
-@pytest.fixture
-def small_disk(tmp_path) -> Path:
-    """A real file system of 256 kB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)], capture_output=True, check=False)
-    if mounted.returncode:
-        pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.decode().strip()}")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
-
-
 def test_a_full_disk_is_said_and_what_was_stored_is_kept(small_disk):
     store = Store(small_disk / "store.sqlite")
     entry, run = filled(store)

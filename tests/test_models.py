@@ -6,6 +6,7 @@ with random weights, made here.  What the services answer is written from their 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import threading
@@ -87,6 +88,16 @@ def test_the_same_files_by_another_name_give_the_same_vectors(clones, tmp_path):
     for cache in (copied, packaged):
         cache.fill(TEXTS, Silent(), threads=1)
     assert np.array_equal(copied.vectors(TEXTS), packaged.vectors(TEXTS))
+
+
+def test_minilms_weights_are_the_published_ones():
+    """The sha256 that public projects pin for model.safetensors and tokenizer.json of sentence-transformers/all-MiniLM-L6-v2.
+
+    They state revision 1110a243fdf4706b3f48f1d95db1a4f5529b4d41; at the hub itself it could not be looked up here.
+    """
+    for name, published in (("model.safetensors", "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"),
+                            ("tokenizer.json", "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037")):
+        assert hashlib.sha256((MODELS["minilm"].path() / name).read_bytes()).hexdigest() == published
 
 
 def test_a_suite_and_a_submission_can_name_it(clones, tmp_path, write):

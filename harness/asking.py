@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 LIFTED_PAIRS = 1_000_000                    # beyond, a text metric without `matrix` is not applicable
 
+CLOCK_TICK = 1e-6                           # seconds; what takes less than the way there and back counts as this much
+
 Corpora = Sequence[Sequence[str]]
 
 
@@ -74,11 +76,11 @@ class Inputs:
 class Asked:
     """One entry, asked the questions of one unit.  Faults are raised; the worker that caused them is replaced."""
 
-    def __init__(self, entry: Entry, unit: Unit, inputs: Inputs, start: Callable[[float], Worker], worker: Worker | None,
-                 limits: Limits) -> None:
+    def __init__(self, entry: Entry, unit: Unit, inputs: Inputs, start: Callable[[Entry, float], Worker],
+                 worker: Worker | None, limits: Limits) -> None:
         self.entry, self.unit = entry, unit
         self.worker = worker
-        self._inputs, self._start = inputs, start
+        self._inputs, self._start, self._limits = inputs, start, limits
         self._seconds = min(entry.header.time or math.inf, limits.seconds_per_unit)
         self._deadline = time.monotonic() + self._seconds
 
@@ -138,6 +140,32 @@ class Asked:
             return None
         return worker.numbers("matrix", [self._input(a), self._input(b)], (len(a), len(b)), self._seed(call))
 
+    def seconds(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], first: int = 0) -> float:
+        """How long it takes to prepare the corpora and to answer for the pairs, less the way there and back.
+
+        Each call has an empty one of the same arguments before it; what those take in the middle is taken off.
+        """
+        worker = self._ready()
+        contents = [self._input(corpus) for corpus in corpora]
+        empty: dict[bool, list[float]] = {True: [], False: []}
+        taken = 0.0
+        for handle, content in enumerate(contents):
+            empty[True].append(clocked(worker.nothing, [content]))
+            taken += clocked(worker.hold, handle, content, seed_of(self.unit.id, "corpus", handle))
+        for place, pair in enumerate(pairs):
+            empty[False].append(clocked(worker.nothing, pair))
+            taken += clocked(self._answer, worker, pair, [contents[c] for c in pair], self._seed(first + place))
+        way = sum(len(times) * float(np.median(times)) for times in empty.values() if times)
+        return max(taken - way, CLOCK_TICK * (len(corpora) + len(pairs)))
+
+    def companion(self, entry: Entry) -> Asked:
+        """Another entry, to be asked in this unit too; the worker at hand is let go, so that the two are never there at once."""
+        self.renew()
+        other = Asked(entry, self.unit, self._inputs, self._start, None, self._limits)
+        other.begin()
+        other._deadline = self._deadline
+        return other
+
     def _fitted(self, collection: Sequence[str], call: int) -> Worker:
         worker = self._ready()
         if "fit" in worker.functions:
@@ -167,11 +195,11 @@ class Asked:
     def _started(self) -> Worker:
         """The worker at hand, or a fresh one if it has ended."""
         if self.worker is None or not self.worker.alive:
-            self.worker = self._start(math.inf)
+            self.worker = self._start(self.entry, math.inf)
         return self.worker
 
     def _fresh(self) -> Worker:
-        worker = self._start(self._deadline)
+        worker = self._start(self.entry, self._deadline)
         worker.deadline = self._deadline
         return worker
 
@@ -185,16 +213,18 @@ class Asked:
         asked_in_order = [places[i] for i in rng.permutation(len(places))]
         for c in rng.permutation(needed).tolist():
             worker.hold(handles[c], contents[c], seed_of(self.unit.id, "corpus", c))
-        function = self.entry.header.returns
         answers: dict[int, float] = {}
         for place in asked_in_order:
-            pair, seed = pairs[place], self._seed(first + place)
-            if self.kind == "corpus":
-                answers[place] = worker.number(function, [handles[c] for c in pair], seed)
-            else:
-                cross = self._cross(worker, [handles[c] for c in pair], [contents[c] for c in pair], seed)
-                answers[place] = lift(cross, Lifted.of(self.entry.header))
+            pair = pairs[place]
+            answers[place] = self._answer(worker, [handles[c] for c in pair], [contents[c] for c in pair],
+                                          self._seed(first + place))
         return answers
+
+    def _answer(self, worker: Worker, handles: Sequence[int], contents: Sequence[Content], seed: int) -> float:
+        """The metric's number for two corpora that the worker holds; a text metric is lifted."""
+        if self.kind == "corpus":
+            return worker.number(self.entry.header.returns, handles, seed)
+        return lift(self._cross(worker, handles, contents, seed), Lifted.of(self.entry.header))
 
     def _seed(self, call: int) -> int:
         return seed_of(self.unit.id, "call", call)
@@ -224,6 +254,13 @@ def joined(g: Content, t: Content) -> Content:
 
 def take(content: Content, rows: list[int]) -> Content:
     return content[rows] if isinstance(content, np.ndarray) else [content[row] for row in rows]
+
+
+def clocked(call: Callable[..., object], *arguments: object) -> float:
+    """The seconds that a call takes."""
+    started = time.perf_counter()
+    call(*arguments)
+    return time.perf_counter() - started
 
 
 def check(answer: float) -> float:

@@ -147,8 +147,7 @@ class Desk:
         if self._entry is not entry:
             self._let_go()
             self._entry = entry
-        asked = Asked(entry, question.unit, inputs, lambda until: self.start(entry, until), self._worker,
-                      self._conditions.limits)
+        asked = Asked(entry, question.unit, inputs, self.start, self._worker, self._conditions.limits)
         try:
             asked.begin()
             return outcome(Status.ANSWERED, question.task.observe(question.unit, asked))

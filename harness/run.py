@@ -59,7 +59,9 @@ def execute(asking: Sequence[Asking], store: Store, run: int, cache: EmbeddingCa
     started = time.monotonic()
     tally = Tally(planned=len(asking))
     announce(asking, cache, progress, jobs)
-    pool = Pool(asking, cache, conditions, jobs)
+    beside = [one for one in asking if not one[1].task.declares.alone]
+    alone = [one for one in asking if one[1].task.declares.alone]
+    pools = [Pool(beside, cache, conditions, jobs), Pool(alone, cache, conditions, 1)]
     forecast = Forecast(asking, jobs)
     stage = progress.stage("Asking", len(asking), "units")
     questions = {question.unit.id: question for _, question in asking}
@@ -70,15 +72,19 @@ def execute(asking: Sequence[Asking], store: Store, run: int, cache: EmbeddingCa
         count(tally, outcome, questions[outcome.unit_id], names[outcome.entry_digest])
 
     try:
-        for outcome in pool.outcomes():
-            keep(outcome)
-            stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
+        for pool in pools:
+            for outcome in pool.outcomes():
+                keep(outcome)
+                stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
+            pool.stop()                     # its workers are gone before those that want to be alone start
     except KeyboardInterrupt:
-        for outcome in pool.stop():
-            keep(outcome)
+        for pool in pools:
+            for outcome in pool.stop():
+                keep(outcome)
         raise Interrupted(tally) from None
     finally:
-        pool.stop()
+        for pool in pools:
+            pool.stop()
         stage.close()
         tally.seconds = time.monotonic() - started
     return tally

@@ -80,6 +80,7 @@ class Declared:
     observe_version: int
     measure_version: int
     ranked: bool = True
+    alone: bool = False                     # its units are asked one at a time, with nothing beside them: they measure time
     measures: Mapping[str, str] = field(default_factory=dict)     # name: what it is, in the order to show them
 
 
@@ -114,6 +115,10 @@ class Task(Generic[Observation]):
     def measure(self, unit: Unit, seen: Observation) -> Measures:
         """Pure: what the answers say."""
         raise NotImplementedError
+
+    def measure_all(self, units: Sequence[Unit], seen: Sequence[Observation]) -> list[Measures]:
+        """What all answered units of one entry say; for tasks whose units are judged against each other."""
+        return [self.measure(unit, one) for unit, one in zip(units, seen, strict=True)]
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
         """What all units of an entry together give away about it."""

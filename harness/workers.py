@@ -73,6 +73,10 @@ class Worker:
         """One number from `distance(p, q)` or `similarity(p, q)`; held corpora are given by their handles."""
         return self._question(function, arguments, seed)
 
+    def nothing(self, arguments: Sequence[int | Content]) -> None:
+        """The way there and back with these arguments, without a call of the metric."""
+        self._question("", arguments, 0)
+
     def numbers(self, function: str, arguments: Sequence[int | Content], shape: tuple[int, ...], seed: int) -> np.ndarray:
         """An array of the given shape, of one or two dimensions, from a call on lists or arrays."""
         size = 8 * math.prod(shape)

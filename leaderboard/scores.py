@@ -14,7 +14,7 @@ from harness.signature import Signature
 from harness.statistics import Estimate, stratified_mean
 from harness.store import Store, StoredEntry
 from harness.submission import Entry
-from harness.task import Measures, Task, Unit
+from harness.task import Task, Unit
 from tasks.suite import Suite
 
 LARGEST_FAILED_SHARE = 0.20                 # beyond: listed, not ranked
@@ -111,7 +111,7 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
     """Pure: the score of one entry on one task from its outcomes.  A failed unit counts as the declared worst."""
     scores: dict[tuple[str, ...], list[float]] = defaultdict(list)
     values: dict[str, dict[tuple[str, ...], list[float]]] = defaultdict(lambda: defaultdict(list))
-    measured: list[Measures] = []
+    answered: list[Unit] = []
     failures: list[Failure] = []
     observed: dict[str, Any] = {}
     inapplicable = None
@@ -127,13 +127,16 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
             failures.append(outcome.failure or Failure("failed", "no reason was recorded"))
             scores[unit.stratum].append(task.declares.worst)
         else:
-            measures = task.measure(unit, outcome.observation)
+            answered.append(unit)
             observed[unit.id] = outcome.observation
-            measured.append(measures)
-            scores[unit.stratum].append(task.declares.chance if measures.score is None else measures.score)
-            for name, value in measures.values.items():
-                if value is not None:
-                    values[name][unit.stratum].append(value)
+    measured = task.measure_all(answered, [observed[unit.id] for unit in answered])
+    for unit, measures in zip(answered, measured, strict=True):
+        scores[unit.stratum].append(task.declares.chance if measures.score is None else measures.score)
+        for name, value in measures.values.items():
+            if value is not None:
+                values[name][unit.stratum].append(value)
+    if not task.declares.ranked and all(measures.score is None for measures in measured):
+        scores.clear()                      # a property that is no single number
     estimates = {name: stratified_mean(strata.values()) for name, strata in values.items()}
     return TaskScore(
         task=task, score=None if inapplicable else stratified_mean(scores.values()),

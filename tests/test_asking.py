@@ -18,7 +18,7 @@ CORPORA = [["one text", "another text"], ["a third", "a fourth", "a fifth"], ["t
 
 
 def asked(desk: Desk, entry: Entry, unit: Unit, inputs: Inputs) -> Asked:
-    return Asked(entry, unit, inputs, lambda until: desk.start(entry, until), None, Limits(seconds_per_unit=20))
+    return Asked(entry, unit, inputs, desk.start, None, Limits(seconds_per_unit=20))
 
 
 def test_the_order_of_asking_is_not_the_order_of_the_task(desk, unit, inputs, entry_of):

@@ -99,7 +99,7 @@ def test_a_collection_costs_at_most_a_tenth_more_than_a_bare_loop(one_processor,
     namespace: dict = {}
     exec(METRIC, namespace)
     desk = Desk(Conditions(confine()))
-    metric = Asked(entry, unit, Rows(inputs.cache), lambda until: desk.start(entry, until), None, Limits())
+    metric = Asked(entry, unit, Rows(inputs.cache), desk.start, None, Limits())
     metric.begin()
     pairs = separated_pairs(12)
     ratios = []

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
 
 from harness.places import SUBMISSIONS
-from harness.worker import Metric
+from harness.worker import MODULE, Metric
 
 
 class Direct:
@@ -17,6 +18,7 @@ class Direct:
         metric = Metric(None)
         self.functions = metric.functions
         metric.load((SUBMISSIONS / f"{name}.py").read_bytes(), f"{name}.py", parameters, {})
+        self.module: Any = sys.modules[MODULE]
         self.answer = self.functions["distance"] if "distance" in self.functions else self.functions["similarity"]
 
     def prepare(self, corpus: Any) -> Any:

@@ -15,13 +15,14 @@
 # [[tool.touchstone.variants]]
 # name = "published"
 # parameters = { commonest = 100, published = true }
-# summary = "As the published table has it: chi2.cdf of the statistic of the 100 commonest tokens, which saturates."
+# summary = "As published: chi2.cdf of the statistic of the 100 commonest tokens, which saturates."
 # ///
 """Are the two corpora's tokens drawn from one distribution?  Kilgarriff 2001, "Comparing corpora"; Kour et al. 2022.
 
 The table has a column a token, of the tokens commonest in both corpora together (ties: the first of the alphabet), and a row a
 corpus; V tokens leave V - 1 degrees of freedom.  The statistic itself is never tied by saturation, as its p-value is.  The
-variant `published` is what fits the published figures: `scipy.stats.chi2.cdf` with the authors' 2(V - 1) degrees of freedom.
+variant `published` is what fits the published figures: `scipy.stats.chi2.cdf` with the authors' 2(V - 1) degrees of freedom, and
+with the two marks that their tokenizer puts around every text among the tokens.
 """
 
 from collections import Counter
@@ -33,38 +34,46 @@ from scipy.special import chdtr
 
 
 class Counted(NamedTuple):
-    tokens: np.ndarray                      # in alphabetical order
-    counts: np.ndarray
+    counts: dict[str, int]
+    size: int
 
 
-def prepare(corpus: list[list[str]]) -> Counted:
-    counts = sorted(Counter(chain.from_iterable(corpus)).items())
-    return Counted(np.array([token for token, _ in counts], dtype=str), np.array([count for _, count in counts], dtype=float))
+def prepare(corpus: list[list[str]], published: bool = False) -> Counted:
+    counts = Counter(chain.from_iterable(corpus))
+    if published:
+        counts.update({"[CLS]": len(corpus), "[SEP]": len(corpus)})
+    return Counted(counts, sum(counts.values()))
 
 
 def distance(p: Counted, q: Counted, commonest: int = 5000, published: bool = False) -> float:
-    table = contingency(p, q)
-    both = table.sum(axis=0)
-    if len(both) > commonest:
-        chosen = np.argsort(-both, kind="stable")[:commonest]
-        table, both = table[:, chosen], both[chosen]
-    sizes = table.sum(axis=1)
-    if len(both) > 0 and not sizes.all():
+    if len(p.counts) + len(q.counts) > commonest:
+        p, q = chosen(p, q, commonest)
+    if bool(p.size) != bool(q.size):
         raise ValueError("Chi-squared is undefined here: one corpus has none of the tokens that are compared.")
-    if len(both) < 2:
+    shared = p.counts.keys() & q.counts.keys()
+    freedom = len(p.counts) + len(q.counts) - len(shared) - 1
+    if freedom < 1:
         return 0.0                          # no token, or one only: nothing that could differ
-    expected = sizes[:, None] * both / sizes.sum()
-    statistic, freedom = float(((table - expected) ** 2 / expected).sum()), len(both) - 1
+    statistic = chi_squared(p, q, shared)
     return float(chdtr(2 * freedom, statistic)) if published else statistic / freedom
 
 
-def contingency(p: Counted, q: Counted) -> np.ndarray:
-    """The counts of every token of either corpus, 2 x tokens, in alphabetical order: two sorted lists merged."""
-    tokens = np.concatenate([p.tokens, q.tokens])
-    order = np.argsort(tokens, kind="stable")
-    tokens = tokens[order]
-    column = np.empty(len(tokens), dtype=int)
-    column[order] = np.cumsum(np.concatenate([[False], tokens[1:] != tokens[:-1]])[:len(tokens)])
-    table = np.zeros((2, column.max(initial=-1) + 1))
-    table[0, column[:len(p.tokens)]], table[1, column[len(p.tokens):]] = p.counts, q.counts
-    return table
+def chosen(p: Counted, q: Counted, commonest: int) -> tuple[Counted, Counted]:
+    """Both without the tokens that are not among the commonest of both together."""
+    a, b = p.counts, q.counts
+    tokens = sorted(a.keys() | b.keys(), key=lambda token: (-a.get(token, 0) - b.get(token, 0), token))[:commonest]
+    a, b = ({token: counts[token] for token in tokens if token in counts} for counts in (a, b))
+    return Counted(a, sum(a.values())), Counted(b, sum(b.values()))
+
+
+def chi_squared(p: Counted, q: Counted, shared: set[str]) -> float:
+    """The sum over tokens, a times in one corpus of n and b times in the other of m, of (am - bn)^2 / ((a + b) nm).
+
+    A token that only one corpus has adds a m/n: those are summed without being looked at.
+    """
+    n, m = p.size, q.size
+    of_p, of_q = [p.counts[token] for token in shared], [q.counts[token] for token in shared]
+    a, b = np.array(of_p, float), np.array(of_q, float)
+    difference = a * m - b * n
+    of_shared = float(difference / (a + b) @ difference)
+    return of_shared / (n * m) + (n - sum(of_p)) * m / n + (m - sum(of_q)) * n / m

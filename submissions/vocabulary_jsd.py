@@ -17,35 +17,24 @@
 
 from collections import Counter
 from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
 
-
-class Distribution(NamedTuple):
-    tokens: np.ndarray                      # in alphabetical order
-    shares: np.ndarray
-    information: float                      # sum of share * log2(share): the entropy, negative
+Shares = dict[str, float]
 
 
-def prepare(corpus: list[list[str]]) -> Distribution:
-    counts = sorted(Counter(chain.from_iterable(corpus)).items())
-    shares = np.array([count for _, count in counts], dtype=float)
-    shares /= max(1.0, shares.sum())
-    return Distribution(np.array([token for token, _ in counts], dtype=str), shares, information(shares))
+def prepare(corpus: list[list[str]]) -> Shares:
+    counts = Counter(chain.from_iterable(corpus))
+    size = sum(counts.values())
+    return {token: count / size for token, count in counts.items()}
 
 
-def distance(p: Distribution, q: Distribution) -> float:
-    if not (len(p.tokens) and len(q.tokens)):
-        return float(len(p.tokens) != len(q.tokens))        # nothing and nothing are alike, nothing and something share nothing
-    middle = np.concatenate([p.shares, q.shares]) / 2
-    tokens = np.concatenate([p.tokens, q.tokens])
-    order = np.argsort(tokens, kind="stable")               # merges two sorted lists
-    tokens, middle = tokens[order], middle[order]
-    first = np.flatnonzero(np.concatenate([[True], tokens[1:] != tokens[:-1]]))
-    divergence = (p.information + q.information) / 2 - information(np.add.reduceat(middle, first))
-    return min(1.0, max(0.0, divergence))                   # 0 and 1 but for rounding
-
-
-def information(shares: np.ndarray) -> float:
-    return float((shares * np.log2(shares)).sum())
+def distance(p: Shares, q: Shares) -> float:
+    """The mean over both corpora of log2(share / mean share); a token that only one corpus has adds a bit, times its share."""
+    if not (p and q):
+        return float(bool(p) != bool(q))    # nothing and nothing are alike, nothing and something share nothing
+    shared = p.keys() & q.keys()
+    a, b = (np.fromiter(map(shares.__getitem__, shared), float, len(shared)) for shares in (p, q))
+    of_shared = (a * np.log2(2 * a / (a + b)) + b * np.log2(2 * b / (a + b))).sum()
+    alone = 2 - a.sum() - b.sum()
+    return min(1.0, max(0.0, float(of_shared + alone) / 2))     # 0 and 1 but for rounding

@@ -57,12 +57,12 @@ PAIRS_OF_EMBEDDINGS = {
 }
 
 
-def tokens(n: int, vocabulary: int, seed: int) -> list[list[str]]:
-    """Texts of up to fourteen tokens, some of none, that are drawn as unevenly as words are."""
+def tokens(n: int, vocabulary: int, seed: int, longest: int = 14) -> list[list[str]]:
+    """Texts of up to so many tokens, some of none, that are drawn as unevenly as words are."""
     rng = np.random.default_rng([seed, n, vocabulary])
     weights = 1 / np.arange(1, vocabulary + 1)
     order = rng.permutation(vocabulary) if seed % 2 else np.arange(vocabulary)
-    return [[f"t{order[i]}" for i in rng.choice(vocabulary, rng.integers(15), p=weights / weights.sum())] for _ in range(n)]
+    return [[f"t{order[i]}" for i in rng.choice(vocabulary, rng.integers(longest + 1), p=weights / weights.sum())] for _ in range(n)]
 
 
 PAIRS_OF_TOKENS = {

@@ -56,11 +56,10 @@ def harmonic(a: float, b: float) -> float:
     return stats.hmean([a, b]) if a > 0 and b > 0 else 0.0
 
 
-@pytest.mark.parametrize("k", [2, 5, 15])
-@pytest.mark.parametrize(("p", "q"), ROWS_OF_PRDC.values(), ids=ROWS_OF_PRDC.keys())
-def test_precision_recall_density_coverage_are_those_of_prdc_in_every_cell(p, q, k, one_job):
-    if min(len(p), len(q)) < k + 2:
-        pytest.skip("prdc needs k + 2 texts")
+@pytest.mark.parametrize(("name", "k"), [(name, k) for name, (p, q) in ROWS_OF_PRDC.items() for k in (2, 5, 15)
+                                         if min(len(p), len(q)) >= k + 2])                 # prdc needs as many
+def test_precision_recall_density_coverage_are_those_of_prdc_in_every_cell(name, k, one_job):
+    p, q = ROWS_OF_PRDC[name]
     pr, dc = Direct("pr", k=k), Direct("dc", k=k)
     theirs = prdc.compute_pairwise_distance(p, q)
     for metric in (pr, dc):
@@ -172,14 +171,19 @@ def table_of(p, q, commonest):
     return np.array([[counts[token] for token in chosen] for counts in (first, second)])
 
 
+def between_marks(corpus):
+    return [["[CLS]", *text, "[SEP]"] for text in corpus]
+
+
 @TOKENS
 @pytest.mark.parametrize("commonest", [5000, 100, 10])
 def test_chi_is_that_of_scipys_contingency_table(p, q, commonest):
     theirs = stats.chi2_contingency(table_of(p, q, commonest), correction=False)
     ours = Direct("chi", commonest=commonest)(p, q)
     assert ours == pytest.approx(theirs.statistic / theirs.dof, abs=1e-10)              # statistics reach 1,000
+    marked = stats.chi2_contingency(table_of(between_marks(p), between_marks(q), commonest), correction=False)
     assert Direct("chi", commonest=commonest, published=True)(p, q) == pytest.approx(
-        stats.chi2.cdf(theirs.statistic, 2 * theirs.dof), abs=1e-10)
+        stats.chi2.cdf(marked.statistic, 2 * marked.dof), abs=1e-10)
 
 
 @TOKENS
@@ -207,6 +211,8 @@ def test_zipf_slope_is_scipys_on_thinned_ranks(p, q):
         return stats.linregress(list(points), list(points.values())).slope if len(points) > 1 else 0.0
 
     assert Direct("zipf")(p, q) == pytest.approx(abs(theirs(p) - theirs(q)), abs=ROUNDING)
+    published = abs(theirs(between_marks(p)) - theirs(between_marks(q)))
+    assert Direct("zipf", published=True)(p, q) == pytest.approx(published, abs=ROUNDING)
 
 
 @TOKENS

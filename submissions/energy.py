@@ -26,7 +26,8 @@ class Prepared(NamedTuple):
 
 
 def prepare(corpus: np.ndarray) -> Prepared:
-    unit = corpus / np.linalg.norm(corpus, axis=1, keepdims=True)
+    lengths = np.linalg.norm(corpus, axis=1, keepdims=True)
+    unit = corpus / np.where(lengths > 0, lengths, 1)       # a zero vector stays one: at right angles to all
     return Prepared(unit, mean_angle(unit, unit))
 
 

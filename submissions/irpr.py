@@ -18,7 +18,8 @@ import numpy as np
 
 
 def prepare(corpus: np.ndarray) -> np.ndarray:
-    return corpus / np.linalg.norm(corpus, axis=1, keepdims=True)
+    lengths = np.linalg.norm(corpus, axis=1, keepdims=True)
+    return corpus / np.where(lengths > 0, lengths, 1)       # a zero vector stays one: at right angles to all
 
 
 def distance(p: np.ndarray, q: np.ndarray) -> float:

@@ -1,0 +1,98 @@
+"""Time: what is measured, beside what, and that nothing runs beside it."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from harness import jobs
+from harness.jobs import Desk, Question
+from harness.places import SUBMISSIONS
+from harness.progress import Silent
+from harness.records import Status
+from harness.submission import choose_entries
+from harness.task import Unit
+from leaderboard.running import run_suite
+from tasks.timing import COLLECTION, GROWTH, Settings, Times, Timing, reference
+
+TASK = Timing()
+SETTINGS = Settings(pair=("made_weather", "made_trains"), k=4, n=10, sizes=(5, 10, 40), repetitions=2)
+
+
+def test_the_measures_by_hand():
+    collection, growth = (Unit("timing", 1, (what,), {}, (), None, 1) for what in (COLLECTION, GROWTH))
+    assert TASK.measure(collection, Times(66, 3.0, (0.5, 1.5), ())).values == {"cost_in_chi": 3.0, "calls_per_second": 22.0}
+    squared = tuple((n, 1e-7 * n ** 2) for n in (100, 200, 400))
+    assert TASK.measure(growth, Times(0, 1.0, (0, 0), squared)).values["cost_exponent"] == pytest.approx(2)
+
+
+def test_units_draw_texts_of_their_own(context):
+    units = list(TASK.units(SETTINGS, context))
+    assert [unit.stratum for unit in units] == [(COLLECTION,), (GROWTH,)] * 2
+    (first, pairs), = TASK.portions(units[0])
+    (second, _), = TASK.portions(units[2])
+    assert [len(corpus) for corpus in first] == [10] * 4
+    assert len(pairs) == 6
+    assert first != second
+    portions = TASK.portions(units[1])
+    assert [(len(corpora), len(corpora[0]), pairs) for corpora, pairs in portions[1:]] == [
+        (8, 10, [(0, 1), (2, 3), (4, 5), (6, 7)]), (2, 40, [(0, 1)])]
+    everything = [tuple(corpus) for corpora, _ in portions for corpus in corpora]
+    assert len(set(everything)) == len(everything)          # nothing is asked twice
+
+
+def test_a_slower_metric_is_slower_and_preparing_counts(desk: Desk, inputs, entry_of, context):
+    units = list(TASK.units(SETTINGS, context))
+    quick = entry_of("quick", "def distance(p, q): return 1.0\n")
+    slow = entry_of("slow", "import time\ndef distance(p, q): time.sleep(0.005); return 1.0\n")
+    preparing = entry_of("preparing", "import time\ndef prepare(p): time.sleep(0.02)\ndef distance(p, q): return 1.0\n")
+    seen = {}
+    for entry in (quick, slow, preparing):
+        outcome = desk.ask(entry, Question(TASK, units[0]), inputs)
+        assert outcome.status is Status.ANSWERED, outcome.failure
+        seen[entry.name] = outcome.observation
+        assert outcome.seconds >= outcome.observation.seconds + sum(outcome.observation.reference)
+        assert TASK.measure(units[0], outcome.observation).values["cost_in_chi"] > 0
+    assert seen["slow"].seconds >= 6 * 0.005                # six pairs
+    assert seen["preparing"].seconds >= 4 * 0.02            # four corpora
+    assert seen["quick"].seconds < seen["slow"].seconds / 5
+
+
+def test_the_way_to_the_worker_is_taken_off(desk: Desk, inputs, entry_of, context):
+    """The same 66 empty calls by the bare clock cost more than what is counted."""
+    unit = next(TASK.units(Settings(pair=SETTINGS.pair, repetitions=1, sizes=(5, 10)), context))
+    outcome = desk.ask(entry_of("nothing", "def distance(p, q): return 1.0\n"), Question(TASK, unit), inputs)
+    worker = desk.start(entry_of("again", "def distance(p, q): return 1.0\n"))
+    (corpora, pairs), = TASK.portions(unit)
+    started = time.perf_counter()
+    for handle, corpus in enumerate(corpora):
+        worker.hold(handle, corpus, 1)
+    for pair in pairs:
+        worker.number("distance", pair, 1)
+    assert outcome.observation.seconds < (time.perf_counter() - started) / 2
+    worker.close()
+
+
+def test_units_of_time_are_asked_with_nothing_beside_them(smoke, tmp_path, monkeypatch):
+    asked: list[tuple[float, float, bool]] = []
+    ask = Desk.ask
+
+    def noted(self, entry, question, inputs):
+        started = time.monotonic()
+        try:
+            return ask(self, entry, question, inputs)
+        finally:
+            asked.append((started, time.monotonic(), question.task.declares.alone))
+    monkeypatch.setattr(jobs.Desk, "ask", noted)
+    tally = run_suite(choose_entries(["chi", "jaccard", "zipf"], SUBMISSIONS), smoke, tmp_path / "s.sqlite", progress=Silent(), jobs=2)
+    assert not tally.failures
+    alone = [(start, end) for start, end, one in asked if one]
+    others = [(start, end) for start, end, one in asked if not one]
+    assert len(alone) >= 6
+    assert any(a != b and a[0] < b[1] and b[0] < a[1] for a in others for b in others)       # the rest did run side by side
+    assert not [1 for a in alone for b in alone + others if a != b and a[0] < b[1] and b[0] < a[1]]
+
+
+def test_everything_is_timed_against_the_default_of_chi():
+    assert reference().name == "chi"

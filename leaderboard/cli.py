@@ -21,12 +21,13 @@ from leaderboard.cli_options import (
     SuiteOption,
     TrustOption,
     print_json,
+    store_path,
     use_mirror,
 )
+from leaderboard.cli_papers import papers_app
 from leaderboard.cli_sources import data_app, models_app
 
 if TYPE_CHECKING:
-    from harness.run import Tally
     from leaderboard.ranking import Placed
     from tasks.suite import Suite
 
@@ -44,6 +45,7 @@ app = typer.Typer(
 
     Stop a run anywhere with Ctrl-C; the same line again goes on where it stopped.
     Exit codes: 0 all answered, 1 some units failed (they are recorded), 2 not understood or refused, 130 stopped.""")
+app.add_typer(papers_app)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 
@@ -97,7 +99,7 @@ def run(
     from harness.run import Interrupted
     from harness.submission import choose_entries, read_folder
     from leaderboard.running import run_suite
-    from leaderboard.terminal import Drawn
+    from leaderboard.terminal import Drawn, report_run
     from tasks.suite import read_suite
 
     use_mirror(data_dir)
@@ -232,39 +234,3 @@ def ranking(suite: Suite, path: str) -> tuple[Any, list[Placed]]:
 
     store = Store(path, read_only=True)
     return store, rank(score_suite(store, suite))
-
-
-def report_run(tally: Tally) -> None:
-    """What a run did, in a line or two."""
-    from leaderboard.terminal import Drawn, duration
-
-    say = Drawn().say
-    for sentence in tally.refused:
-        say(f"touchstone: {sentence}")
-    if not tally.planned:
-        if not tally.refused:
-            say("Nothing to ask: the store has an outcome of every unit.")
-        return
-    words = [f"{tally.answered:,} answered"]
-    if tally.not_applicable:
-        words.append(f"{tally.not_applicable:,} not applicable")
-    if tally.failures:
-        words.append(f"{len(tally.failures):,} failed")
-    say(f"Asked {tally.planned:,} units in {duration(tally.seconds)}: {', '.join(words)}.")
-    reasons: dict[tuple[str, str, str], int] = {}
-    for name, question, failure in tally.failures:
-        reasons[name, question.task.name, str(failure)] = reasons.get((name, question.task.name, str(failure)), 0) + 1
-    for (name, task, reason), times in list(reasons.items())[:10]:
-        say(f"  {name}, {task}: {reason}" + (f" ({times} units)" if times > 1 else ""))
-
-
-def store_path(named: str | None) -> str:
-    """The store's file or address; a password has no place on a command line, which everybody on the machine can read."""
-    from urllib.parse import urlsplit
-
-    from harness.places import default_store
-
-    if named is not None and "://" in named and urlsplit(named).password is not None:
-        raise Refusal("--store holds a password, which everybody on this machine can read there; put it into PGPASSWORD or "
-                      "~/.pgpass, or the whole address into TOUCHSTONE_STORE.")
-    return named if named is not None else default_store()

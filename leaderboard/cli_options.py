@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from harness.errors import Refusal
+
 SuiteOption = Annotated[str, typer.Option(help="core, smoke, or a TOML file of your own.", rich_help_panel="What")]
 StoreOption = Annotated[str | None, typer.Option(metavar="FILE|postgresql://…", help="The results store.  [default: "
                                                  "results/store.sqlite in the clone, or TOUCHSTONE_STORE]",
@@ -24,6 +26,18 @@ ANSWERED, SOME_FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 def use_mirror(folder: Path | None) -> None:
     if folder is not None:
         os.environ["TOUCHSTONE_DATA"] = str(folder.resolve())
+
+
+def store_path(named: str | None) -> str:
+    """The store's file or address; a password has no place on a command line, which everybody on the machine can read."""
+    from urllib.parse import urlsplit
+
+    from harness.places import default_store
+
+    if named is not None and "://" in named and urlsplit(named).password is not None:
+        raise Refusal("--store holds a password, which everybody on this machine can read there; put it into PGPASSWORD or "
+                      "~/.pgpass, or the whole address into TOUCHSTONE_STORE.")
+    return named if named is not None else default_store()
 
 
 def print_json(value: Any) -> None:

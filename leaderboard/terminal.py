@@ -18,6 +18,7 @@ from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
 from harness.errors import Refusal, amount
+from harness.run import Tally
 from harness.statistics import Estimate
 from leaderboard.ranking import Placed
 from leaderboard.scores import Scored, TaskScore
@@ -221,6 +222,28 @@ class DrawnStage:
         self._progress.remove_task(self._task)
         if not self._progress.tasks and messages.is_terminal:
             self._progress.stop()
+
+
+def report_run(tally: Tally) -> None:
+    """What a run did, in a line or two."""
+    say = Drawn().say
+    for sentence in tally.refused:
+        say(f"touchstone: {sentence}")
+    if not tally.planned:
+        if not tally.refused:
+            say("Nothing to ask: the store has an outcome of every unit.")
+        return
+    words = [f"{tally.answered:,} answered"]
+    if tally.not_applicable:
+        words.append(f"{tally.not_applicable:,} not applicable")
+    if tally.failures:
+        words.append(f"{len(tally.failures):,} failed")
+    say(f"Asked {tally.planned:,} units in {duration(tally.seconds)}: {', '.join(words)}.")
+    reasons: dict[tuple[str, str, str], int] = {}
+    for name, question, failure in tally.failures:
+        reasons[name, question.task.name, str(failure)] = reasons.get((name, question.task.name, str(failure)), 0) + 1
+    for (name, task, reason), times in list(reasons.items())[:10]:
+        say(f"  {name}, {task}: {reason}" + (f" ({times} units)" if times > 1 else ""))
 
 
 def duration(seconds: float) -> str:

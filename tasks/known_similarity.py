@@ -123,8 +123,7 @@ class KnownSimilarity(Task[Distances]):
         def relative(a: float, b: float) -> float:
             return min(abs(a - b) / unit_of_scale / spread, 1e9) if spread else 0.0     # differences, too, can overflow
         values: dict[str, float | None] = {
-            **accuracies(distances, seen.k),
-            **trend(distances, np.array([j - i for i, j in separated_pairs(seen.k)])),
+            **described(distances, seen.k),
             "asymmetry": float(np.abs(forward - backward).mean()) / spread if spread else None,
             "context_difference": float(np.mean([relative(r.among_others, r.alone) for r in seen.rechecked])),
             "repeat_spread": float(np.mean([relative(r.alone_again, r.alone) for r in seen.rechecked])),
@@ -211,6 +210,11 @@ def judgements(k: int) -> Judgements:
     separation = np.array([j - i for i, j in pairs])
     return Judgements(inner, outer, 1 / (separation[outer] - separation[inner]),
                       np.array([visits[pairs[o]] for o in outer], dtype=float))
+
+
+def described(distances: np.ndarray, k: int) -> dict[str, float | None]:
+    """Everything that the distances of one set of k corpora say, in the order of `separated_pairs`."""
+    return {**accuracies(distances, k), **trend(distances, np.array([j - i for i, j in separated_pairs(k)]))}
 
 
 def accuracies(distances: np.ndarray, k: int) -> dict[str, float | None]:

@@ -17,6 +17,7 @@ from harness.jobs import Question
 from harness.models import model_fingerprint
 from harness.task import Context, Source, Task, Unit
 from tasks import TASKS, data
+from tasks.known_similarity import KnownSimilarity
 
 FOLDER = Path(__file__).parent / "suites"
 
@@ -63,8 +64,8 @@ class Suite:
         return [question for question in self.questions if not names or question.task.name in names]
 
 
-def read_suite(name: str) -> Suite:
-    """The suite of that name, or in that TOML file."""
+def read_suite(name: str, repetitions: int | None = None) -> Suite:
+    """The suite of that name, or in that TOML file; with another number of repetitions of known similarity if wanted."""
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     try:
         stated = SuiteFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
@@ -80,6 +81,8 @@ def read_suite(name: str) -> Suite:
         model = Source(stated.model, model_fingerprint(stated.model))
     except Refusal as wrong:
         raise Refusal(f"{path.name}: {wrong}") from None
+    if repetitions is not None:
+        stated.tasks[KnownSimilarity.name]["repetitions"] = repetitions
     questions: list[Question] = []
     for task_name, table in stated.tasks.items():
         if task_name not in TASKS:

@@ -1,0 +1,110 @@
+"""The commands `touchstone reproduce` and `touchstone figure`: the papers' tables and pictures, from answers in the store."""
+
+from __future__ import annotations
+
+import os
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.errors import Refusal
+from leaderboard.cli_options import ANSWERED, SOME_FAILED, STOPPED, DataOption, StoreOption, SuiteOption, store_path, use_mirror
+
+papers_app = typer.Typer()
+
+
+class Paper(StrEnum):
+    kour2022 = "kour2022"
+
+
+class Form(StrEnum):
+    terminal = "terminal"
+    markdown = "markdown"
+    csv = "csv"
+
+
+@papers_app.command()
+def reproduce(
+    paper: Annotated[Paper, typer.Argument(help="kour2022: known-similarity corpora, table 3.")],
+    repetitions: Annotated[int, typer.Option(min=2, max=1000, help="Of known similarity.")] = 25,
+    only: Annotated[list[str] | None, typer.Option(metavar="TASK", help="known_similarity or convergence alone.",
+                                                   show_default=False)] = None,
+    form: Annotated[Form, typer.Option("--format", help="How to print the table.")] = Form.terminal,
+    store: StoreOption = None,
+    data_dir: DataOption = None,
+    jobs: Annotated[int | None, typer.Option(min=1, max=256, help="Metrics asked side by side.  [default: one a processor]",
+                                             show_default=False)] = None,
+) -> None:
+    """A paper's table again: published, the authors' code run again, ours, and how far off in units of the noise.
+
+    [bold]touchstone reproduce kour2022 --only known_similarity[/bold]     minutes
+    [bold]touchstone reproduce kour2022 --format markdown > table3.md[/bold]
+    """
+    from harness.places import SUBMISSIONS
+    from harness.run import Interrupted
+    from harness.store import Store
+    from harness.submission import choose_entries
+    from leaderboard import reproduction
+    from leaderboard.running import run_suite
+    from leaderboard.terminal import Drawn, output, report_run
+    from tasks.suite import read_suite
+
+    use_mirror(data_dir)
+    suite, path, progress = read_suite(reproduction.SUITE, repetitions), store_path(store), Drawn()
+    entries = choose_entries(reproduction.METRICS, SUBMISSIONS)
+    try:
+        tally = run_suite(entries, suite, path, only=only or [], jobs=jobs or len(os.sched_getaffinity(0)), progress=progress)
+    except Interrupted as stopped:
+        progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored; the same line again goes on.")
+        sys.exit(STOPPED)
+    report_run(tally)
+    cells = reproduction.reproduce(Store(path, read_only=True), suite)
+    if form is Form.terminal:
+        output.print(reproduction.as_terminal(cells))
+        output.print()
+        output.print(reproduction.summary(cells))
+    else:
+        print(reproduction.as_markdown(cells) if form is Form.markdown else reproduction.as_csv(cells), end="")
+    sys.exit(SOME_FAILED if tally.failed_in_store else ANSWERED)
+
+
+class Kind(StrEnum):
+    separation = "separation"
+    convergence = "convergence"
+    radar = "radar"
+    boxes = "boxes"
+
+
+@papers_app.command()
+def figure(
+    kind: Annotated[Kind, typer.Argument(help="separation: distance against separation. convergence: as samples grow, and get "
+                                         "unequal. radar: the measures side by side. boxes: the measures over repetitions.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Metrics, as the table calls them.")],
+    folder: Annotated[Path, typer.Option("--to", help="Where to write the files.")] = Path(),
+    suite: SuiteOption = "core",
+    store: StoreOption = None,
+) -> None:
+    """Draw a figure of the papers from the answers in the store: HTML to look around in, and PNG.
+
+    [bold]touchstone figure separation energy fid mauve[/bold]
+    [bold]touchstone figure radar fid mauve --suite papers --to figures[/bold]
+    """
+    from harness.errors import did_you_mean
+    from harness.store import Store
+    from leaderboard.figures import draw, write
+    from leaderboard.scores import score_suite
+    from leaderboard.terminal import messages
+    from tasks.suite import read_suite
+
+    read = read_suite(suite)
+    scored = {one.name: one for one in score_suite(Store(store_path(store), read_only=True), read)}
+    for name in names:
+        if name not in scored:
+            raise Refusal(f'The store has no answers of "{name}" to the suite {suite}.{did_you_mean(name, scored)} '
+                          f"`touchstone run {name} --suite {suite}` asks it.")
+    drawn = draw(kind.value, [scored[name] for name in names])
+    for path in write(drawn, folder, f"{kind.value}-{'-'.join(names)}"):
+        messages.print(str(path), soft_wrap=True)

@@ -1,0 +1,48 @@
+"""Published figures, and re-runs of published code: numbers only, with what they are of."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import dataclass
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number of a table; `std` and `repetitions` where the source states them."""
+
+    metric: str
+    k: int | None
+    measure: str                            # by our names
+    mean: float
+    std: float | None = None
+    repetitions: int | None = None
+
+
+# Columns of the published table: what the authors' code computes, by our names (tasks/kour2022.md says how that is known).
+TABLE3 = {
+    "accuracy": "accuracy_tree", "weighted_accuracy": "weighted_accuracy_tree", "monotonicity": "monotonicity",
+    "separability": "separability", "linearity": "linearity_r", "size_robustness": "size_robustness",
+    "imbalance_robustness": "imbalance_robustness_unnormalised",
+}
+
+
+def kour2022_table3(pair: tuple[str, str]) -> list[Figure]:
+    """Kour et al. 2022, table 3; five repetitions.  S and I stand in both rows of a metric and do not depend on k."""
+    return [Figure(row["metric"], None if "robustness" in measure else int(row["k"]), measure, float(row[column]), None,
+                   10 if "robustness" in measure else 5)
+            for row in rows("kour2022_table3.csv", pair) for column, measure in TABLE3.items()]
+
+
+def kour2022_rerun(pair: tuple[str, str]) -> list[Figure]:
+    """The authors' code, run again on the same data."""
+    return [Figure(row["metric"], int(row["k"]) if row["k"] else None, row["measure"], float(row["mean"]),
+                   float(row["std"]) if row["std"] else None, int(row["repetitions"]))
+            for row in rows("kour2022_rerun.csv", pair)]
+
+
+def rows(name: str, pair: tuple[str, str]) -> list[dict[str, str]]:
+    with (FOLDER / name).open(encoding="utf-8", newline="") as file:
+        return [row for row in csv.DictReader(file) if (row["source_a"], row["source_b"]) == pair]

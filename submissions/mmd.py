@@ -20,8 +20,8 @@
 # ///
 """Squared maximum mean discrepancy of Gretton et al. 2012, the biased (V-statistic) estimate: 0 for identical corpora.
 
-The kernel is exp(-|x - y|^2 / (2 bandwidth^2)) between unit vectors, whose distances are 0 to 2: a fixed bandwidth of 1 is
-near the median distance of unrelated texts, and unlike the median itself is the same for every pair of corpora.
+The kernel is exp(-|x - y|^2 / (2 bandwidth^2)) between unit vectors, whose distances are 0 to 2: a bandwidth of 1 is of the
+order of the distances of unrelated texts, and unlike their median it is the same for every pair of corpora.
 """
 
 from typing import NamedTuple

@@ -72,8 +72,7 @@ def chi_squared(p: Counted, q: Counted, shared: set[str]) -> float:
     A token that only one corpus has adds a m/n: those are summed without being looked at.
     """
     n, m = p.size, q.size
-    of_p, of_q = [p.counts[token] for token in shared], [q.counts[token] for token in shared]
-    a, b = np.array(of_p, float), np.array(of_q, float)
+    a, b = (np.fromiter(map(one.counts.__getitem__, shared), float, len(shared)) for one in (p, q))
     difference = a * m - b * n
-    of_shared = float(difference / (a + b) @ difference)
-    return of_shared / (n * m) + (n - sum(of_p)) * m / n + (m - sum(of_q)) * n / m
+    of_shared = difference / (a + b) @ difference
+    return float(of_shared / (n * m) + (n - a.sum()) * m / n + (m - b.sum()) * n / m)

@@ -25,8 +25,8 @@
 # ///
 """Improved precision and recall of Kynkäänniemi et al. 2019 as Kour et al. 2022 use them: 1 - F1 of those of the package `prdc`.
 
-A text's neighbourhood is the open ball that reaches to its k-th nearest other text in its own corpus.  Where precision or recall is
-0, so is F1; the authors add 1e-6 to the recall instead.
+A text's neighbourhood is the open ball that reaches to its k-th nearest other text in its own corpus.
+Where precision or recall is 0, so is F1; the authors add 1e-6 to the recall instead.
 """
 
 from typing import NamedTuple

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -56,6 +56,7 @@ class Inputs:
 
     def __init__(self, cache: EmbeddingCache) -> None:
         self.cache = cache
+        self._tokens: dict[str, list[str]] = {}
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
@@ -66,11 +67,17 @@ class Inputs:
         if kind == "embeddings":
             return self.cache.vectors(texts)
         if kind == "tokens":
-            encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
-            return [one.tokens for one in encoded]
+            return self._tokenized(texts)
         if kind == "texts":
             return list(texts)
         raise NotApplicable(f"metrics that take {kind} cannot be asked yet")
+
+    def _tokenized(self, texts: Sequence[str]) -> list[list[str]]:
+        """The tokens of each text; they are kept, since many units and metrics take the same texts."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._tokens]
+        for text, one in zip(new, self._tokenizer.encode_batch(new, add_special_tokens=False), strict=True):
+            self._tokens[text] = one.tokens
+        return [self._tokens[text] for text in texts]
 
 
 class Asked:
@@ -107,18 +114,19 @@ class Asked:
 
         The pairs are the unit's calls number `first`, `first` + 1, ...; another `order` asks them in another order.
         """
-        answers = self._many(self._ready(), corpora, pairs, list(range(len(pairs))), order, first)
+        contents = {c: self._input(corpora[c]) for c in {c for pair in pairs for c in pair}}
+        answers = self._many(self._ready(), contents, pairs, list(range(len(pairs))), order, first)
         return [check(answers[t]) for t in range(len(pairs))]
 
     def alone(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], asked: Sequence[int]) -> list[tuple[float, float]]:
         """For each of the asked places in `pairs`, two answers of a fresh worker that sees nothing but that pair."""
         twice = []
         self.renew()                        # nobody is there whom the fresh worker could ask
+        contents = {c: self._input(corpora[c]) for place in asked for c in pairs[place]}
         for place in asked:
             worker = self._fresh()
             try:
-                first = self._many(worker, corpora, pairs, [place])[place]
-                again = self._many(worker, corpora, pairs, [place])[place]
+                first, again = (self._many(worker, contents, pairs, [place])[place] for _ in range(2))
             finally:
                 worker.close()
             twice.append((check(first), check(again)))
@@ -203,13 +211,12 @@ class Asked:
         worker.deadline = self._deadline
         return worker
 
-    def _many(self, worker: Worker, corpora: Corpora, pairs: Sequence[tuple[int, int]],
+    def _many(self, worker: Worker, contents: Mapping[int, Content], pairs: Sequence[tuple[int, int]],
               places: Sequence[int], order: int = 0, first: int = 0) -> dict[int, float]:
         """Answers by place, asked in an order and under handles that only the unit's seed knows."""
         rng = np.random.default_rng([self.unit.seed, len(places), order])
         needed = sorted({c for place in places for c in pairs[place]})
         handles = dict(zip(needed, rng.choice(1 << 30, len(needed), replace=False).tolist(), strict=True))
-        contents = {c: self._input(corpora[c]) for c in needed}
         asked_in_order = [places[i] for i in rng.permutation(len(places))]
         for c in rng.permutation(needed).tolist():
             worker.hold(handles[c], contents[c], seed_of(self.unit.id, "corpus", c))

@@ -34,6 +34,7 @@ class EmbeddingCache:
         self.model = find_model(model)
         self.folder = folder / "vectors" / f"{model.replace('/', '--')}-{self.model.fingerprint[:16]}"
         self._rows: dict[bytes, int] = {}
+        self._row_of: dict[str, int] = {}
         self._vectors = np.empty((0, self.model.dimensions), np.float32)
         self._lock = threading.Lock()
         self._read()
@@ -46,10 +47,17 @@ class EmbeddingCache:
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """One row a text, float32; every text must have been filled before."""
         try:
-            rows = [self._rows[key_of(text)] for text in texts]
+            rows = [self._row(text) for text in texts]
         except KeyError:
             raise LookupError("a text was asked for that its task had not announced") from None
         return self._vectors[rows]
+
+    def _row(self, text: str) -> int:
+        """Where a text's vector is; kept by the text, whose own hash is had for nothing the second time."""
+        row = self._row_of.get(text)
+        if row is None:
+            row = self._row_of[text] = self._rows[key_of(text)]
+        return row
 
     def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
         """Embeds what is missing, in batches side by side; how many texts that was."""

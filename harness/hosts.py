@@ -32,7 +32,7 @@ PRELOADED = {                               # by distribution: what is worth imp
     "scipy": ["scipy.linalg", "scipy.sparse", "scipy.spatial.distance", "scipy.special", "scipy.stats"],
     "rapidfuzz": ["rapidfuzz.distance", "rapidfuzz.process"],
     "scikit-learn": ["sklearn.neighbors", "sklearn.linear_model", "sklearn.cluster", "sklearn.svm"],
-    "mauve-text": ["mauve"],            # it loads torch and transformers, where they are to be had
+    "faiss-cpu": ["faiss"],
 }
 
 

@@ -45,7 +45,7 @@ def separation(scored: Sequence[Scored]) -> go.Figure:
             fitted, low, high = regression(separations, values, levels)
             colour, shown = PALETTE[number % len(PALETTE)], place == 0
             position = {"row": place // FACETS_ACROSS + 1, "col": place % FACETS_ACROSS + 1}
-            band(figure, levels, low, high, colour, name, position)
+            band(figure, levels.tolist(), low, high, colour, name, position)
             figure.add_scatter(x=levels, y=fitted, mode="lines", line_color=colour, name=name, legendgroup=name, showlegend=shown,
                                hoverinfo="skip", **position)
             figure.add_scatter(x=levels, y=means, mode="markers", marker_color=colour, name=name, legendgroup=name,

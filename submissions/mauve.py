@@ -11,20 +11,19 @@
 # range = [0.0, 1.0]
 # symmetric = false
 # paper = "https://arxiv.org/abs/2102.01454"
-# license = "GPL-3.0-or-later"
+# license = "Apache-2.0"
 # ///
 """MAUVE of Pillutla et al. 2021 with mauve-text's defaults: n/10 clusters but at least 2, 5 restarts, scaling 5, seed 25.
 
-The same as `mauve.compute_mauve` but for the principal components, 90% of the variance, which come from the eigenvectors of the
-Gram matrix instead of a singular value decomposition, for its smoothed twin, which nobody reads, and where two histograms are
-equal: MAUVE is 1 then, but mauve-text may say 0.75, as the order of points with the same abscissa is left to the sorting.  At
-n = 100 another seed moves an answer by about 0.08.
+The same as `mauve.compute_mauve` of mauve-text 0.4.0, but quicker to import, with the principal components, 90% of the
+variance, from the eigenvectors of the Gram matrix instead of a singular value decomposition; and where two histograms are
+equal: MAUVE is 1 then, but mauve-text may say 0.75, as the order of points with the same abscissa is left to the sorting.
+At n = 100 another seed moves an answer by about 0.08.
 """
 
 import faiss
 import numpy as np
-from mauve.compute_mauve import get_divergence_curve_for_multinomials as divergence_curve
-from scipy import linalg
+from scipy import linalg, special
 
 EXPLAINED = 0.9
 RESTARTS, ITERATIONS = 5, 500
@@ -46,7 +45,7 @@ def similarity(p: np.ndarray, q: np.ndarray) -> float:
     kmeans.train(coordinates)
     labels = kmeans.index.search(coordinates, 1)[1].ravel()
     of_q, of_p = (np.bincount(side, minlength=clusters) / len(side) for side in np.split(labels, [len(q)]))
-    x, y = divergence_curve(of_p, of_q, WEIGHTS, SCALING).T
+    x, y = frontier(of_p, of_q)
     return min(1.0, (area(x, y) + area(y, x)) / 2)
 
 
@@ -59,6 +58,13 @@ def principal_components(rows: np.ndarray) -> np.ndarray:
     kept = 1 + int(np.argmax(np.cumsum(variances) >= EXPLAINED * variances.sum()))      # equal rows: one, of zeros
     coordinates = directions[:, :kept] * np.sqrt(variances[:kept]) if of_rows else rows @ directions[:, :kept]
     return np.ascontiguousarray(coordinates, np.float32)
+
+
+def frontier(p: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """exp(-c KL(q, r)) against exp(-c KL(p, r)) for the mixtures r = wp + (1-w)q, from (1, 0) to (0, 1)."""
+    mixtures = np.outer(WEIGHTS, p) + np.outer(1 - WEIGHTS, q)
+    of_q, of_p = (np.exp(-SCALING * special.rel_entr(side, mixtures).sum(axis=1)) for side in (q, p))
+    return np.concatenate([[1], of_q, [0]]), np.concatenate([[0], of_p, [1]])
 
 
 def area(x: np.ndarray, y: np.ndarray) -> float:

@@ -18,6 +18,7 @@ from harness.task import Context, Declared, Measures, Task, Unit
 from tasks import data
 
 CHECKED_SHARE, CHECKED_LEAST = 0.05, 5
+MIRROR_SHARE = 0.25
 TOLERANCE = 1e-6
 LARGEST_SPREAD = 0.2                        # of an honest metric's answers, in standard deviations of its distances
 
@@ -53,7 +54,8 @@ class Distances:
 
     k: int
     forward: tuple[float, ...]              # d(c_i, c_j), i < j, in the order of `separated_pairs`
-    backward: tuple[float, ...]             # d(c_j, c_i), the same pairs
+    backward: tuple[float, ...]             # d(c_j, c_i), the same pairs; of some, `mirrored`, what was asked forward
+    mirrored: int                           # how many: where a metric says it is symmetric, and was on all that were asked
     orientation: Orientation
     rechecked: tuple[Rechecked, ...]
 
@@ -67,7 +69,7 @@ class KnownSimilarity(Task[Distances]):
     declares: ClassVar[Declared] = Declared(
         title="Known similarity", short="ks",
         score="mean of 2A-1, 2Aw-1, monotonicity, signed separability, signed linearity",
-        chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=1, measure_version=1,
+        chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=2, measure_version=1,
         measures={
             "accuracy": "A: share of nested interval pairs judged right, ties one half",
             "weighted_accuracy": "Aw: the same, weighted by 1/(difference in separation)",
@@ -105,12 +107,12 @@ class KnownSimilarity(Task[Distances]):
         corpora, k = self.corpora(unit), unit.parameters["k"]
         there = separated_pairs(k)
         pairs = [*there, *((j, i) for i, j in there)]
-        answers = metric.distances(corpora, pairs)
+        answers, mirrored = both_directions(metric, corpora, pairs, unit.seed)
         checked = places_to_check(k, unit.seed)
         alone = metric.alone(corpora, pairs, checked)
         rechecked = tuple(Rechecked(pairs[place], answers[place], first, again)
                           for place, (first, again) in zip(checked, alone, strict=True))
-        return Distances(k, tuple(answers[:len(there)]), tuple(answers[len(there):]), metric.orientation, rechecked)
+        return Distances(k, tuple(answers[:len(there)]), tuple(answers[len(there):]), mirrored, metric.orientation, rechecked)
 
     def measure(self, unit: Unit, seen: Distances) -> Measures:
         forward = seen.orientation.distance(np.array(seen.forward))
@@ -167,6 +169,29 @@ def draw(name_a: str, a: Sequence[str], name_b: str, b: Sequence[str], k: int, n
 def separated_pairs(k: int) -> list[tuple[int, int]]:
     """All (i, j) with i < j among k corpora; the separation is j - i."""
     return list(itertools.combinations(range(k), 2))
+
+
+def both_directions(metric: Asked, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]],
+                    seed: int) -> tuple[list[float], int]:
+    """The answers for all pairs, the second half being the first the other way round; and how many were taken from there.
+
+    A metric that says it is symmetric is asked a quarter of the second half, mixed with the first; if one of those answers
+    differs, the rest is asked too.
+    """
+    half = len(pairs) // 2
+    rest: list[int] = []
+    if metric.entry.header.symmetric:
+        share = max(CHECKED_LEAST, round(MIRROR_SHARE * half))
+        rest = sorted(np.random.default_rng([seed, half]).permutation(half)[share:].tolist())
+    first = [place for place in range(len(pairs)) if place - half not in set(rest)]
+    answers = dict(zip(first, metric.distances(corpora, [pairs[place] for place in first]), strict=True))
+    if any(differ(answers[place], answers[place - half]) for place in first if place >= half):
+        later = [place + half for place in rest]
+        found = metric.distances(corpora, [pairs[place] for place in later], order=1, first=len(pairs))
+        answers |= dict(zip(later, found, strict=True))
+        rest = []
+    answers |= {place + half: answers[place] for place in rest}
+    return [answers[place] for place in range(len(pairs))], len(rest)
 
 
 def places_to_check(k: int, seed: int) -> list[int]:
@@ -263,15 +288,16 @@ def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:
 
 def context_marks(rechecked: Sequence[Rechecked]) -> frozenset[str]:
     """What the answers of fresh workers give away about a metric."""
-    def differ(a: float, b: float) -> bool:
-        return abs(a - b) > TOLERANCE * max(1.0, abs(a), abs(b))
-
     marks = set()
     if any(differ(one.alone, one.alone_again) for one in rechecked):
         marks.add("unrepeatable")
     if any(differ(one.among_others, one.alone) for one in rechecked):
         marks.add("context-dependent")
     return frozenset(marks)
+
+
+def differ(a: float, b: float) -> bool:
+    return abs(a - b) > TOLERANCE * max(1.0, abs(a), abs(b))
 
 
 def or_chance(value: float | None, chance: float) -> float:

@@ -102,7 +102,7 @@ def test_mauve_of_one_text_each_is_that_of_mauve_text():
 @EMBEDDINGS
 def test_classifier_is_the_f1_of_scikit_learn(p, q):
     found = []
-    for seed in range(5):                   # the seeds that the submission states
+    for seed in range(3):                   # the seeds that the submission states
         rng = np.random.default_rng(seed)
         of_p, of_q = rng.permutation(len(p)), rng.permutation(len(q))
         m, n = int(0.8 * len(p)), int(0.8 * len(q))

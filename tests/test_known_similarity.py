@@ -12,11 +12,15 @@ from scipy import stats
 
 from harness.asking import Orientation
 from harness.errors import Refusal
+from harness.jobs import Question
+from harness.submission import read_submission
 from harness.task import Unit
 from tasks.known_similarity import (
     Distances,
     KnownSimilarity,
+    Level,
     Rechecked,
+    Settings,
     accuracies,
     draw,
     judgements,
@@ -104,7 +108,7 @@ def test_omega_squared_by_hand():
 def seen(distances: np.ndarray, k: int, returns: str = "distance", rechecked: tuple[Rechecked, ...] = ()) -> Distances:
     answers = tuple((distances if returns == "distance" else 1 - distances).tolist())
     checked = rechecked or (Rechecked((0, 1), 1.0, 1.0, 1.0),)
-    return Distances(k, answers, answers, Orientation(returns, 1.0), checked)
+    return Distances(k, answers, answers, 0, Orientation(returns, 1.0), checked)
 
 
 def measured(distances: np.ndarray, k: int, **more):
@@ -185,3 +189,22 @@ def test_an_unrepeatable_metric_is_judged_against_its_own_spread():
     cheating = [measured(SEPARATION, 7, rechecked=tuple(Rechecked((0, 1), 5.0, *rng.normal(0, 0.1, 2)) for _ in range(7)))
                 for _ in range(20)]
     assert TASK.marks(cheating) == {"unrepeatable", "context-dependent"}
+
+
+ORDER = "def distance(p, q): return float(sum(map(len, p)) - {0} * sum(map(len, q))) ** 2\n"
+
+
+@pytest.mark.parametrize(("weight", "claims", "mirrored"), [(1, True, True), (2, True, False), (1, False, False)])
+def test_the_other_direction_is_asked_unless_symmetry_is_said_and_seen(weight, claims, mirrored, desk, inputs, write, context):
+    path = write("metric", ORDER.format(weight))
+    if claims:
+        path.write_text(path.read_text().replace("# license", "# symmetric = true\n# license"))
+    settings = Settings(pairs=(("made_weather", "made_trains"),), levels=(Level(k=9, n=10),), repetitions=1)
+    unit = next(TASK.units(settings, context))
+    seen = desk.ask(read_submission(path).entries[0], Question(TASK, unit), inputs).observation
+    sizes = [sum(map(len, corpus)) for corpus in TASK.corpora(unit)]
+    there = separated_pairs(9)
+    assert list(seen.forward) == [float(sizes[i] - weight * sizes[j]) ** 2 for i, j in there]
+    assert list(seen.backward) == [float(sizes[j] - weight * sizes[i]) ** 2 for i, j in there]
+    assert seen.mirrored == (36 - 9 if mirrored else 0)
+    assert "context-dependent" not in TASK.measure(unit, seen).marks

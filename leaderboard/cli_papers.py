@@ -43,10 +43,8 @@ def reproduce(
     [bold]touchstone reproduce kour2022 --only known_similarity[/bold]     minutes
     [bold]touchstone reproduce kour2022 --format markdown > table3.md[/bold]
     """
-    from harness.places import SUBMISSIONS
     from harness.run import Interrupted
     from harness.store import Store
-    from harness.submission import choose_entries
     from leaderboard import reproduction
     from leaderboard.running import run_suite
     from leaderboard.terminal import Drawn, output, report_run
@@ -54,9 +52,8 @@ def reproduce(
 
     use_mirror(data_dir)
     suite, path, progress = read_suite(reproduction.SUITE, repetitions), store_path(store), Drawn()
-    entries = choose_entries(reproduction.METRICS, SUBMISSIONS)
     try:
-        tally = run_suite(entries, suite, path, only=only or [], jobs=jobs or len(os.sched_getaffinity(0)), progress=progress)
+        tally = run_suite(reproduction.compared(), suite, path, only=only or [], jobs=jobs or len(os.sched_getaffinity(0)), progress=progress)
     except Interrupted as stopped:
         progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored; the same line again goes on.")
         sys.exit(STOPPED)

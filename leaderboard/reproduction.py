@@ -13,8 +13,10 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
+from harness.places import SUBMISSIONS
 from harness.records import Outcome, Status
 from harness.store import Store
+from harness.submission import Entry, choose_entries
 from tasks.known_similarity import described
 from tasks.published import Figure, kour2022_rerun, kour2022_table3
 from tasks.suite import Suite
@@ -91,6 +93,11 @@ def noise_units(a: Sample, b: Sample | None) -> float | None:
         return None
     error = math.sqrt(a.std ** 2 / a.repetitions + b.std ** 2 / b.repetitions)
     return (a.mean - b.mean) / error if error > 0 else None
+
+
+def compared() -> list[Entry]:
+    """The entries that are compared; of a family only the one that the paper has."""
+    return [entry for entry in choose_entries(METRICS, SUBMISSIONS) if entry.name in METRICS]
 
 
 def reproduce(store: Store, suite: Suite) -> list[Cell]:

@@ -53,7 +53,8 @@ def reproduce(
     use_mirror(data_dir)
     suite, path, progress = read_suite(reproduction.SUITE, repetitions), store_path(store), Drawn()
     try:
-        tally = run_suite(reproduction.compared(), suite, path, only=only or [], jobs=jobs or len(os.sched_getaffinity(0)), progress=progress)
+        tally = run_suite(reproduction.compared(), suite, path, only=only or [], jobs=jobs or len(os.sched_getaffinity(0)),
+                          progress=progress)
     except Interrupted as stopped:
         progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored; the same line again goes on.")
         sys.exit(STOPPED)

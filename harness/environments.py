@@ -58,7 +58,7 @@ class Environment:
     def ground(self, submission: Submission) -> Ground:
         models = find_models(submission.header.models).values()
         if self.folder is None:
-            return our_ground(submission.header.distributions, models)
+            return our_ground(submission.source, models)
         return Ground((str(self.folder),), models=tuple(sorted(models)))
 
 

@@ -27,13 +27,11 @@ from harness.trees import remove_tree
 from harness.worker import FRAME_BYTES
 from harness.workers import Worker
 
-PRELOADED = {                               # by distribution: what is worth importing once, before workers are forked
-    "numpy": ["numpy", "numpy.random", "numpy.linalg"],
-    "scipy": ["scipy.linalg", "scipy.sparse", "scipy.spatial.distance", "scipy.special", "scipy.stats"],
-    "rapidfuzz": ["rapidfuzz.distance", "rapidfuzz.process"],
-    "scikit-learn": ["sklearn.neighbors", "sklearn.linear_model", "sklearn.cluster", "sklearn.svm"],
-    "faiss-cpu": ["faiss"],
-}
+PRELOADED = (                               # what takes long to import, and is imported before workers are forked if it is named
+    "faiss", "rapidfuzz.distance", "rapidfuzz.process", "scipy.fft", "scipy.linalg", "scipy.optimize", "scipy.sparse",
+    "scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "sklearn.cluster", "sklearn.linear_model",
+    "sklearn.neighbors", "sklearn.svm")
+ALWAYS = ("numpy", "numpy.random", "numpy.linalg")
 
 
 class HostGone(Refusal):
@@ -134,13 +132,21 @@ class Host:
         remove_tree(str(self._folder))
 
 
-def our_ground(distributions: Iterable[str] = (), models: Iterable[str] = ()) -> Ground:
-    """The harness's own environment; of a submission's dependencies those are preloaded that take long to import.
+def our_ground(source: bytes = b"", models: Iterable[str] = ()) -> Ground:
+    """The harness's own environment, for a submission; modules of ours that it names are preloaded.
 
     No more than it needs, since a larger process forks more slowly.
     """
-    named = sorted({"numpy", *(set(distributions) & PRELOADED.keys())})
-    return Ground(libraries(), tuple(module for name in named for module in PRELOADED[name]), tuple(sorted(models)))
+    return Ground(libraries(), (*ALWAYS, *(module for module in PRELOADED if names(source, module))), tuple(sorted(models)))
+
+
+def names(source: bytes, module: str) -> bool:
+    """Whether a line imports the module: `import a.b`, `from a.b import ...`, `from a import ..., b`."""
+    parent, _, child = module.rpartition(".")
+    forms = [rf"(?:import|from)[ \t]+{re.escape(module)}(?![\w.])"]
+    if parent:
+        forms.append(rf"from[ \t]+{re.escape(parent)}[ \t]+import[^\n#]*\b{re.escape(child)}\b")
+    return re.search(rf"^[ \t]*(?:{'|'.join(forms)})", source.decode("utf-8", "replace"), re.MULTILINE) is not None
 
 
 LEFT = re.compile(r"touchstone-([0-9]+)-[a-z0-9_]{8}")

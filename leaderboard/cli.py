@@ -28,7 +28,7 @@ from leaderboard.cli_papers import papers_app
 from leaderboard.cli_sources import data_app, models_app
 
 if TYPE_CHECKING:
-    from leaderboard.ranking import Placed
+    from leaderboard.ranking import Ranking
     from tasks.suite import Suite
 
 app = typer.Typer(
@@ -186,11 +186,11 @@ def card(
     from tasks.suite import read_suite
 
     read = read_suite(suite)
-    opened, placed = ranking(read, store_path(store))
-    found = [place for place in placed if place.scored.name == name]
+    opened, ranked = ranking(read, store_path(store))
+    found = [place for place in ranked.places if place.scored.name == name]
     if not found:
         raise Refusal(f'The store has no answers of "{name}" to the suite {suite}.'
-                      f"{did_you_mean(name, [place.scored.name for place in placed])} `touchstone run {name}` asks it.")
+                      f"{did_you_mean(name, [place.scored.name for place in ranked.places])} `touchstone run {name}` asks it.")
     provenance = opened.provenance(found[0].scored.stored.digest)
     if as_json:
         print_json({**place_json(found[0]), "runs": provenance})
@@ -215,19 +215,19 @@ def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] 
     from leaderboard.reports import place_json
     from leaderboard.terminal import output, ranking_table
 
-    _, placed = ranking(suite, path)
+    _, ranked = ranking(suite, path)
     if as_json:
-        print_json({"suite": suite.name, "fingerprint": suite.fingerprint,
-                    "entries": [place_json(place) for place in placed
+        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, "lines": ranked.lines,
+                    "entries": [place_json(place) for place in ranked.places
                                 if only_entries is None or place.scored.name in only_entries]})
-    elif placed:
-        output.print(ranking_table(placed, suite, output.width))
+    elif ranked.places:
+        output.print(ranking_table(ranked, suite, output.width))
     else:
         raise Refusal(f"The store {path} has no answers to this state of the suite {suite.name} "
                       f"({suite.name}@{suite.fingerprint[:6]}); `touchstone run --suite {suite.name}` asks for them.")
 
 
-def ranking(suite: Suite, path: str) -> tuple[Any, list[Placed]]:
+def ranking(suite: Suite, path: str) -> tuple[Any, Ranking]:
     from harness.store import Store
     from leaderboard.ranking import rank
     from leaderboard.scores import score_suite

@@ -1,16 +1,24 @@
 """The one ranking: terminal, pages and releases all call `rank`.
 
 An entry's place depends on its own scores and on how many are better, on nothing else: adding a metric never swaps two
-others.  Controls and entries that cannot be ranked are listed apart, with the reason.
+others.  Controls and entries that cannot be ranked are listed apart, with the reason.  Who is better than whom for sure is
+judged for all pairs at once, on the units that all of them share.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from leaderboard.scores import Scored
+import numpy as np
+
+from harness.identity import seed_of
+from harness.statistics import FEW_UNITS, Estimate, Parted, dividing_lines, part_means, rank_intervals, stratified_mean, weights
+from leaderboard.scores import Scored, TaskScore
+
+DRAWS = 5_000
 
 
 @dataclass(frozen=True)
@@ -20,9 +28,71 @@ class Placed:
     scored: Scored
     rank: int | None                        # entries with equal scores share the better rank
     reason: str | None
+    interval: tuple[int, int] | None = None     # 1 + how many are better for sure, m - how many are worse for sure
 
 
-def rank(scored: Iterable[Scored]) -> list[Placed]:
+@dataclass(frozen=True)
+class Ranking:
+    """Everybody in order, and what parts them."""
+
+    places: tuple[Placed, ...]
+    lines: tuple[int, ...]                  # after how many ranked entries a line is drawn
+    parted: Parted | None                   # of the ranked, in their order; None where too few units would part them
+
+    @cached_property
+    def ranked(self) -> tuple[Placed, ...]:
+        return tuple(place for place in self.places if place.rank is not None)
+
+    def p(self, a: str, b: str) -> float | None:
+        """The p-value of the difference of two entries' overall scores, adjusted for all pairs; None if not both are ranked."""
+        names = [place.scored.name for place in self.ranked]
+        if self.parted is None or a not in names or b not in names:
+            return None
+        return float(self.parted.p[names.index(a), names.index(b)])
+
+
+def rank(scored: Iterable[Scored]) -> Ranking:
+    """Everybody in order, with rank intervals and dividing lines."""
+    places = order(scored)
+    ranked = [place.scored for place in places if place.rank is not None]
+    parted = part(ranked)
+    if parted is None:
+        return Ranking(tuple(places), (), None)
+    better = parted.better()
+    intervals = rank_intervals(better)
+    placed = [Placed(place.scored, place.rank, place.reason, interval)
+              for place, interval in zip(places[:len(ranked)], intervals, strict=True)]
+    return Ranking((*placed, *places[len(ranked):]), tuple(dividing_lines(range(len(ranked)), better)), parted)
+
+
+def part(ranked: Sequence[Scored]) -> Parted | None:
+    """All pairs of ranked entries, judged at once on all units of the ranked tasks, weighted as in the overall score.
+
+    The signs are drawn from the suite's fingerprint: the same for whoever judges the same answers.
+    """
+    if len(ranked) < 2:
+        return None
+    columns: list[np.ndarray] = []
+    of_unit: list[np.ndarray] = []
+    for number, task in enumerate(score.task for score in ranked[0].ranked_tasks):
+        units = ranked[0].suite.units(task)
+        if len(units) < FEW_UNITS:
+            return None
+        columns.append(np.array([[one.ranked_tasks[number].by_unit[unit.id] for unit in units] for one in ranked]))
+        of_unit.append(weights([unit.stratum for unit in units]) / (len(ranked[0].ranked_tasks) * (1 - task.declares.chance)))
+    rng = np.random.default_rng(seed_of("who is better than whom", ranked[0].suite.fingerprint))
+    return part_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng)
+
+
+def paired(a: TaskScore, b: TaskScore, strata: dict[str, tuple[str, ...]]) -> Estimate | None:
+    """The mean difference of two entries on the units of a task that both were asked, with its interval."""
+    cells: dict[tuple[str, ...], list[float]] = {}
+    for unit in a.by_unit.keys() & b.by_unit.keys():
+        cells.setdefault(strata[unit], []).append(a.by_unit[unit] - b.by_unit[unit])
+    return stratified_mean([cells[stratum] for stratum in sorted(cells)])
+
+
+def order(scored: Iterable[Scored]) -> list[Placed]:
     """Ranked entries first, best first; then controls, then those that are not ranked; names settle the order of equals."""
     standing: list[tuple[float, Scored]] = []
     apart: list[Placed] = []

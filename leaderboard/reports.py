@@ -20,7 +20,8 @@ def place_json(place: Placed) -> dict[str, Any]:
     scored = place.scored
     return {
         "name": scored.name, "title": scored.entry.header.title, "kind": scored.entry.header.kind, "lifted": scored.lifted,
-        "digest": scored.stored.digest, "license": scored.entry.header.license, "rank": place.rank, "not_ranked": place.reason,
+        "digest": scored.stored.digest, "license": scored.entry.header.license, "rank": place.rank,
+        "rank_interval": place.interval, "not_ranked": place.reason,
         "overall_above_chance": scored.overall, "marks": sorted(scored.marks),
         "tasks": {name: {
             "signature": str(scored.signature(score)), "score": estimate_json(score.score), "above_chance": score.above_chance,

@@ -33,6 +33,7 @@ class TaskScore:
     not_applicable: str | None
     marks: frozenset[str]
     observed: Mapping[str, Any]             # the observation of each answered unit
+    by_unit: Mapping[str, float]            # the score of each unit that was asked: worst where it failed, chance where unknown
 
     @property
     def complete(self) -> bool:
@@ -112,6 +113,7 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
     scores: dict[tuple[str, ...], list[float]] = defaultdict(list)
     values: dict[str, dict[tuple[str, ...], list[float]]] = defaultdict(lambda: defaultdict(list))
     answered: list[Unit] = []
+    scored: dict[str, float] = {}
     failures: list[Failure] = []
     observed: dict[str, Any] = {}
     inapplicable = None
@@ -125,21 +127,24 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
             inapplicable = outcome.failure.sentence if outcome.failure else "not applicable"
         elif outcome.status is Status.FAILED:
             failures.append(outcome.failure or Failure("failed", "no reason was recorded"))
-            scores[unit.stratum].append(task.declares.worst)
+            scored[unit.id] = task.declares.worst
         else:
             answered.append(unit)
             observed[unit.id] = outcome.observation
     measured = task.measure_all(answered, [observed[unit.id] for unit in answered])
     for unit, measures in zip(answered, measured, strict=True):
-        scores[unit.stratum].append(task.declares.chance if measures.score is None else measures.score)
+        scored[unit.id] = task.declares.chance if measures.score is None else measures.score
         for name, value in measures.values.items():
             if value is not None:
                 values[name][unit.stratum].append(value)
     if not task.declares.ranked and all(measures.score is None for measures in measured):
-        scores.clear()                      # a property that is no single number
+        scored.clear()                      # a property that is no single number
+    for unit in units:
+        if unit.id in scored:
+            scores[unit.stratum].append(scored[unit.id])
     estimates = {name: stratified_mean(strata.values()) for name, strata in values.items()}
     return TaskScore(
         task=task, score=None if inapplicable else stratified_mean(scores.values()),
         measures={name: estimate for name, estimate in estimates.items() if estimate is not None},
         planned=len(units), asked=asked, failures=tuple(failures), not_applicable=inapplicable,
-        marks=task.marks(measured), observed=observed)
+        marks=task.marks(measured), observed=observed, by_unit=scored)

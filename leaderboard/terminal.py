@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from rich.box import Box
 from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
@@ -20,7 +21,7 @@ from rich.text import Text
 from harness.errors import Refusal, amount
 from harness.run import Tally
 from harness.statistics import Estimate
-from leaderboard.ranking import Placed
+from leaderboard.ranking import Placed, Ranking
 from leaderboard.scores import Scored, TaskScore
 from tasks.axioms import AXIOMS, Verdict, worst_cases
 from tasks.suite import Suite
@@ -28,7 +29,8 @@ from tasks.suite import Suite
 output = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)
 
-WIDE = 105
+WIDE = 110
+LINES = Box("\n".join(["    "] * 4 + [" ── ", "    ", "    ", "    "]), ascii=False)      # between sections only
 # The measures shown beside a task's score in the ranked table: heading and name.
 COLUMNS = {"known_similarity": (("A", "accuracy"), ("Aw", "weighted_accuracy"), ("mono.", "monotonicity"),
                                 ("sep.", "signed_separability"), ("lin.", "signed_linearity"))}
@@ -45,12 +47,13 @@ def interval(estimate: Estimate | None, digits: int = 2) -> Text:
     return Text(f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}", style="dim" if estimate.few else "")
 
 
-def ranking_table(placed: Sequence[Placed], suite: Suite, width: int) -> RenderableType:
+def ranking_table(ranking: Ranking, suite: Suite, width: int) -> RenderableType:
     """The ranked table, then what is not ranked and why; measures beside the scores as far as the width allows."""
     ranked = [task for task in suite.tasks if task.declares.ranked]
     shown = {task.name: COLUMNS.get(task.name, ())[: 5 if width >= WIDE else 1] for task in ranked}
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    table = Table(box=LINES, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), border_style="dim")
     table.add_column("", justify="right")
+    table.add_column("ranks", no_wrap=True, header_style="dim")
     table.add_column("Metric", no_wrap=True)
     for task in ranked:
         table.add_column(task.declares.title.replace(" ", "\n"), justify="right")
@@ -59,21 +62,30 @@ def ranking_table(placed: Sequence[Placed], suite: Suite, width: int) -> Rendera
             table.add_column(short, justify="right", no_wrap=True)
     table.add_column("Axioms", justify="right", no_wrap=True)
     table.add_column("")
-    for place in placed:
-        if place.rank is not None:
-            name = Text(place.scored.name, style="bold")
-            table.add_row(str(place.rank), name, *_cells(place.scored, shown), _notes(place.scored))
-    rest = [place for place in placed if place.rank is None]
+    for number, place in enumerate(ranking.ranked, start=1):
+        name = Text(place.scored.name, style="bold")
+        table.add_row(str(place.rank), Text(ranks(place), style="dim"), name, *_cells(place.scored, shown), _notes(place.scored),
+                      end_section=number in ranking.lines)
+    rest = [place for place in ranking.places if place.rank is None]
     if rest:
         table.add_row()
-        table.add_row("", Text("not ranked", style="dim"))
+        table.add_row("", "", Text("not ranked", style="dim"))
     for place in rest:
         notes = Text(", ").join(note for note in (Text(place.reason or "", style="dim"), _notes(place.scored)) if note)
-        table.add_row("", Text(place.scored.name, style="dim"), *_cells(place.scored, shown), notes)
+        table.add_row("", "", Text(place.scored.name, style="dim"), *_cells(place.scored, shown), notes)
     heading = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}")
-    footing = Text("0 is chance, 1 is perfect. The intervals speak of new draws from these datasets; where two of them overlap, "
-                   "the order of the two may be noise.", style="dim")
+    footing = Text("0 is chance, 1 is perfect. The intervals speak of new draws from these datasets. Under ranks: how many are "
+                   "better for sure, and worse, judged for all pairs at once (5%); a line is drawn where everybody above is "
+                   "better for sure than everybody below.", style="dim")
     return Group(heading, Text(""), table, Text(""), footing)
+
+
+def ranks(place: Placed) -> str:
+    """The ranks that an entry may have."""
+    if place.interval is None:
+        return ""
+    low, high = place.interval
+    return f"{low}-{high}" if low != high else str(low)
 
 
 def _cells(scored: Scored, shown: Mapping[str, Sequence[tuple[str, str]]]) -> list[RenderableType]:
@@ -115,7 +127,8 @@ def card(scored: Scored, place: Placed, provenance: Sequence[dict[str, Any]]) ->
 def _task_lines(scored: Scored, score: TaskScore, place: Placed) -> list[RenderableType]:
     declares = score.task.declares
     if declares.ranked:
-        stands = f"rank {place.rank}" if place.rank is not None else f"not ranked: {place.reason}"
+        between = f" ({ranks(place)} for sure)" if place.interval else ""
+        stands = f"rank {place.rank}{between}" if place.rank is not None else f"not ranked: {place.reason}"
         heading = Text.assemble((declares.title, "bold"), f"  {number(score.score, 3)}  (95% ", interval(score.score, 3),
                                 f")  {stands}")
     else:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from harness.header import Header
 from harness.records import Failure, Outcome, Status
 from harness.task import Declared, Measures, Task, Unit
-from leaderboard.ranking import rank
+from leaderboard.ranking import order as rank
 from leaderboard.scores import TaskScore, score_task
 
 

@@ -67,6 +67,18 @@ class Measures:
 
 
 @dataclass(frozen=True)
+class Paper:
+    """What a task goes back to, for citing."""
+
+    key: str                                # in BibTeX
+    authors: tuple[str, ...]                # "Family, Given"
+    title: str
+    where: str
+    year: int
+    url: str
+
+
+@dataclass(frozen=True)
 class Declared:
     """What a task says of itself, as data."""
 
@@ -80,6 +92,7 @@ class Declared:
     observe_version: int
     measure_version: int
     ranked: bool = True
+    paper: Paper | None = None              # None: ours
     alone: bool = False                     # its units are asked one at a time, with nothing beside them: they measure time
     measures: Mapping[str, str] = field(default_factory=dict)     # name: what it is, in the order to show them
 

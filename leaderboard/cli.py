@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.errors import Refusal
+from leaderboard.cli_citing import citing_app
 from leaderboard.cli_options import (
     ANSWERED,
     REFUSED,
@@ -45,6 +46,7 @@ app = typer.Typer(
 
     Stop a run anywhere with Ctrl-C; the same line again goes on where it stopped.
     Exit codes: 0 all answered, 1 some units failed (they are recorded), 2 not understood or refused, 130 stopped.""")
+app.add_typer(citing_app)
 app.add_typer(papers_app)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")

@@ -16,6 +16,7 @@ import numpy as np
 
 from harness.identity import seed_of
 from harness.statistics import FEW_UNITS, Estimate, Parted, dividing_lines, part_means, rank_intervals, stratified_mean, weights
+from harness.task import Unit
 from leaderboard.scores import Scored, TaskScore
 
 DRAWS = 5_000
@@ -84,12 +85,13 @@ def part(ranked: Sequence[Scored]) -> Parted | None:
     return part_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng)
 
 
-def paired(a: TaskScore, b: TaskScore, strata: dict[str, tuple[str, ...]]) -> Estimate | None:
+def paired(a: TaskScore, b: TaskScore, units: Sequence[Unit]) -> Estimate | None:
     """The mean difference of two entries on the units of a task that both were asked, with its interval."""
     cells: dict[tuple[str, ...], list[float]] = {}
-    for unit in a.by_unit.keys() & b.by_unit.keys():
-        cells.setdefault(strata[unit], []).append(a.by_unit[unit] - b.by_unit[unit])
-    return stratified_mean([cells[stratum] for stratum in sorted(cells)])
+    for unit in units:
+        if unit.id in a.by_unit and unit.id in b.by_unit:
+            cells.setdefault(unit.stratum, []).append(a.by_unit[unit.id] - b.by_unit[unit.id])
+    return stratified_mean(cells.values())
 
 
 def order(scored: Iterable[Scored]) -> list[Placed]:
@@ -113,7 +115,7 @@ def why_unranked(scored: Scored) -> str | None:
     if scored.entry.header.control:
         return "control"
     if scored.entry.variant is not None:
-        return f"a variant; {scored.entry.header.name} is ranked by its default"
+        return f"variant of {scored.entry.header.name}, which is ranked by its default"
     if "context-dependent" in scored.marks:
         return "context-dependent: its answers change with what else it was asked"
     if scored.overall is not None and not math.isfinite(scored.overall):

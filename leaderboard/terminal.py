@@ -151,6 +151,22 @@ def _task_lines(scored: Scored, score: TaskScore, place: Placed) -> list[Rendera
     return lines
 
 
+def difference_table(a: Scored, b: Scored, differences: Mapping[str, Estimate | None], p: float | None) -> RenderableType:
+    """The paired differences of two entries, and who is better."""
+    table = plain_table(("", a.name, b.name, "difference", "95%"), [
+        (a.tasks[name].task.declares.title, number(a.tasks[name].score, 3), number(b.tasks[name].score, 3),
+         f"{one.value:+.3f}" if one else "-", interval(one, 3)) for name, one in differences.items()])
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    if p is None:
+        verdict = "Whether one is better cannot be said: not both are ranked, or there are too few units."
+    else:
+        better, worse = (a.name, b.name) if (a.overall or 0) > (b.overall or 0) else (b.name, a.name)
+        sure = f"{better} is better than {worse} for sure" if p <= 0.05 else "Neither is better for sure"
+        verdict = f"{sure}: p = {p:.4f}, adjusted for all pairs of ranked metrics."
+    return Group(table, Text(""), Text(verdict))
+
+
 def axiom_table(shares: Any, worst: dict[str, Verdict]) -> Table:
     """Each axiom: share of trials passed, and the trial that misses it most."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))

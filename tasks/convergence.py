@@ -20,6 +20,7 @@ from harness.asking import Asked, Orientation
 from harness.errors import Refusal
 from harness.task import Context, Declared, Measures, Task, Unit
 from tasks import data
+from tasks.known_similarity import KOUR_2022
 
 TOLD_APART = 3.0                            # standard deviations between d* and the self-distance
 
@@ -59,7 +60,7 @@ class Convergence(Task[Curves]):
     declares: ClassVar[Declared] = Declared(
         title="Size and imbalance", short="si", score="none: a property", chance=0.0, worst=0.0, unit="repetition",
         strata=("pair",), observe_version=1, measure_version=1, ranked=False,
-        measures={
+        paper=KOUR_2022, measures={
             "size_contrast": "1 - mean of min(1, |d(a_s,b_s)-d*| / |d*-d_self|): error over what there is to see",
             "imbalance_contrast": "the same with |a_s| = s, |b_s| = N - s",
             "size_robustness": "S: 1 - mean over s of |d(a_s,b_s)-d*|/d*",

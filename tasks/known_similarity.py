@@ -14,13 +14,21 @@ from scipy import stats
 
 from harness.asking import Asked, Orientation
 from harness.errors import Refusal
-from harness.task import Context, Declared, Measures, Task, Unit
+from harness.task import Context, Declared, Measures, Paper, Task, Unit
 from tasks import data
 
 CHECKED_SHARE, CHECKED_LEAST = 0.05, 5
 MIRROR_SHARE = 0.25
 TOLERANCE = 1e-6
 LARGEST_SPREAD = 0.2                        # of an honest metric's answers, in standard deviations of its distances
+
+
+KOUR_2022 = Paper(
+    "kour2022measuring",
+    ("Kour, George", "Ackerman, Samuel", "Farchi, Eitan Daniel", "Raz, Orna", "Carmeli, Boaz", "Anaby Tavor, Ateret"),
+    "Measuring the Measuring Tools: An Automatic Evaluation of Semantic Metrics for Text Corpora",
+    "Proceedings of the 2nd Workshop on Natural Language Generation, Evaluation, and Metrics (GEM)", 2022,
+    "https://aclanthology.org/2022.gem-1.35")
 
 
 class Level(BaseModel):
@@ -70,6 +78,7 @@ class KnownSimilarity(Task[Distances]):
         title="Known similarity", short="ks",
         score="mean of 2A-1, 2Aw-1, monotonicity, signed separability, signed linearity",
         chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=2, measure_version=1,
+        paper=KOUR_2022,
         measures={
             "accuracy": "A: share of nested interval pairs judged right, ties one half",
             "weighted_accuracy": "Aw: the same, weighted by 1/(difference in separation)",

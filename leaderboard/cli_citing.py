@@ -1,0 +1,175 @@
+"""The commands for numbers that are quoted: release, verify, cite, compare, export."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.errors import Refusal, did_you_mean
+from leaderboard.cli_options import (
+    ANSWERED,
+    SOME_FAILED,
+    DataOption,
+    JsonOption,
+    StoreOption,
+    SuiteOption,
+    print_json,
+    store_path,
+    use_mirror,
+)
+
+citing_app = typer.Typer()
+ReleaseOption = Annotated[str | None, typer.Option("--release", metavar="NAME", help="[default: the latest]", show_default=False)]
+
+
+class Citation(StrEnum):
+    bibtex = "bibtex"
+    latex = "latex"
+    markdown = "markdown"
+    text = "text"
+
+
+class Table(StrEnum):
+    csv = "csv"
+    parquet = "parquet"
+    json = "json"
+    latex = "latex"
+    markdown = "markdown"
+
+
+@citing_app.command()
+def release(
+    name: Annotated[str, typer.Argument(help="Year and number, such as 2026.1.")],
+    suite: SuiteOption = "core",
+    store: StoreOption = None,
+) -> None:
+    """Write an immutable folder of scores that can be cited: leaderboard/releases/NAME.
+
+    [bold]touchstone release 2026.1[/bold]
+    """
+    from harness.store import Store
+    from leaderboard.releases import release as make
+    from leaderboard.terminal import messages
+    from tasks.suite import read_suite
+
+    made = make(name, read_suite(suite), Store(store_path(store), read_only=True))
+    messages.print(f"{made.folder}: {len(made.facts['entries'])} metrics, {len(made.units):,} scores of units, checksums in "
+                   "SHA256SUMS.", soft_wrap=True)
+
+
+@citing_app.command()
+def verify(
+    name: Annotated[str | None, typer.Argument(help="A release.  [default: the latest]", show_default=False)] = None,
+    sample: Annotated[int, typer.Option(min=0, help="How many numbers to ask again; 0: look at the checksums only.")] = 20,
+    data_dir: DataOption = None,
+) -> None:
+    """See whether a release is whole, and whether a sample of its numbers still comes out (to 0.001).
+
+    [bold]touchstone verify 2026.1 --sample 20[/bold]
+    """
+    from harness.places import SUBMISSIONS
+    from harness.submission import read_folder
+    from leaderboard.releases import read_release
+    from leaderboard.terminal import Drawn, messages
+    from leaderboard.verifying import verify as ask_again
+    from tasks.suite import read_suite
+
+    use_mirror(data_dir)
+    read = read_release(name)
+    messages.print(f"{read.name} is as it was made." + (f" It is {read.errata}." if read.errata else ""), soft_wrap=True)
+    if not sample:
+        return
+    entries = [entry for submission in read_folder(SUBMISSIONS) for entry in submission.entries]
+    found = ask_again(read, read_suite(read.facts["suite"]["name"]), entries, sample, Drawn())
+    for one in found:
+        if not one.agrees:
+            now = one.reason if one.now is None else f"{one.now:.6f} now"
+            messages.print(f"{one.entry}, {one.task}, unit {one.unit[:8]}: {one.released:.6f} in the release, {now}",
+                           soft_wrap=True)
+    agree = sum(one.agrees for one in found)
+    messages.print(f"{agree} of {len(found)} numbers come out again.")
+    sys.exit(ANSWERED if agree == len(found) else SOME_FAILED)
+
+
+@citing_app.command()
+def cite(
+    name: Annotated[str, typer.Argument(help="A metric's name.")],
+    task: Annotated[str, typer.Option(help="Of which task.")] = "known_similarity",
+    form: Annotated[Citation, typer.Option("--format")] = Citation.text,
+    of_release: ReleaseOption = None,
+) -> None:
+    """A number of a release, ready to be pasted.
+
+    [bold]touchstone cite fid --task known_similarity --format bibtex[/bold]
+    """
+    from leaderboard.citing import cite as cited
+    from leaderboard.releases import read_release
+
+    print(cited(read_release(of_release), name, task, form.value), end="")
+
+
+@citing_app.command()
+def compare(
+    a: Annotated[str, typer.Argument(help="A metric.")],
+    b: Annotated[str, typer.Argument(help="Another.")],
+    suite: SuiteOption = "core",
+    store: StoreOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Two metrics on the units that both were asked: paired differences with intervals, and whether one is better for sure.
+
+    [bold]touchstone compare energy fid[/bold]
+    """
+    from harness.store import Store
+    from leaderboard.ranking import paired, rank
+    from leaderboard.reports import estimate_json
+    from leaderboard.scores import score_suite
+    from leaderboard.terminal import difference_table, output
+    from tasks.suite import read_suite
+
+    read = read_suite(suite)
+    ranking = rank(score_suite(Store(store_path(store), read_only=True), read))
+    scored = {place.scored.name: place.scored for place in ranking.places}
+    for name in (a, b):
+        if name not in scored:
+            raise Refusal(f'The store has no answers of "{name}" to the suite {suite}.{did_you_mean(name, scored)} '
+                          f"`touchstone run {name}` asks it.")
+    differences = {task.name: paired(scored[a].tasks[task.name], scored[b].tasks[task.name], read.units(task))
+                   for task in read.tasks if task.declares.ranked}
+    p = ranking.p(a, b)
+    if as_json:
+        print_json({"a": a, "b": b, "differences": {name: estimate_json(one) for name, one in differences.items()},
+                    "p_of_overall": p})
+    else:
+        output.print(difference_table(scored[a], scored[b], differences, p))
+
+
+@citing_app.command()
+def export(
+    form: Annotated[Table, typer.Option("--format")] = Table.csv,
+    to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Into this file.", show_default=False)] = None,
+    suite: SuiteOption = "core",
+    store: StoreOption = None,
+) -> None:
+    """The whole table: CSV, Parquet and JSON with every measure, LaTeX and Markdown with the scores of the ranked.
+
+    [bold]touchstone export --format latex > table.tex[/bold]
+    """
+    from harness.store import Store
+    from leaderboard.citing import export as exported
+    from leaderboard.ranking import rank
+    from leaderboard.scores import score_suite
+    from tasks.suite import read_suite
+
+    content = exported(rank(score_suite(Store(store_path(store), read_only=True), read_suite(suite))), form.value, to)
+    if content is not None and to is not None:
+        try:
+            to.write_text(content, encoding="utf-8")
+        except OSError as wrong:
+            raise Refusal(f"{to} cannot be written ({wrong.strerror}).") from None
+    elif content is not None:
+        print(content, end="")

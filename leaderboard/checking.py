@@ -81,7 +81,7 @@ def check(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress
                 failures.append(outcome.failure)
             else:
                 accuracy = similarity.task.measure(similarity.unit, outcome.observation).values["accuracy"]
-                rate = 2 * len(outcome.observation.forward) / outcome.seconds
+                rate = (2 * len(outcome.observation.forward) - outcome.observation.mirrored) / outcome.seconds
                 sizes = [one.unit.parameters["k"] for one in suite.questions if one.task.name == similarity.task.name]
                 on_core = sum(k * (k - 1) for k in sizes) / rate
     finally:

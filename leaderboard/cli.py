@@ -27,6 +27,7 @@ from leaderboard.cli_options import (
 )
 from leaderboard.cli_papers import papers_app
 from leaderboard.cli_sources import data_app, models_app
+from leaderboard.cli_submitting import submitting_app
 
 if TYPE_CHECKING:
     from leaderboard.ranking import Ranking
@@ -46,6 +47,7 @@ app = typer.Typer(
 
     Stop a run anywhere with Ctrl-C; the same line again goes on where it stopped.
     Exit codes: 0 all answered, 1 some units failed (they are recorded), 2 not understood or refused, 130 stopped.""")
+app.add_typer(submitting_app)
 app.add_typer(citing_app)
 app.add_typer(papers_app)
 app.add_typer(data_app, name="data")

@@ -1,0 +1,80 @@
+"""The commands `touchstone submit` and `touchstone rerun`: the way of a metric into the table."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leaderboard.cli_options import ANSWERED, SOME_FAILED, DataOption, StoreOption, SuiteOption, store_path, use_mirror
+
+submitting_app = typer.Typer()
+JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Metrics asked side by side.  [default: one a processor]",
+                                                show_default=False)]
+
+
+@submitting_app.command()
+def submit(
+    file: Annotated[Path, typer.Argument(help="The submission's file.")],
+    folder: Annotated[Path, typer.Option("--to", help="Where to write the bundle.")] = Path("bundles"),
+    suite: SuiteOption = "core",
+    store: StoreOption = None,
+    data_dir: DataOption = None,
+    jobs: JobsOption = None,
+) -> None:
+    """Check a metric, ask it a whole suite, and write a bundle for a pull request (see CONTRIBUTING.md).
+
+    [bold]touchstone submit my_metric.py[/bold]
+    """
+    from harness.store import Store
+    from harness.submission import read_submission
+    from leaderboard import checking
+    from leaderboard.reports import print_check
+    from leaderboard.running import run_suite
+    from leaderboard.submitting import State, bundle
+    from leaderboard.terminal import Drawn, messages, report_run
+    from tasks.suite import read_suite
+
+    use_mirror(data_dir)
+    submission, read, path, progress = read_submission(file), read_suite(suite), store_path(store), Drawn()
+    conditions = checking.conditions(submission.entries, False, progress)
+    reports = [checking.check(entry, read, conditions, progress) for entry in submission.entries]
+    print_check(reports, conditions.confinement)
+    if any(report.failures for report in reports):
+        messages.print("Not submitted: mend what failed, then submit again.")
+        sys.exit(SOME_FAILED)
+    report_run(run_suite(submission.entries, read, path, jobs=jobs or len(os.sched_getaffinity(0)), progress=progress))
+    place, made = bundle(submission, read, reports, Store(path, read_only=True), folder)
+    for one in made.entries:
+        messages.print(f"{one.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")
+                       + (f", {one.overall:.3f} above chance" if one.overall is not None else ""), soft_wrap=True, markup=False)
+    messages.print(f"The bundle is in {place}; CONTRIBUTING.md says how it gets into the table.", soft_wrap=True, markup=False)
+    sys.exit(ANSWERED if all(one.state is State.CHECKED for one in made.entries) else SOME_FAILED)
+
+
+@submitting_app.command()
+def rerun(
+    bundle: Annotated[Path, typer.Argument(help="The folder of a bundle.")],
+    store: StoreOption = None,
+    data_dir: DataOption = None,
+    jobs: JobsOption = None,
+) -> None:
+    """Ask a bundle's metric everything again and print its row: what the checks of a pull request call.
+
+    [bold]touchstone rerun bundles/my_metric[/bold]
+    """
+    from harness.isolation import Limits
+    from leaderboard.submitting import State
+    from leaderboard.submitting import rerun as ask_again
+    from leaderboard.terminal import Drawn, output
+
+    use_mirror(data_dir)
+    found = ask_again(bundle, store_path(store), Limits(), jobs or len(os.sched_getaffinity(0)), Drawn())
+    for one in found:
+        overall = "no score" if one.scored.overall is None else f"{one.scored.overall:.3f} above chance"
+        output.print(f"{one.said.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")
+                     + f"; {overall}, {one.rank}; largest difference from the bundle {one.off:.2g}", soft_wrap=True, markup=False)
+    sys.exit(ANSWERED if all(one.state is State.CHECKED for one in found) else SOME_FAILED)

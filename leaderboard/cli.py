@@ -26,6 +26,7 @@ from leaderboard.cli_options import (
     use_mirror,
 )
 from leaderboard.cli_papers import papers_app
+from leaderboard.cli_serving import serving_app
 from leaderboard.cli_sources import data_app, models_app
 from leaderboard.cli_submitting import submitting_app
 
@@ -47,6 +48,7 @@ app = typer.Typer(
 
     Stop a run anywhere with Ctrl-C; the same line again goes on where it stopped.
     Exit codes: 0 all answered, 1 some units failed (they are recorded), 2 not understood or refused, 130 stopped.""")
+app.add_typer(serving_app)
 app.add_typer(submitting_app)
 app.add_typer(citing_app)
 app.add_typer(papers_app)

@@ -1,0 +1,1 @@
+"""The board in the browser: pages that are pure functions of a snapshot, and the application that serves them."""

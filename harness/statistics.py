@@ -15,6 +15,7 @@ from scipy import stats
 
 CONFIDENCE = 0.95
 FEW_UNITS = 10                              # below, an interval is shown grey and parts nobody
+LENT_UNITS = 15                             # what the other pairs' spread counts for beside a pair's own
 DRAWS_AT_ONCE = 128                         # keeps 19,900 pairs of 200 entries below 50 MB
 
 
@@ -69,8 +70,12 @@ def bootstrap_plan(clusters: Sequence[object], draws: int, rng: np.random.Genera
     return np.asarray(times[:, place])
 
 
-def bca(statistic: Callable[[np.ndarray], float], clusters: Sequence[object], replicates: np.ndarray) -> Estimate:
+def bca(statistic: Callable[[np.ndarray], float], clusters: Sequence[object], replicates: np.ndarray,
+        expanded: bool = True) -> Estimate:
     """Efron's bias-corrected and accelerated interval (Efron and Tibshirani 1993, equation 14.10), clustered.
+
+    Of few clusters it is too narrow: 88% instead of 95% at 12.  So it reaches, for n clusters, sqrt(n/(n-1)) t(n-1) instead of
+    the normal quantile, as Hesterberg (2015) expands percentile intervals; `expanded=False` leaves that out.
 
     `statistic` takes how often each unit counts; `replicates` are its values under a `bootstrap_plan`.  The acceleration is
     that of the jackknife over clusters.  Replicates that are not finite do not count.
@@ -89,7 +94,9 @@ def bca(statistic: Callable[[np.ndarray], float], clusters: Sequence[object], re
     acceleration = float(np.sum(spread ** 3)) / (6 * squares ** 1.5) if squares > 0 else 0.0
     below = (np.sum(found < value) + np.sum(found == value) / 2) / len(found)
     bias = float(stats.norm.ppf(np.clip(below, 1 / (2 * len(found)), 1 - 1 / (2 * len(found)))))
-    z = bias + stats.norm.ppf([(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2])
+    tail = (1 + CONFIDENCE) / 2
+    reach = math.sqrt(count / (count - 1)) * stats.t.ppf(tail, count - 1) if expanded else stats.norm.ppf(tail)
+    z = bias + np.array([-reach, reach])
     low, high = np.quantile(found, stats.norm.cdf(bias + z / (1 - acceleration * z)))
     return Estimate(value, float(low), float(high), count)
 
@@ -111,15 +118,21 @@ class Parted:
 def part_means(scores: np.ndarray, unit_weights: np.ndarray, draws: int, rng: np.random.Generator) -> Parted:
     """Which weighted means differ: step-down max-T (Westfall and Young 1993) over all pairs, by sign-flipping.
 
-    For a pair with differences D_u of its units, T = sum(w D)/sqrt(sum(w^2 D^2)); where the pair does not differ, every D_u
-    is as likely with the other sign, and the denominator does not change with the signs.  All pairs are flipped together.
+    For a pair with differences D_u of its n units, T = sum(w D)/s with s^2 = (n S + 15 S')/(n + 15), where S = sum(w^2 D^2) and
+    S' is the lowest tenth of S over all pairs.  Where the pair does not differ, every D_u is as likely with the other sign,
+    and s does not change with the signs, so the test is exact whatever s is; moderating it by the other pairs, as is usual
+    where there are few units and many pairs, draws lines in half instead of 30% of the runs of the calibration at 15 units.
+    All pairs are flipped together.
     """
     weighted = scores * unit_weights
     first, second = np.triu_indices(len(scores), 1)
     gram = weighted @ weighted.T
     squares = np.maximum(gram[first, first] + gram[second, second] - 2 * gram[first, second], 0)
+    units = weighted.shape[1]
+    shared = np.quantile(squares, 0.1) if len(squares) else 0.0
+    moderated = (units * squares + LENT_UNITS * shared) / (units + LENT_UNITS)
     tiny = 1e-12 * np.maximum(gram[first, first] + gram[second, second], np.finfo(float).tiny)
-    scale = np.where(squares > tiny, np.sqrt(squares), np.inf)          # equal on every unit: T = 0
+    scale = np.where(moderated > tiny, np.sqrt(moderated), np.inf)      # equal on every unit: T = 0
     observed = weighted.sum(axis=1)
 
     def drawn() -> Iterator[np.ndarray]:

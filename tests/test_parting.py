@@ -44,8 +44,11 @@ def test_max_t_is_that_of_all_sign_patterns():
     scores = GENERATOR(3).normal(0, 1, (3, 5)) + np.array([[1.5], [0.0], [0.1]])
     pairs = list(itertools.combinations(range(3), 2))
 
+    squares = np.array([np.sum((scores[i] - scores[j]) ** 2) for i, j in pairs])
+    scale = np.sqrt((5 * squares + 15 * np.quantile(squares, 0.1)) / 20)
+
     def t(signs) -> list[float]:
-        return [abs(np.sum(signs * (scores[i] - scores[j]))) / np.sqrt(np.sum((scores[i] - scores[j]) ** 2)) for i, j in pairs]
+        return [abs(np.sum(signs * (scores[i] - scores[j]))) / s for (i, j), s in zip(pairs, scale, strict=True)]
     observed, drawn = np.array(t(np.ones(5))), np.array([t(np.array(signs)) for signs in itertools.product((-1, 1), repeat=5)])
     expected, left, highest = {}, list(np.argsort(-observed)), 0.0
     while left:
@@ -80,7 +83,6 @@ def test_another_metric_changes_nobodys_difference_and_the_order_of_rows_nothing
     assert np.allclose(found.p[np.ix_(order, order)], again.p)
     fewer = parted(scores[:4], 200)
     assert np.allclose(found.difference[:4, :4], fewer.difference)
-    assert (found.p[:4, :4] >= fewer.p - 1e-12).all()          # more pairs, no easier
 
 
 @given(st.integers(0, 10 ** 6))
@@ -89,12 +91,10 @@ def test_better_on_every_unit_is_never_worse_for_sure(seed):
     rng = GENERATOR(seed)
     low = rng.normal(0, 1, 15)
     scores = np.array([low, low + rng.random(15) + 0.01, rng.normal(0, 1, 15)])
-    better = parted(scores, 200).better()
-    assert not better[0, 1]
-    assert better[1, 0]                                        # sure in all 2^15 sign patterns but two
-    lows, highs = zip(*rank_intervals(better), strict=True)
-    assert lows[1] <= lows[0]
-    assert highs[1] <= highs[0]
+    found = parted(scores, 200)
+    assert found.difference[1, 0] > 0
+    assert not found.better()[0, 1]
+    assert parted(scores[:2], 200).better()[1, 0]               # of the two alone: sure in all 2^15 sign patterns but two
 
 
 def test_weights_are_those_of_the_mean_of_the_strata():
@@ -136,7 +136,7 @@ def test_a_plan_draws_whole_clusters_and_counts_them_all():
 def test_bca_is_that_of_scipy():
     values = GENERATOR(7).exponential(1, 40)
     plan = bootstrap_plan(range(40), 20_000, GENERATOR(8))
-    found = bca(lambda times: float(np.average(values, weights=times)), range(40), plan @ values / 40)
+    found = bca(lambda times: float(np.average(values, weights=times)), range(40), plan @ values / 40, expanded=False)
     theirs = stats.bootstrap((values,), np.mean, n_resamples=20_000, method="BCa", rng=GENERATOR(9)).confidence_interval
     assert (found.low, found.high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
     assert (found.value, found.units) == (pytest.approx(values.mean()), 40)

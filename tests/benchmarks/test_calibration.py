@@ -52,7 +52,7 @@ def test_metrics_that_differ_are_parted(units, report):
     rng = np.random.default_rng(1000 + units)
     apart = 2 * np.sqrt(2 / units)          # a difference of two metrics has variance 2 on a unit
     means = np.concatenate([np.zeros(METRICS // 2), -apart * np.arange(1, METRICS // 2 + 1)])
-    drawn = [lines(scores(rng, units, means), DRAWS, rng)[0] for _ in range(100)]
+    drawn = [lines(scores(rng, units, means), DRAWS, rng)[0] for _ in range(400)]
     share = np.mean([bool(one) for one in drawn])
     report(f"half of {METRICS} metrics 2 SE apart, {units} units: lines in {share:.0%} of runs (at least 50%), "
            f"{np.mean([len(one) for one in drawn]):.1f} a run")

@@ -54,6 +54,11 @@ def left_behind() -> list[Path]:
     return [*Path(tempfile.gettempdir()).glob(own), *left_over(own)]
 
 
+def shared_memory() -> set[str]:
+    """What lies there; a PostgreSQL server of other tests comes and goes meanwhile."""
+    return {name for name in os.listdir("/dev/shm") if not name.startswith("PostgreSQL.")}
+
+
 def test_three_hundred_hostile_units_change_nothing_and_leave_nothing(write, smoke, tmp_path):
     target = tmp_path / "target"
     target.mkdir()
@@ -67,7 +72,7 @@ def test_three_hundred_hostile_units_change_nothing_and_leave_nothing(write, smo
     entries[len(entries) // 2:0] = honest[:1]
     gc.collect()
     before = left_behind()
-    descriptors, processes, shared = len(os.listdir("/proc/self/fd")), descendants(os.getpid()), os.listdir("/dev/shm")
+    descriptors, processes, shared = len(os.listdir("/proc/self/fd")), descendants(os.getpid()), shared_memory()
     written = {path: path.stat().st_mtime_ns for folder in libraries() for path in Path(folder).iterdir()}
 
     tally = run_suite([*entries, *honest[1:]], smoke, together, only=TASK, progress=Silent(), limits=limits, jobs=2)
@@ -85,7 +90,7 @@ def test_three_hundred_hostile_units_change_nothing_and_leave_nothing(write, smo
     assert descendants(os.getpid()) == processes
     assert len(os.listdir("/proc/self/fd")) == descriptors
     assert left_behind() == before
-    assert os.listdir("/dev/shm") == shared
+    assert shared_memory() <= shared
     assert list(target.iterdir()) == [target / "secret"]
     assert (target / "secret").read_text() == "of ours"
     assert not list(Path("/tmp").glob("touchstone-attack-*"))

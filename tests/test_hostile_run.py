@@ -55,8 +55,8 @@ def left_behind() -> list[Path]:
 
 
 def shared_memory() -> set[str]:
-    """What lies there; a PostgreSQL server of other tests comes and goes meanwhile."""
-    return {name for name in os.listdir("/dev/shm") if not name.startswith("PostgreSQL.")}
+    """What lies there; PostgreSQL and the browser of other tests come and go meanwhile."""
+    return {name for name in os.listdir("/dev/shm") if not name.startswith(("PostgreSQL.", ".org.chromium.", ".com.google."))}
 
 
 def test_three_hundred_hostile_units_change_nothing_and_leave_nothing(write, smoke, tmp_path):

@@ -114,7 +114,7 @@ class Asked:
 
         The pairs are the unit's calls number `first`, `first` + 1, ...; another `order` asks them in another order.
         """
-        contents = {c: self._input(corpora[c]) for c in {c for pair in pairs for c in pair}}
+        contents = self._contents(corpora, pairs)
         answers = self._many(self._ready(), contents, pairs, list(range(len(pairs))), order, first)
         return [check(answers[t]) for t in range(len(pairs))]
 
@@ -122,7 +122,7 @@ class Asked:
         """For each of the asked places in `pairs`, two answers of a fresh worker that sees nothing but that pair."""
         twice = []
         self.renew()                        # nobody is there whom the fresh worker could ask
-        contents = {c: self._input(corpora[c]) for place in asked for c in pairs[place]}
+        contents = self._contents(corpora, [pairs[place] for place in asked])
         for place in asked:
             worker = self._fresh()
             try:
@@ -155,15 +155,14 @@ class Asked:
         """
         worker = self._ready()
         contents = [self._input(corpus) for corpus in corpora]
-        empty: dict[bool, list[float]] = {True: [], False: []}
-        taken = 0.0
+        empty_holds, empty_calls, taken = [], [], 0.0
         for handle, content in enumerate(contents):
-            empty[True].append(clocked(worker.nothing, [content]))
+            empty_holds.append(clocked(worker.nothing, [content]))
             taken += clocked(worker.hold, handle, content, seed_of(self.unit.id, "corpus", handle))
         for place, pair in enumerate(pairs):
-            empty[False].append(clocked(worker.nothing, pair))
+            empty_calls.append(clocked(worker.nothing, pair))
             taken += clocked(self._answer, worker, pair, [contents[c] for c in pair], self._seed(first + place))
-        way = sum(len(times) * float(np.median(times)) for times in empty.values() if times)
+        way = sum(len(times) * float(np.median(times)) for times in (empty_holds, empty_calls) if times)
         return max(taken - way, CLOCK_TICK * (len(corpora) + len(pairs)))
 
     def companion(self, entry: Entry) -> Asked:
@@ -182,6 +181,10 @@ class Asked:
 
     def _input(self, texts: Sequence[str]) -> Content:
         return self._inputs.of(texts, self.entry.header.input)
+
+    def _contents(self, corpora: Corpora, pairs: Sequence[tuple[int, int]]) -> dict[int, Content]:
+        """What the metric takes in place of each corpus that is in one of the pairs."""
+        return {c: self._input(corpora[c]) for c in {c for pair in pairs for c in pair}}
 
     def begin(self) -> None:
         """Sees to it that there is a worker: what cannot be loaded cannot be asked.  The unit's time starts when there is."""

@@ -45,7 +45,8 @@ class Model:
         self.path()
 
     def verify(self) -> None:
-        """Refuses when what is here is not what the fingerprint names."""
+        """Refuses when it is not ready, or not what the fingerprint names."""
+        self.ready()
 
     def encoder(self) -> Encoder:
         raise NotImplementedError

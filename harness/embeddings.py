@@ -64,7 +64,6 @@ class EmbeddingCache:
         missing = self.missing(texts)
         if not missing:
             return 0
-        self.model.ready()
         self.model.verify()
         progress.say(f"{len(missing):,} texts have no {self.model.name} vector yet; each is embedded once and kept.")
         encoder = self.model.encoder()

@@ -44,11 +44,6 @@ class SentenceTransformerEncoder:
         own = self._model.prompts.get(self._model.default_prompt_name)
         self._prompt: str | None = prompt or own or None
 
-    @property
-    def dimensions(self) -> int:
-        found: int = self._model.get_embedding_dimension()
-        return found
-
     def batches(self, texts: Sequence[str]) -> list[Batch]:
         read = list(self._read(texts))
         if not read or "attention_mask" not in read[0]:

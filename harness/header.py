@@ -43,8 +43,13 @@ def _name(name: str) -> str:
     return name
 
 
+def is_model_name(name: str) -> bool:
+    """Whether a model may be called so: a registered name, or owner/name on the hub, whose names hold neither .. nor --."""
+    return MODEL_NAME.fullmatch(name) is not None and ".." not in name and "--" not in name
+
+
 def _model_name(name: str) -> str:
-    if not MODEL_NAME.fullmatch(name) or ".." in name or "--" in name:
+    if not is_model_name(name):
         raise ValueError('must be a registered name, like "minilm", or one of the Hugging Face hub, like "owner/name"')
     return name
 

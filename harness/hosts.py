@@ -137,16 +137,23 @@ def our_ground(source: bytes = b"", models: Iterable[str] = ()) -> Ground:
 
     No more than it needs, since a larger process forks more slowly.
     """
-    return Ground(libraries(), (*ALWAYS, *(module for module in PRELOADED if names(source, module))), tuple(sorted(models)))
+    return Ground(libraries(), (*ALWAYS, *named_modules(source)), tuple(sorted(models)))
 
 
-def names(source: bytes, module: str) -> bool:
+@cache
+def named_modules(source: bytes) -> tuple[str, ...]:
+    """Those worth preloading that a submission imports; it is asked at every start of a worker."""
+    text = source.decode("utf-8", "replace")
+    return tuple(module for module in PRELOADED if names(text, module))
+
+
+def names(text: str, module: str) -> bool:
     """Whether a line imports the module: `import a.b`, `from a.b import ...`, `from a import ..., b`."""
     parent, _, child = module.rpartition(".")
     forms = [rf"(?:import|from)[ \t]+{re.escape(module)}(?![\w.])"]
     if parent:
         forms.append(rf"from[ \t]+{re.escape(parent)}[ \t]+import[^\n#]*\b{re.escape(child)}\b")
-    return re.search(rf"^[ \t]*(?:{'|'.join(forms)})", source.decode("utf-8", "replace"), re.MULTILINE) is not None
+    return re.search(rf"^[ \t]*(?:{'|'.join(forms)})", text, re.MULTILINE) is not None
 
 
 LEFT = re.compile(r"touchstone-([0-9]+)-[a-z0-9_]{8}")

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ValidationError
 from harness.embedding_model import Model, fingerprint_files
 from harness.encoders import Encoder, SentenceTransformerEncoder, read_tokenizer
 from harness.errors import Refusal, printable
-from harness.header import MODEL_NAME
+from harness.header import is_model_name
 from harness.hub import clone_of, reached
 from harness.noted import note, read_notes
 from harness.places import cache_folder
@@ -127,7 +127,7 @@ def _noted(name: str, said: object) -> HubModel:
 
 def fetch_model(name: str, *, again: bool = False) -> HubModel:
     """Fetches a model of the hub, tries it, and notes what it is."""
-    if not MODEL_NAME.fullmatch(name) or "/" not in name or ".." in name or "--" in name:
+    if not is_model_name(name) or "/" not in name:
         raise Refusal(f'"{printable(name, 100)}" is not the name of a model of the Hugging Face hub; they are called owner/name.')
     declared = DECLARED.get(name)
     if declared and declared.unusable:

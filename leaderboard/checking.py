@@ -11,7 +11,7 @@ from harness.asking import Inputs
 from harness.embeddings import EmbeddingCache
 from harness.environments import prepare
 from harness.errors import Refusal
-from harness.isolation import Limits
+from harness.isolation import Confinement, Limits
 from harness.jobs import Conditions, Desk, Question
 from harness.places import cache_folder
 from harness.probing import confine
@@ -56,6 +56,12 @@ def conditions(entries: Sequence[Entry], trust: bool, progress: Progress) -> Con
     if refused:
         raise Refusal(refused[0])
     return Conditions(confine(trust), Limits(seconds_per_unit=SECONDS_PER_UNIT), environments, watched=True)
+
+
+def check_all(entries: Sequence[Entry], suite: Suite, trust: bool, progress: Progress) -> tuple[list[Report], Confinement]:
+    """A report on every entry of a submission, and behind which walls they were made."""
+    made = conditions(entries, trust, progress)
+    return [check(entry, suite, made, progress) for entry in entries], made.confinement
 
 
 def check(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress) -> Report:

@@ -17,11 +17,14 @@ from leaderboard.cli_options import (
     SOME_FAILED,
     STOPPED,
     DataOption,
+    JobsOption,
     JsonOption,
     StoreOption,
     SuiteOption,
     TrustOption,
+    no_answers,
     print_json,
+    side_by_side,
     store_path,
     use_mirror,
 )
@@ -85,8 +88,7 @@ def run(
                                               "updated.", rich_help_panel="What")] = False,
     store: StoreOption = None,
     data_dir: DataOption = None,
-    jobs: Annotated[int | None, typer.Option(min=1, max=256, help="Metrics asked side by side.  [default: one a processor]",
-                                             show_default=False, rich_help_panel="How")] = None,
+    jobs: JobsOption = None,
     seconds: Annotated[float, typer.Option(min=0.1, help="Time a metric may take for one unit.", rich_help_panel="How")] = 300.0,
     memory: Annotated[int, typer.Option(min=500, help="Address space of a metric, in MB.", rich_help_panel="How")] = 8000,
     limit: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Any other limit, for instance threads=8; "
@@ -116,7 +118,7 @@ def run(
     progress = Drawn()
     try:
         tally = run_suite(entries, read, path, only=only or [], again=refresh_env, retry=retry, trust=trust, limits=limits,
-                          jobs=jobs or len(os.sched_getaffinity(0)), progress=progress)
+                          jobs=side_by_side(jobs), progress=progress)
     except Interrupted as stopped:
         progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored, {stopped.tally.planned - stopped.tally.done:,} "
                      "are left; the same line again goes on.")
@@ -147,12 +149,11 @@ def check(
     use_mirror(data_dir)
     entries = read_submission(file).entries
     read, progress = read_suite(suite), Drawn()
-    conditions = checking.conditions(entries, trust, progress)
-    reports = [checking.check(entry, read, conditions, progress) for entry in entries]
+    reports, confinement = checking.check_all(entries, read, trust, progress)
     if as_json:
         print_json([check_json(report) for report in reports])
     else:
-        print_check(reports, conditions.confinement)
+        print_check(reports, confinement)
     sys.exit(ANSWERED if all(report.sound for report in reports) else SOME_FAILED)
 
 
@@ -185,7 +186,6 @@ def card(
 
     [bold]touchstone card energy[/bold]
     """
-    from harness.errors import did_you_mean
     from leaderboard.reports import place_json
     from leaderboard.terminal import card as drawn
     from leaderboard.terminal import output
@@ -195,8 +195,7 @@ def card(
     opened, ranked = ranking(read, store_path(store))
     found = [place for place in ranked.places if place.scored.name == name]
     if not found:
-        raise Refusal(f'The store has no answers of "{name}" to the suite {suite}.'
-                      f"{did_you_mean(name, [place.scored.name for place in ranked.places])} `touchstone run {name}` asks it.")
+        raise no_answers(name, suite, [place.scored.name for place in ranked.places])
     provenance = opened.provenance(found[0].scored.stored.digest)
     if as_json:
         print_json({**place_json(found[0]), "runs": provenance})
@@ -235,8 +234,7 @@ def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] 
 
 def ranking(suite: Suite, path: str) -> tuple[Any, Ranking]:
     from harness.store import Store
-    from leaderboard.ranking import rank
-    from leaderboard.scores import score_suite
+    from leaderboard.ranking import rank_suite
 
     store = Store(path, read_only=True)
-    return store, rank(score_suite(store, suite))
+    return store, rank_suite(store, suite)

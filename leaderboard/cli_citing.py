@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from harness.errors import Refusal, did_you_mean
+from harness.errors import Refusal
 from leaderboard.cli_options import (
     ANSWERED,
     SOME_FAILED,
@@ -17,6 +17,7 @@ from leaderboard.cli_options import (
     JsonOption,
     StoreOption,
     SuiteOption,
+    no_answers,
     print_json,
     store_path,
     use_mirror,
@@ -125,19 +126,17 @@ def compare(
     [bold]touchstone compare energy fid[/bold]
     """
     from harness.store import Store
-    from leaderboard.ranking import paired, rank
+    from leaderboard.ranking import paired, rank_suite
     from leaderboard.reports import estimate_json
-    from leaderboard.scores import score_suite
     from leaderboard.terminal import difference_table, output
     from tasks.suite import read_suite
 
     read = read_suite(suite)
-    ranking = rank(score_suite(Store(store_path(store), read_only=True), read))
+    ranking = rank_suite(Store(store_path(store), read_only=True), read)
     scored = {place.scored.name: place.scored for place in ranking.places}
     for name in (a, b):
         if name not in scored:
-            raise Refusal(f'The store has no answers of "{name}" to the suite {suite}.{did_you_mean(name, scored)} '
-                          f"`touchstone run {name}` asks it.")
+            raise no_answers(name, suite, scored)
     differences = {task.name: paired(scored[a].tasks[task.name], scored[b].tasks[task.name], read.units(task))
                    for task in read.tasks if task.declares.ranked}
     p = ranking.p(a, b)
@@ -161,11 +160,10 @@ def export(
     """
     from harness.store import Store
     from leaderboard.citing import export as exported
-    from leaderboard.ranking import rank
-    from leaderboard.scores import score_suite
+    from leaderboard.ranking import rank_suite
     from tasks.suite import read_suite
 
-    content = exported(rank(score_suite(Store(store_path(store), read_only=True), read_suite(suite))), form.value, to)
+    content = exported(rank_suite(Store(store_path(store), read_only=True), read_suite(suite)), form.value, to)
     if content is not None and to is not None:
         try:
             to.write_text(content, encoding="utf-8")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from harness.errors import Refusal
+from harness.errors import Refusal, did_you_mean
 
 SuiteOption = Annotated[str, typer.Option(help="core, smoke, or a TOML file of your own.", rich_help_panel="What")]
 StoreOption = Annotated[str | None, typer.Option(metavar="FILE|postgresql://…", help="The results store.  [default: "
@@ -20,12 +21,25 @@ DataOption = Annotated[Path | None, typer.Option(help="A folder of Parquet snaps
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 TrustOption = Annotated[bool, typer.Option("--trust", help="Run without walls files whose source you have read; the record "
                                            "says so.", rich_help_panel="How")]
+JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Metrics asked side by side.  [default: one a processor]",
+                                                show_default=False, rich_help_panel="How")]
 ANSWERED, SOME_FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 
 
 def use_mirror(folder: Path | None) -> None:
     if folder is not None:
         os.environ["TOUCHSTONE_DATA"] = str(folder.resolve())
+
+
+def side_by_side(jobs: int | None) -> int:
+    """As many as were asked for, or one a processor."""
+    return jobs or len(os.sched_getaffinity(0))
+
+
+def no_answers(name: str, suite: str, known: Iterable[str]) -> Refusal:
+    """What to say of a metric that the store knows nothing of."""
+    return Refusal(f'The store has no answers of "{name}" to the suite {suite}.{did_you_mean(name, known)} '
+                   f"`touchstone run {name} --suite {suite}` asks it.")
 
 
 def store_path(named: str | None) -> str:

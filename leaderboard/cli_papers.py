@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -10,8 +9,19 @@ from typing import Annotated
 
 import typer
 
-from harness.errors import Refusal
-from leaderboard.cli_options import ANSWERED, SOME_FAILED, STOPPED, DataOption, StoreOption, SuiteOption, store_path, use_mirror
+from leaderboard.cli_options import (
+    ANSWERED,
+    SOME_FAILED,
+    STOPPED,
+    DataOption,
+    JobsOption,
+    StoreOption,
+    SuiteOption,
+    no_answers,
+    side_by_side,
+    store_path,
+    use_mirror,
+)
 
 papers_app = typer.Typer()
 
@@ -35,8 +45,7 @@ def reproduce(
     form: Annotated[Form, typer.Option("--format", help="How to print the table.")] = Form.terminal,
     store: StoreOption = None,
     data_dir: DataOption = None,
-    jobs: Annotated[int | None, typer.Option(min=1, max=256, help="Metrics asked side by side.  [default: one a processor]",
-                                             show_default=False)] = None,
+    jobs: JobsOption = None,
 ) -> None:
     """A paper's table again: published, the authors' code run again, ours, and how far off in units of the noise.
 
@@ -53,8 +62,7 @@ def reproduce(
     use_mirror(data_dir)
     suite, path, progress = read_suite(reproduction.SUITE, repetitions), store_path(store), Drawn()
     try:
-        tally = run_suite(reproduction.compared(), suite, path, only=only or [], jobs=jobs or len(os.sched_getaffinity(0)),
-                          progress=progress)
+        tally = run_suite(reproduction.compared(), suite, path, only=only or [], jobs=side_by_side(jobs), progress=progress)
     except Interrupted as stopped:
         progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored; the same line again goes on.")
         sys.exit(STOPPED)
@@ -90,7 +98,6 @@ def figure(
     [bold]touchstone figure separation energy fid mauve[/bold]
     [bold]touchstone figure radar fid mauve --suite papers --to figures[/bold]
     """
-    from harness.errors import did_you_mean
     from harness.store import Store
     from leaderboard.figures import draw, write
     from leaderboard.scores import score_suite
@@ -101,8 +108,7 @@ def figure(
     scored = {one.name: one for one in score_suite(Store(store_path(store), read_only=True), read)}
     for name in names:
         if name not in scored:
-            raise Refusal(f'The store has no answers of "{name}" to the suite {suite}.{did_you_mean(name, scored)} '
-                          f"`touchstone run {name} --suite {suite}` asks it.")
+            raise no_answers(name, suite, scored)
     drawn = draw(kind.value, [scored[name] for name in names])
     for path in write(drawn, folder, f"{kind.value}-{'-'.join(names)}"):
         messages.print(str(path), soft_wrap=True)

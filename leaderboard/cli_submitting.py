@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from leaderboard.cli_options import ANSWERED, SOME_FAILED, DataOption, StoreOption, SuiteOption, store_path, use_mirror
+from leaderboard.cli_options import (
+    ANSWERED,
+    SOME_FAILED,
+    DataOption,
+    JobsOption,
+    StoreOption,
+    SuiteOption,
+    side_by_side,
+    store_path,
+    use_mirror,
+)
 
 submitting_app = typer.Typer()
-JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Metrics asked side by side.  [default: one a processor]",
-                                                show_default=False)]
 
 
 @submitting_app.command()
@@ -40,13 +47,12 @@ def submit(
 
     use_mirror(data_dir)
     submission, read, path, progress = read_submission(file), read_suite(suite), store_path(store), Drawn()
-    conditions = checking.conditions(submission.entries, False, progress)
-    reports = [checking.check(entry, read, conditions, progress) for entry in submission.entries]
-    print_check(reports, conditions.confinement)
+    reports, confinement = checking.check_all(submission.entries, read, False, progress)
+    print_check(reports, confinement)
     if any(report.failures for report in reports):
         messages.print("Not submitted: mend what failed, then submit again.")
         sys.exit(SOME_FAILED)
-    report_run(run_suite(submission.entries, read, path, jobs=jobs or len(os.sched_getaffinity(0)), progress=progress))
+    report_run(run_suite(submission.entries, read, path, jobs=side_by_side(jobs), progress=progress))
     place, made = bundle(submission, read, reports, Store(path, read_only=True), folder)
     for one in made.entries:
         messages.print(f"{one.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")
@@ -72,7 +78,7 @@ def rerun(
     from leaderboard.terminal import Drawn, output
 
     use_mirror(data_dir)
-    found = ask_again(bundle, store_path(store), Limits(), jobs or len(os.sched_getaffinity(0)), Drawn())
+    found = ask_again(bundle, store_path(store), Limits(), side_by_side(jobs), Drawn())
     for one in found:
         overall = "no score" if one.scored.overall is None else f"{one.scored.overall:.3f} above chance"
         output.print(f"{one.said.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")

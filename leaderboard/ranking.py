@@ -16,8 +16,10 @@ import numpy as np
 
 from harness.identity import seed_of
 from harness.statistics import FEW_UNITS, Estimate, Parted, dividing_lines, part_means, rank_intervals, stratified_mean, weights
+from harness.store import Store
 from harness.task import Unit
-from leaderboard.scores import Scored, TaskScore
+from leaderboard.scores import Scored, TaskScore, score_suite
+from tasks.suite import Suite
 
 DRAWS = 5_000
 
@@ -64,6 +66,11 @@ def rank(scored: Iterable[Scored]) -> Ranking:
     placed = [Placed(place.scored, place.rank, place.reason, interval)
               for place, interval in zip(places[:len(ranked)], intervals, strict=True)]
     return Ranking((*placed, *places[len(ranked):]), tuple(dividing_lines(range(len(ranked)), better)), parted)
+
+
+def rank_suite(store: Store, suite: Suite) -> Ranking:
+    """Everybody whom the store has answers of."""
+    return rank(score_suite(store, suite))
 
 
 def part(ranked: Sequence[Scored]) -> Parted | None:

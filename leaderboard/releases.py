@@ -25,9 +25,8 @@ from harness.models import find_model
 from harness.places import PROJECT
 from harness.provenance import commit, version
 from harness.store import Store
-from leaderboard.ranking import Placed, Ranking, rank
+from leaderboard.ranking import Placed, Ranking, rank_suite
 from leaderboard.reports import place_json
-from leaderboard.scores import score_suite
 from tasks import data
 from tasks.suite import Suite
 
@@ -66,7 +65,7 @@ def release(name: str, suite: Suite, store: Store, folder: Path = FOLDER) -> Rel
         raise Refusal(f"The release {name} is there already, and releases are never written again. Take the next number; what is "
                       "wrong with an old one is said in errata.toml.")
     refuse_unverified(suite)
-    ranking = rank(score_suite(store, suite))
+    ranking = rank_suite(store, suite)
     if not ranking.ranked:
         raise Refusal(f"Nobody is ranked in the suite {suite.name} yet; `touchstone run --suite {suite.name}` asks the metrics.")
     if any("context-dependent" in place.scored.marks for place in ranking.ranked):

@@ -22,7 +22,7 @@ from harness.provenance import commit, version
 from harness.store import Store
 from harness.submission import Submission, read_submission
 from leaderboard.checking import Report
-from leaderboard.ranking import rank
+from leaderboard.ranking import rank_suite
 from leaderboard.running import run_suite
 from leaderboard.scores import Scored, score_suite
 from tasks.suite import Suite, read_suite
@@ -146,7 +146,7 @@ def rerun(place: Path, store: Path | str, limits: Limits, jobs: int, progress: P
         raise Refusal(f"{place / FACTS} was made of another {submission.filename}; submit it again.")
     run_suite(submission.entries, suite, store, limits=limits, jobs=jobs, progress=progress)
     opened = Store(store, read_only=True)
-    ranking = rank(score_suite(opened, suite))
+    ranking = rank_suite(opened, suite)
     places = {one.scored.stored.digest: one for one in ranking.places}
     found = []
     for one in said.entries:

@@ -83,11 +83,16 @@ class Convergence(Task[Curves]):
     def texts(self, unit: Unit) -> Iterable[str]:
         return (text for pair in self.samples(unit) for corpus in pair for text in corpus)
 
+    def sizes(self, unit: Unit) -> Grid:
+        """The design's sizes, as far as the two sources allow them."""
+        p = unit.parameters
+        return grid(p, len(data.corpus(p["source_a"])), len(data.corpus(p["source_b"])))
+
     def samples(self, unit: Unit) -> list[tuple[list[str], list[str]]]:
         """Pairs of corpora: of growing size; of unequal sizes; of the reference size; of one source, A and B."""
         p, rng = unit.parameters, np.random.default_rng(unit.seed)
         a, b = data.corpus(p["source_a"]), data.corpus(p["source_b"])
-        sizes = grid(p, len(a), len(b))
+        sizes = self.sizes(unit)
 
         def sample(texts: Sequence[str], n: int) -> list[str]:
             return [texts[i] for i in rng.choice(len(texts), n, replace=False)]
@@ -101,8 +106,7 @@ class Convergence(Task[Curves]):
         return pairs
 
     def observe(self, unit: Unit, metric: Asked) -> Curves:
-        p, pairs = unit.parameters, self.samples(unit)
-        sizes = grid(p, len(data.corpus(p["source_a"])), len(data.corpus(p["source_b"])))
+        sizes, pairs = self.sizes(unit), self.samples(unit)
         answers = [0.0] * len(pairs)
         for place in np.random.default_rng([unit.seed, 1]).permutation(len(pairs)).tolist():
             answers[place], = metric.distances(pairs[place], [(0, 1)], order=place, first=place)

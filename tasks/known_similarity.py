@@ -192,7 +192,8 @@ def both_directions(metric: Asked, corpora: Sequence[Sequence[str]], pairs: Sequ
     if metric.entry.header.symmetric:
         share = max(CHECKED_LEAST, round(MIRROR_SHARE * half))
         rest = sorted(np.random.default_rng([seed, half]).permutation(half)[share:].tolist())
-    first = [place for place in range(len(pairs)) if place - half not in set(rest)]
+    skipped = {place + half for place in rest}
+    first = [place for place in range(len(pairs)) if place not in skipped]
     answers = dict(zip(first, metric.distances(corpora, [pairs[place] for place in first]), strict=True))
     if any(differ(answers[place], answers[place - half]) for place in first if place >= half):
         later = [place + half for place in rest]

@@ -8,9 +8,8 @@ from typing import Any
 
 from harness.errors import Refusal
 from harness.store import Store
-from leaderboard.ranking import Placed, Ranking, rank
+from leaderboard.ranking import Placed, Ranking, rank_suite
 from leaderboard.reports import place_json
-from leaderboard.scores import score_suite
 from tasks.suite import Suite
 
 
@@ -45,7 +44,7 @@ class Snapshot:
 
 def take(suite: Suite, store: Store) -> Snapshot:
     """The snapshot of a store; refuses an empty one."""
-    ranking = rank(score_suite(store, suite))
+    ranking = rank_suite(store, suite)
     if not ranking.places:
         raise Refusal(f"The store {store.name} has no answers to this state of the suite {suite.name}; `touchstone run --suite "
                       f"{suite.name}` asks for them.")

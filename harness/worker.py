@@ -363,6 +363,7 @@ def walls_of(wanted: dict[str, Any] | None) -> Walls | None:
     if wanted is None:
         return None
     sandbox = beside("sandbox")
+    sandbox.filter_code()
     return lambda models, folder: sandbox.confine([*wanted["readable"], *models], wanted["listed"], folder,
                                                   wanted["bounds"], wanted["temporary"])
 

@@ -26,9 +26,11 @@ seeds 0 to 2.
 from typing import NamedTuple
 
 import numpy as np
+import sklearn
 from sklearn.svm import SVC
 
 LEARNT = 0.8
+sklearn.set_config(assume_finite=True, skip_parameter_validation=True)     # checked by us; it takes longer than the learning
 
 
 class Prepared(NamedTuple):
@@ -37,7 +39,16 @@ class Prepared(NamedTuple):
     sums: np.ndarray                        # of each row's coordinates
 
 
+class Both(NamedTuple):
+    squares: np.ndarray                     # of the rows' lengths
+    distances: np.ndarray                   # squared, of every row from every row
+    sums: np.ndarray
+    coordinates: int
+
+
 def prepare(corpus: np.ndarray) -> Prepared:
+    if not np.isfinite(corpus).all():
+        raise ValueError("The classifier needs finite vectors.")
     rows = corpus.astype(np.float64)
     return Prepared(rows, rows @ rows.T, rows.sum(axis=1))
 
@@ -45,36 +56,46 @@ def prepare(corpus: np.ndarray) -> Prepared:
 def distance(p: Prepared, q: Prepared, splits: int = 3) -> float:
     if min(len(p.rows), len(q.rows)) < 2:
         raise ValueError("The classifier needs two texts or more of each corpus: one to learn from, one to judge.")
-    between = p.rows @ q.rows.T
-    products = np.block([[p.products, between], [between.T, q.products]])
-    both = Prepared(np.concatenate([p.rows, q.rows]), products, np.concatenate([p.sums, q.sums]))
+    both = together(p, q)
     return float(np.mean([f1(both, len(p.rows), np.random.default_rng(seed)) for seed in range(splits)]))
 
 
-def f1(both: Prepared, of_p: int, rng: np.random.Generator) -> float:
+def together(p: Prepared, q: Prepared) -> Both:
+    between = p.rows @ q.rows.T
+    distances = np.block([[p.products, between], [between.T, q.products]])
+    squares = distances.diagonal().copy()
+    distances *= -2
+    distances += squares[:, None]
+    distances += squares
+    np.maximum(distances, 0, out=distances)
+    return Both(squares, distances, np.concatenate([p.sums, q.sums]), p.rows.shape[1])
+
+
+def f1(both: Both, of_p: int, rng: np.random.Generator) -> float:
     """2 * hits / (texts called positive + positive texts)."""
     known_p, unseen_p = split(np.arange(of_p), rng)
-    known_q, unseen_q = split(np.arange(of_p, len(both.rows)), rng)
+    known_q, unseen_q = split(np.arange(of_p, len(both.squares)), rng)
     known, unseen = np.concatenate([known_p, known_q]), np.concatenate([unseen_q, unseen_p])
     gamma = scale(both, known)
     machine = SVC(kernel="precomputed", random_state=1)
     machine.fit(kernel(both, known, known, gamma), np.repeat([0, 1], [len(known_p), len(known_q)]))
-    positive = machine.predict(kernel(both, unseen, known, gamma))
+    learnt = known[machine.support_]
+    positive = kernel(both, unseen, learnt, gamma) @ machine.dual_coef_[0] + machine.intercept_ > 0
     return float(2 * positive[:len(unseen_q)].sum() / (positive.sum() + len(unseen_q)))
 
 
-def scale(both: Prepared, known: np.ndarray) -> float:
+def scale(both: Both, known: np.ndarray) -> float:
     """What `SVC` calls gamma = "scale": 1 / (coordinates * variance of all of them); 1 / coordinates where they are all equal."""
-    coordinates = both.rows.shape[1]
-    mean = both.sums[known].mean() / coordinates
-    variance = both.products[known, known].mean() / coordinates - mean ** 2
-    return 1 / (coordinates * (variance if variance > 1e-15 else 1.0))
+    mean = both.sums[known].mean() / both.coordinates
+    variance = both.squares[known].mean() / both.coordinates - mean ** 2
+    return 1 / (both.coordinates * (variance if variance > 1e-15 else 1.0))
 
 
-def kernel(both: Prepared, a: np.ndarray, b: np.ndarray, gamma: float) -> np.ndarray:
+def kernel(both: Both, a: np.ndarray, b: np.ndarray, gamma: float) -> np.ndarray:
     """exp(-gamma * squared distance) of the texts a and b."""
-    squares = both.products.diagonal()
-    return np.exp(-gamma * np.maximum(squares[a, None] + squares[None, b] - 2 * both.products[np.ix_(a, b)], 0))
+    values = both.distances[np.ix_(a, b)]
+    values *= -gamma
+    return np.exp(values, out=values)
 
 
 def split(texts: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:

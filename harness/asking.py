@@ -19,7 +19,7 @@ import numpy as np
 from harness.embeddings import EmbeddingCache
 from harness.errors import NotApplicable
 from harness.faults import Fault, FaultKind
-from harness.identity import seed_of
+from harness.identity import digest_of, seed_of
 from harness.isolation import Limits
 from harness.lifting import Lifted, lift
 from harness.mailboxes import Content
@@ -137,13 +137,30 @@ class Asked:
 
         `call` is the call's own number, for its seed; a metric that is fitted is fitted on the collection before.
         """
-        worker = self._fitted(collection, call)
+        return self._pairs(self._fitted(self._ready(), collection), a, b, call)
+
+    def pairs_alone(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str],
+                    asked: Sequence[int]) -> list[tuple[float, float]]:
+        """For each of the asked places two answers, one pair a call, of a fresh worker that sees only those pairs.
+
+        The second is asked as another call, with a seed of its own: a metric that draws answers it differently.
+        """
+        self.renew()                        # nobody is there whom the fresh worker could ask
+        worker = self._fresh()
+        try:
+            self._fitted(worker, collection)
+            twice = [[self._pairs(worker, [a[place]], [b[place]], call + again)[0] for place in asked] for again in (0, 1)]
+        finally:
+            worker.close()
+        return list(zip(*twice, strict=True))
+
+    def _pairs(self, worker: Worker, a: Sequence[str], b: Sequence[str], call: int) -> list[float]:
         numbers = worker.numbers(self.entry.header.returns, [self._input(a), self._input(b)], (len(a),), self._seed(call))
         return [check(number) for number in numbers.tolist()]
 
     def cross(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> np.ndarray | None:
         """A text metric's own cross matrix of a against b; None if it has none."""
-        worker = self._fitted(collection, call)
+        worker = self._fitted(self._ready(), collection)
         if "matrix" not in worker.functions:
             return None
         return worker.numbers("matrix", [self._input(a), self._input(b)], (len(a), len(b)), self._seed(call))
@@ -173,10 +190,17 @@ class Asked:
         other._deadline = self._deadline
         return other
 
-    def _fitted(self, collection: Sequence[str], call: int) -> Worker:
-        worker = self._ready()
+    def _fitted(self, worker: Worker, collection: Sequence[str]) -> Worker:
+        """The worker, fitted on the collection: anew unless the last fit was on that one.
+
+        Its seed is the collection's, so that whether it was fitted now or before changes nothing.
+        """
         if "fit" in worker.functions:
-            worker.fit(self._input(collection), self._seed(call))
+            name = digest_of(list(collection))
+            if worker.fitted != name:
+                worker.fitted = None        # until it is
+                worker.fit(self._input(collection), seed_of("fit", name))
+                worker.fitted = name
         return worker
 
     def _input(self, texts: Sequence[str]) -> Content:
@@ -244,6 +268,7 @@ class Asked:
         g, t = contents
         shape = len(g), len(t)
         if "fit" in worker.functions:
+            worker.fitted = None
             worker.fit(joined(g, t), seed)
         if "matrix" in worker.functions:
             cross = worker.numbers("matrix", handles, shape, seed)

@@ -46,11 +46,13 @@ class Interrupted(Exception):
 
 def plan(entries: Iterable[Entry], questions: Sequence[Question], store: Store, *, again: bool = False,
          retry: bool = False) -> list[Asking]:
-    """What is to be asked: everything the store has no outcome of; with `retry` what failed, with `again` all."""
+    """What is to be asked: everything meant for an entry that the store has no outcome of; with `retry` what failed too, with
+    `again` all.
+    """
     kept = (Status.ANSWERED, Status.NOT_APPLICABLE) if retry else tuple(Status)
     done = set() if again else store.done(kept)
     return [(entry, question) for entry in entries for question in questions
-            if (question.unit.id, entry.digest) not in done]
+            if question.task.meant_for(entry.header) and (question.unit.id, entry.digest) not in done]
 
 
 def execute(asking: Sequence[Asking], store: Store, run: int, cache: EmbeddingCache, conditions: Conditions,

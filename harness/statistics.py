@@ -70,35 +70,107 @@ def bootstrap_plan(clusters: Sequence[object], draws: int, rng: np.random.Genera
     return np.asarray(times[:, place])
 
 
+def stratified_plan(strata: Sequence[object], draws: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each cluster counts in each draw, draws x clusters: of a stratum's n, n - 1 are drawn with replacement.
+
+    With one less than there are (Rao and Wu 1988) the replicates of a mean vary as the mean does, however few there are; with
+    all n they vary by (n - 1)/n of that, which three samples of a dataset would feel.  A stratum of one cannot be drawn again.
+    """
+    _, place = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True)
+    counts = np.ones((draws, len(place)))
+    for stratum in range(int(place.max()) + 1):
+        mine = np.flatnonzero(place == stratum)
+        if len(mine) > 1:
+            counts[:, mine] = rng.multinomial(len(mine) - 1, np.full(len(mine), 1 / len(mine)), size=draws)
+    return counts
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """A statistic, without each of its clusters in turn, and under every draw of a `stratified_plan`."""
+
+    value: float
+    left_out: np.ndarray                    # clusters
+    replicates: np.ndarray                  # draws
+    strata: np.ndarray                      # of each cluster: a number
+
+    def estimate(self) -> Estimate:
+        """The statistic with its BCa interval; unknown where a stratum has but one cluster."""
+        count = len(self.strata)
+        if np.bincount(self.strata).min() < 2:
+            return Estimate(self.value, None, None, count)
+        return bca_interval(self.value, self.left_out, self.replicates, self.strata, planned=True)
+
+    def minus(self, other: Resampled) -> Resampled:
+        """The difference of two statistics under one plan."""
+        return Resampled(self.value - other.value, self.left_out - other.left_out, self.replicates - other.replicates,
+                         self.strata)
+
+
 def bca(statistic: Callable[[np.ndarray], float], clusters: Sequence[object], replicates: np.ndarray,
         expanded: bool = True) -> Estimate:
     """Efron's bias-corrected and accelerated interval (Efron and Tibshirani 1993, equation 14.10), clustered.
 
-    Of few clusters it is too narrow: 88% instead of 95% at 12.  So it reaches, for n clusters, sqrt(n/(n-1)) t(n-1) instead of
-    the normal quantile, as Hesterberg (2015) expands percentile intervals; `expanded=False` leaves that out.
-
-    `statistic` takes how often each unit counts; `replicates` are its values under a `bootstrap_plan`.  The acceleration is
-    that of the jackknife over clusters.  Replicates that are not finite do not count.
+    `statistic` takes how often each unit counts; `replicates` are its values under a `bootstrap_plan`.
     """
     _, place = np.unique(np.array([str(cluster) for cluster in clusters]), return_inverse=True)
     count = int(place.max()) + 1
     value = statistic(np.ones(len(place)))
+    left_out = np.array([statistic((place != cluster).astype(float)) for cluster in range(count)])
+    return bca_interval(value, left_out, replicates, np.zeros(count, dtype=int), expanded=expanded)
+
+
+def bca_interval(value: float, left_out: np.ndarray, replicates: np.ndarray, strata: np.ndarray, *, expanded: bool = True,
+                 planned: bool = False) -> Estimate:
+    """The interval from a statistic, its jackknife over clusters, and its replicates; what is not finite does not count.
+
+    Of few clusters it is too narrow: 88% instead of 95% at 12.  So it reaches, for n clusters, sqrt(n/(n-1)) t(n-1) instead of
+    the normal quantile, as Hesterberg (2015) expands percentile intervals; `expanded=False` leaves that out.  Replicates of a
+    `stratified_plan` (`planned`) vary as they should, so of them t alone, with the degrees of freedom of Welch and Satterthwaite.
+    """
+    count = len(left_out)
     found = np.sort(replicates[np.isfinite(replicates)])
     if count < 2 or len(found) < 2 or found[0] == found[-1] or not math.isfinite(value):
         same = count > 1 and len(found) > 1 and found[0] == found[-1] == value
         return Estimate(value, value if same else None, value if same else None, count)
-    left_out = np.array([statistic((place != cluster).astype(float)) for cluster in range(count)])
-    left_out = left_out[np.isfinite(left_out)]
-    spread = left_out.mean() - left_out
-    squares = float(np.sum(spread ** 2))
-    acceleration = float(np.sum(spread ** 3)) / (6 * squares ** 1.5) if squares > 0 else 0.0
+    parts = influences(left_out[None, :], strata)
+    influence, freedom = np.concatenate(parts, axis=1)[0], float(freedoms(parts, np.array([0]), np.array([0]))[0])
+    squares = float(np.sum(influence ** 2))
+    acceleration = float(np.sum(influence ** 3)) / (6 * squares ** 1.5) if squares > 0 else 0.0
     below = (np.sum(found < value) + np.sum(found == value) / 2) / len(found)
     bias = float(stats.norm.ppf(np.clip(below, 1 / (2 * len(found)), 1 - 1 / (2 * len(found)))))
     tail = (1 + CONFIDENCE) / 2
-    reach = math.sqrt(count / (count - 1)) * stats.t.ppf(tail, count - 1) if expanded else stats.norm.ppf(tail)
+    wider = 1.0 if planned else math.sqrt(count / (count - 1))
+    reach = wider * stats.t.ppf(tail, freedom) if expanded else stats.norm.ppf(tail)
     z = bias + np.array([-reach, reach])
     low, high = np.quantile(found, stats.norm.cdf(bias + z / (1 - acceleration * z)))
     return Estimate(value, float(low), float(high), count)
+
+
+def influences(left_out: np.ndarray, strata: np.ndarray) -> list[np.ndarray]:
+    """What each cluster does to each of m statistics, by the jackknife within strata: m x clusters, an array a stratum."""
+    found = []
+    for stratum in np.unique(strata):
+        mine = left_out[:, strata == stratum]
+        mine = mine[:, np.isfinite(mine).all(axis=0)]
+        found.append((mine.shape[1] - 1) / max(1, mine.shape[1]) * (mine.mean(axis=1, keepdims=True) - mine)
+                     if mine.shape[1] > 1 else np.zeros((len(mine), 0)))
+    return found
+
+
+def freedoms(parts: Sequence[np.ndarray], first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Welch and Satterthwaite's degrees of freedom of the difference of two statistics, or of one (`first` is `second`)."""
+    whole, squared = np.zeros(len(first)), np.zeros(len(first))
+    for part in parts:
+        count = part.shape[1]
+        if count > 1:
+            gram = part @ part.T
+            both = gram[first, first] + np.where(first == second, 0.0, gram[second, second] - 2 * gram[first, second])
+            variance = np.maximum(both, 0) * count / (count - 1)
+            whole += variance
+            squared += variance ** 2 / (count - 1)
+    most = max(1, sum(part.shape[1] - 1 for part in parts if part.shape[1] > 1))
+    return np.asarray(np.divide(whole ** 2, squared, out=np.full(len(first), float(most)), where=squared > 0))
 
 
 # ---- what parts two entries --------------------------------------------------------------------------------------------
@@ -144,10 +216,13 @@ def part_means(scores: np.ndarray, unit_weights: np.ndarray, draws: int, rng: np
     return Parted(*matrices(len(scores), first, second, p, observed))
 
 
-def part_replicates(values: np.ndarray, replicates: np.ndarray) -> Parted:
+def part_replicates(values: np.ndarray, replicates: np.ndarray, parts: Sequence[np.ndarray] = ()) -> Parted:
     """Which statistics differ: step-down max-T over all pairs, from bootstrap replicates (entries x draws) of one plan.
 
     T is the difference over its standard deviation among the replicates; under the null it is drawn about the observed one.
+    That standard deviation is itself uncertain where there are few clusters: with the `influences` of the statistics (`parts`)
+    the observed T is taken for Student's, with the degrees of freedom of its pair, and turned into the normal's quantile
+    before it is judged.  Without that 7.5% of runs among equals part somebody where half of the score rests on 12 units.
     """
     first, second = np.triu_indices(len(values), 1)
     covariance = np.atleast_2d(np.cov(replicates))
@@ -155,12 +230,15 @@ def part_replicates(values: np.ndarray, replicates: np.ndarray) -> Parted:
     spread = np.sqrt(np.maximum(variances[first] + variances[second] - 2 * covariance[first, second], 0))
     scale = np.where(spread > 1e-12, spread, np.inf)
     difference = values[first] - values[second]
+    observed = np.abs(difference) / scale
+    if parts:
+        observed = stats.norm.isf(stats.t.sf(observed, freedoms(parts, first, second)))
 
     def drawn() -> Iterator[np.ndarray]:
         for start in range(0, replicates.shape[1], DRAWS_AT_ONCE):
             some = replicates[:, start:start + DRAWS_AT_ONCE]
             yield np.abs((some[first] - some[second]).T - difference) / scale
-    p = step_down(np.abs(difference) / scale, drawn(), replicates.shape[1])
+    p = step_down(observed, drawn(), replicates.shape[1])
     return Parted(*matrices(len(values), first, second, p, values))
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+import numpy as np
+
 from harness.identity import digest_of, seed_of
 
 if TYPE_CHECKING:
@@ -46,6 +48,14 @@ class Unit:
     @property
     def described(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """What is drawn again as one when scores are resampled: a document with its summaries, a query over all its units."""
+
+    stratum: tuple[str, ...]
+    name: str
 
 
 @dataclass(frozen=True)
@@ -91,6 +101,7 @@ class Declared:
     strata: tuple[str, ...]
     observe_version: int
     measure_version: int
+    track: str = "corpus"                   # an overall score exists only within one; "text": for text metrics alone
     ranked: bool = True
     paper: Paper | None = None              # None: ours
     alone: bool = False                     # its units are asked one at a time, with nothing beside them: they measure time
@@ -117,6 +128,10 @@ class Task(Generic[Observation]):
         """Every text that `observe` will show to a metric, so that vectors are there before it starts."""
         raise NotImplementedError
 
+    def meant_for(self, header: Header) -> bool:
+        """Whether such a metric is asked this task at all: text metrics both tracks, corpus metrics theirs alone."""
+        return self.declares.track == "corpus" or header.kind == "text"
+
     def applies(self, unit: Unit, header: Header) -> str | None:
         """Why this metric cannot be asked this unit; None if it can."""
         return None
@@ -132,6 +147,23 @@ class Task(Generic[Observation]):
     def measure_all(self, units: Sequence[Unit], seen: Sequence[Observation]) -> list[Measures]:
         """What all answered units of one entry say; for tasks whose units are judged against each other."""
         return [self.measure(unit, one) for unit, one in zip(units, seen, strict=True)]
+
+    def clusters(self, units: Sequence[Unit]) -> Sequence[Cluster] | None:
+        """What is drawn again; it follows from the units alone.  None: the units themselves, and the score is their mean."""
+        return None
+
+    def replicates(self, units: Sequence[Unit], seen: Sequence[Observation | None],
+                   counts: np.ndarray) -> Mapping[str, np.ndarray]:
+        """"score" and whatever measures are resampled with it, each under every row of `counts`: draws x clusters of these units.
+
+        An entry of a row is how often that cluster counts.  An observation that is None is a failed unit, which counts as the
+        worst.  A score is always a number, chance where it is unknown; a measure may be nan.
+        """
+        raise NotImplementedError
+
+    def chance(self, units: Sequence[Unit], seen: Sequence[Observation]) -> float:
+        """What chance would score; tasks whose data decide it compute it from what was asked."""
+        return self.declares.chance
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
         """What all units of an entry together give away about it."""

@@ -42,6 +42,7 @@ class Worker:
         self._mail = Mailboxes(self._share)
         self.alive = True
         self.functions: frozenset[str] = frozenset()
+        self.fitted: str | None = None      # the name of the collection of the last `fit`
         self.deadline = time.monotonic() + host.limits.seconds_to_start
         self._poll = select.poll()
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, QUICK)

@@ -21,7 +21,8 @@ SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r
 
 def cite(release: Release, metric: str, task_name: str, form: str) -> str:
     """A metric's score on a task of a release, ready to be pasted."""
-    entry = release.entry(metric)
+    known = {one["name"]: one["track"] for one in release.facts["suite"]["tasks"]}
+    entry = release.entry(metric, known.get(task_name))
     asked = entry["tasks"]
     if task_name not in asked:
         raise Refusal(f'The release {release.name} has no task "{task_name}".{did_you_mean(task_name, asked)} '
@@ -111,9 +112,11 @@ def markdown(text: str) -> str:
 
 # ---- whole tables ------------------------------------------------------------------------------------------------------
 
-def export(ranking: Ranking, form: str, to: Path | None) -> str | None:
-    """The table in a form for machines or papers; a Parquet file is written, the others are returned."""
-    rows = table(ranking.places)
+def export(rankings: Mapping[str, Ranking], form: str, to: Path | None) -> str | None:
+    """The table in a form for machines or papers, all tracks one after the other; a Parquet file is written, the others are
+    returned.
+    """
+    rows = [row for ranking in rankings.values() for row in table(ranking.places)]
     if form == "parquet":
         if to is None:
             raise Refusal("A Parquet table goes into a file: name it with --to table.parquet.")
@@ -126,7 +129,7 @@ def export(ranking: Ranking, form: str, to: Path | None) -> str | None:
         return as_csv(rows)
     if form == "json":
         return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return wide(ranking, form)
+    return "\n".join(wide(ranking, form) for ranking in rankings.values())
 
 
 def wide(ranking: Ranking, form: str) -> str:

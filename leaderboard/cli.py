@@ -21,6 +21,7 @@ from leaderboard.cli_options import (
     JsonOption,
     StoreOption,
     SuiteOption,
+    TrackOption,
     TrustOption,
     no_answers,
     print_json,
@@ -159,10 +160,10 @@ def check(
 
 @app.command()
 def show(
-    suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False,
+    suite: SuiteOption = "core", store: StoreOption = None, track: TrackOption = None, as_json: JsonOption = False,
     picture: Annotated[Path | None, typer.Option(help="Also draw the table into this SVG file.", show_default=False)] = None,
 ) -> None:
-    """The ranked table of a suite.
+    """The ranked tables of a suite, one a track.
 
     [bold]touchstone show[/bold]
     [bold]touchstone show --suite smoke --json[/bold]
@@ -171,10 +172,10 @@ def show(
 
     read, path = read_suite(suite), store_path(store)
     if picture is not None:
-        from leaderboard.terminal import draw, ranking_table
+        from leaderboard.terminal import draw, ranking_tables
 
-        draw(ranking_table(ranking(read, path)[1], read, PICTURE_WIDTH), picture, PICTURE_WIDTH)
-    show_ranking(read, path, as_json)
+        draw(ranking_tables(ranking(read, path, track)[1], read, PICTURE_WIDTH), picture, PICTURE_WIDTH)
+    show_ranking(read, path, as_json, track=track)
 
 
 @app.command()
@@ -186,21 +187,22 @@ def card(
 
     [bold]touchstone card energy[/bold]
     """
-    from leaderboard.reports import place_json
+    from leaderboard.reports import card_json
     from leaderboard.terminal import card as drawn
     from leaderboard.terminal import output
     from tasks.suite import read_suite
 
     read = read_suite(suite)
-    opened, ranked = ranking(read, store_path(store))
-    found = [place for place in ranked.places if place.scored.name == name]
+    opened, rankings = ranking(read, store_path(store))
+    places = [place for ranked in rankings.values() for place in ranked.places]
+    found = {place.scored.track: place for place in places if place.scored.name == name}
     if not found:
-        raise no_answers(name, suite, [place.scored.name for place in ranked.places])
-    provenance = opened.provenance(found[0].scored.stored.digest)
+        raise no_answers(name, suite, dict.fromkeys(place.scored.name for place in places))
+    provenance = opened.provenance(next(iter(found.values())).scored.stored.digest)
     if as_json:
-        print_json({**place_json(found[0]), "runs": provenance})
+        print_json({**card_json(found.values()), "runs": provenance})
     else:
-        output.print(drawn(found[0].scored, found[0], provenance))
+        output.print(drawn(found, provenance))
 
 
 @app.command()
@@ -216,25 +218,23 @@ def doctor(as_json: JsonOption = False) -> None:
     sys.exit(ANSWERED if all(one.ok for one in findings) else SOME_FAILED)
 
 
-def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] | None = None) -> None:
-    from leaderboard.reports import place_json
-    from leaderboard.terminal import output, ranking_table
+def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] | None = None, track: str | None = None) -> None:
+    from leaderboard.reports import rankings_json
+    from leaderboard.terminal import output, ranking_tables
 
-    _, ranked = ranking(suite, path)
+    _, rankings = ranking(suite, path, track)
     if as_json:
-        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, "lines": ranked.lines,
-                    "entries": [place_json(place) for place in ranked.places
-                                if only_entries is None or place.scored.name in only_entries]})
-    elif ranked.places:
-        output.print(ranking_table(ranked, suite, output.width))
+        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, **rankings_json(rankings, only_entries)})
+    elif rankings:
+        output.print(ranking_tables(rankings, suite, output.width))
     else:
         raise Refusal(f"The store {path} has no answers to this state of the suite {suite.name} "
                       f"({suite.name}@{suite.fingerprint[:6]}); `touchstone run --suite {suite.name}` asks for them.")
 
 
-def ranking(suite: Suite, path: str) -> tuple[Any, Ranking]:
+def ranking(suite: Suite, path: str, track: str | None = None) -> tuple[Any, dict[str, Ranking]]:
     from harness.store import Store
-    from leaderboard.ranking import rank_suite
+    from leaderboard.ranking import chosen, rank_suite
 
     store = Store(path, read_only=True)
-    return store, rank_suite(store, suite)
+    return store, chosen(rank_suite(store, suite), suite, track)

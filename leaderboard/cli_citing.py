@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -17,6 +17,7 @@ from leaderboard.cli_options import (
     JsonOption,
     StoreOption,
     SuiteOption,
+    TrackOption,
     no_answers,
     print_json,
     store_path,
@@ -58,7 +59,8 @@ def release(
     from tasks.suite import read_suite
 
     made = make(name, read_suite(suite), Store(store_path(store), read_only=True))
-    messages.print(f"{made.folder}: {len(made.facts['entries'])} metrics, {len(made.units):,} scores of units, checksums in "
+    names = {entry["name"] for entry in made.facts["entries"]}
+    messages.print(f"{made.folder}: {len(names)} metrics, {len(made.units):,} scores of units, checksums in "
                    "SHA256SUMS.", soft_wrap=True)
 
 
@@ -119,6 +121,7 @@ def compare(
     b: Annotated[str, typer.Argument(help="Another.")],
     suite: SuiteOption = "core",
     store: StoreOption = None,
+    track: TrackOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Two metrics on the units that both were asked: paired differences with intervals, and whether one is better for sure.
@@ -126,25 +129,32 @@ def compare(
     [bold]touchstone compare energy fid[/bold]
     """
     from harness.store import Store
-    from leaderboard.ranking import paired, rank_suite
+    from leaderboard.ranking import chosen, paired, rank_suite
     from leaderboard.reports import estimate_json
     from leaderboard.terminal import difference_table, output
     from tasks.suite import read_suite
 
     read = read_suite(suite)
-    ranking = rank_suite(Store(store_path(store), read_only=True), read)
-    scored = {place.scored.name: place.scored for place in ranking.places}
+    rankings = rank_suite(Store(store_path(store), read_only=True), read)
+    known = {place.scored.name for ranking in rankings.values() for place in ranking.places}
     for name in (a, b):
-        if name not in scored:
-            raise no_answers(name, suite, scored)
-    differences = {task.name: paired(scored[a].tasks[task.name], scored[b].tasks[task.name], read.units(task))
-                   for task in read.tasks if task.declares.ranked}
-    p = ranking.p(a, b)
+        if name not in known:
+            raise no_answers(name, suite, known)
+    found: dict[str, Any] = {}
+    for name, ranking in chosen(rankings, read, track).items():
+        scored = {place.scored.name: place.scored for place in ranking.places}
+        if a not in scored or b not in scored:
+            continue
+        differences = {task.name: paired(scored[a].tasks[task.name], scored[b].tasks[task.name], read.units(task))
+                       for task in read.tasks if task.declares.ranked and task.declares.track == name}
+        p = ranking.p(a, b)
+        found[name] = {"differences": {task: estimate_json(one) for task, one in differences.items()}, "p_of_overall": p}
+        if not as_json:
+            output.print(difference_table(scored[a], scored[b], differences, p))
+    if not found:
+        raise Refusal(f'"{a}" and "{b}" have no track in common in which both were asked.')
     if as_json:
-        print_json({"a": a, "b": b, "differences": {name: estimate_json(one) for name, one in differences.items()},
-                    "p_of_overall": p})
-    else:
-        output.print(difference_table(scored[a], scored[b], differences, p))
+        print_json({"a": a, "b": b, "tracks": found})
 
 
 @citing_app.command()
@@ -153,6 +163,7 @@ def export(
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Into this file.", show_default=False)] = None,
     suite: SuiteOption = "core",
     store: StoreOption = None,
+    track: TrackOption = None,
 ) -> None:
     """The whole table: CSV, Parquet and JSON with every measure, LaTeX and Markdown with the scores of the ranked.
 
@@ -160,10 +171,11 @@ def export(
     """
     from harness.store import Store
     from leaderboard.citing import export as exported
-    from leaderboard.ranking import rank_suite
+    from leaderboard.ranking import chosen, rank_suite
     from tasks.suite import read_suite
 
-    content = exported(rank_suite(Store(store_path(store), read_only=True), read_suite(suite)), form.value, to)
+    read = read_suite(suite)
+    content = exported(chosen(rank_suite(Store(store_path(store), read_only=True), read), read, track), form.value, to)
     if content is not None and to is not None:
         try:
             to.write_text(content, encoding="utf-8")

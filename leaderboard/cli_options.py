@@ -18,6 +18,8 @@ StoreOption = Annotated[str | None, typer.Option(metavar="FILE|postgresql://…"
                                                  show_default=False, rich_help_panel="Where")]
 DataOption = Annotated[Path | None, typer.Option(help="A folder of Parquet snapshots, looked at before anything is fetched.  "
                                                       "[default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
+TrackOption = Annotated[str | None, typer.Option(help="Only this track: corpus or text.", show_default=False,
+                                                 rich_help_panel="What")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
 TrustOption = Annotated[bool, typer.Option("--trust", help="Run without walls files whose source you have read; the record "
                                            "says so.", rich_help_panel="How")]

@@ -37,5 +37,5 @@ def serve(
         except OSError as wrong:
             raise Refusal(f"{host}:{port} cannot be served ({wrong.strerror}); take another with --port or --host.") from None
     snapshot = take(read_suite(suite), Store(store_path(store), read_only=True))
-    messages.print(f"http://{host}:{port}  ({len(snapshot.ranking.places)} metrics; Ctrl-C stops it)")
+    messages.print(f"http://{host}:{port}  ({len(snapshot.names)} metrics; Ctrl-C stops it)")
     app.serve(snapshot, host, port)

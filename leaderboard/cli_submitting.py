@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -56,7 +57,7 @@ def submit(
     place, made = bundle(submission, read, reports, Store(path, read_only=True), folder)
     for one in made.entries:
         messages.print(f"{one.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")
-                       + (f", {one.overall:.3f} above chance" if one.overall is not None else ""), soft_wrap=True, markup=False)
+                       + above_chance(one.overall), soft_wrap=True, markup=False)
     messages.print(f"The bundle is in {place}; CONTRIBUTING.md says how it gets into the table.", soft_wrap=True, markup=False)
     sys.exit(ANSWERED if all(one.state is State.CHECKED for one in made.entries) else SOME_FAILED)
 
@@ -80,7 +81,14 @@ def rerun(
     use_mirror(data_dir)
     found = ask_again(bundle, store_path(store), Limits(), side_by_side(jobs), Drawn())
     for one in found:
-        overall = "no score" if one.scored.overall is None else f"{one.scored.overall:.3f} above chance"
+        overall = {track: one.scored.in_track(track).overall for track in one.scored.tracks}
         output.print(f"{one.said.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")
-                     + f"; {overall}, {one.rank}; largest difference from the bundle {one.off:.2g}", soft_wrap=True, markup=False)
+                     + f"{above_chance(overall) or ', no score'}, {one.rank}; largest difference from the bundle {one.off:.2g}",
+                     soft_wrap=True, markup=False)
     sys.exit(ANSWERED if all(one.state is State.CHECKED for one in found) else SOME_FAILED)
+
+
+def above_chance(overall: Mapping[str, float | None]) -> str:
+    """The overall scores of the tracks, in words; the track is named where there are several."""
+    known = {track: value for track, value in overall.items() if value is not None}
+    return "".join(f", {value:.3f} above chance" + (f" ({track})" if len(known) > 1 else "") for track, value in known.items())

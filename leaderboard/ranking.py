@@ -1,4 +1,4 @@
-"""The one ranking: terminal, pages and releases all call `rank`.
+"""The one ranking: terminal, pages and releases all call `rank`, once a track.
 
 An entry's place depends on its own scores and on how many are better, on nothing else: adding a metric never swaps two
 others.  Controls and entries that cannot be ranked are listed apart, with the reason.  Who is better than whom for sure is
@@ -8,16 +8,30 @@ judged for all pairs at once, on the units that all of them share.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from harness.errors import Refusal, did_you_mean
 from harness.identity import seed_of
-from harness.statistics import FEW_UNITS, Estimate, Parted, dividing_lines, part_means, rank_intervals, stratified_mean, weights
+from harness.statistics import (
+    FEW_UNITS,
+    Estimate,
+    Parted,
+    dividing_lines,
+    influences,
+    part_means,
+    part_replicates,
+    rank_intervals,
+    stratified_mean,
+    weights,
+)
 from harness.store import Store
 from harness.task import Unit
+from leaderboard.resampling import DRAWS as PLANNED
+from leaderboard.resampling import Plan, plans, resampled_mean
 from leaderboard.scores import Scored, TaskScore, score_suite
 from tasks.suite import Suite
 
@@ -68,18 +82,31 @@ def rank(scored: Iterable[Scored]) -> Ranking:
     return Ranking((*placed, *places[len(ranked):]), tuple(dividing_lines(range(len(ranked)), better)), parted)
 
 
-def rank_suite(store: Store, suite: Suite) -> Ranking:
-    """Everybody whom the store has answers of."""
-    return rank(score_suite(store, suite))
+def rank_suite(store: Store, suite: Suite) -> dict[str, Ranking]:
+    """Everybody whom the store has answers of, by the tracks in which anybody was asked."""
+    scored = score_suite(store, suite)
+    found = {track: rank(one.in_track(track) for one in scored if track in one.tracks) for track in suite.tracks}
+    return {track: ranking for track, ranking in found.items() if ranking.places}
+
+
+def chosen(rankings: Mapping[str, Ranking], suite: Suite, track: str | None) -> dict[str, Ranking]:
+    """Those of all tracks, or of the one that was named."""
+    if track is not None and track not in suite.tracks:
+        raise Refusal(f'The suite {suite.name} has no track "{track}".{did_you_mean(track, suite.tracks)} It has '
+                      f"{', '.join(suite.tracks)}.")
+    return {name: ranking for name, ranking in rankings.items() if track in (None, name)}
 
 
 def part(ranked: Sequence[Scored]) -> Parted | None:
-    """All pairs of ranked entries, judged at once on all units of the ranked tasks, weighted as in the overall score.
+    """All pairs of ranked entries, judged at once on the ranked tasks of their track.
 
-    The signs are drawn from the suite's fingerprint: the same for whoever judges the same answers.
+    Where all scores are means over units, on these, with signs drawn from the suite's fingerprint; else on replicates of the
+    overall score.  The same for whoever judges the same answers.
     """
     if len(ranked) < 2:
         return None
+    if any(score.resampled is not None for score in ranked[0].ranked_tasks):
+        return part_resampled(ranked, plans(ranked[0].suite))
     columns: list[np.ndarray] = []
     of_unit: list[np.ndarray] = []
     for number, task in enumerate(score.task for score in ranked[0].ranked_tasks):
@@ -92,8 +119,27 @@ def part(ranked: Sequence[Scored]) -> Parted | None:
     return part_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng)
 
 
+def part_resampled(ranked: Sequence[Scored], drawn: Mapping[str, Plan]) -> Parted | None:
+    """The same by the overall scores under the draws of the tasks' plans, which are independent of each other."""
+    if not all(drawn[score.task.name].tells for score in ranked[0].ranked_tasks):
+        return None
+    count = len(ranked[0].ranked_tasks)
+    overall, parts = np.zeros((len(ranked), PLANNED)), []
+    for number, task in enumerate(score.task for score in ranked[0].ranked_tasks):
+        scores = [one.ranked_tasks[number] for one in ranked]
+        units, plan = ranked[0].suite.units(task), drawn[task.name]
+        found = [score.resampled or resampled_mean(units, score.by_unit, plan) for score in scores]
+        share = np.array([[1 / (count * (1 - score.chance))] for score in scores])       # of the overall score
+        chance = np.array([[score.chance] for score in scores])
+        overall += share * (np.array([one.replicates for one in found]) - chance)
+        parts += influences(share * np.array([one.left_out for one in found]), found[0].strata)
+    return part_replicates(np.array([one.overall for one in ranked], dtype=float), overall, parts)
+
+
 def paired(a: TaskScore, b: TaskScore, units: Sequence[Unit]) -> Estimate | None:
-    """The mean difference of two entries on the units of a task that both were asked, with its interval."""
+    """The difference of two entries on a task, with its interval: on the units that both were asked, or under the one plan."""
+    if a.resampled is not None and b.resampled is not None:
+        return a.resampled.minus(b.resampled).estimate() if a.complete and b.complete else None
     cells: dict[tuple[str, ...], list[float]] = {}
     for unit in units:
         if unit.id in a.by_unit and unit.id in b.by_unit:

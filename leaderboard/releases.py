@@ -13,7 +13,7 @@ import json
 import re
 import shutil
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ from tasks.suite import Suite
 FOLDER = PROJECT / "leaderboard" / "releases"
 NAME = re.compile(r"[0-9]{4}\.[1-9][0-9]{0,2}")
 SUMS, FACTS, SCORES, UNITS, SUMMARY = "SHA256SUMS", "release.json", "scores.csv", "units.parquet", "summary.txt"
-TABLE = ("entry", "rank", "rank_low", "rank_high", "task", "measure", "value", "low", "high", "units", "signature")
+TABLE = ("track", "entry", "rank", "rank_low", "rank_high", "task", "measure", "value", "low", "high", "units", "signature")
 
 
 @dataclass(frozen=True)
@@ -50,11 +50,15 @@ class Release:
         """The score of every entry on every unit: what intervals and comparisons rest on."""
         return pd.read_parquet(self.folder / UNITS)
 
-    def entry(self, name: str) -> dict[str, Any]:
-        entries = {one["name"]: one for one in self.facts["entries"]}
-        if name not in entries:
-            raise Refusal(f'The release {self.name} has no metric "{name}".{did_you_mean(name, entries)}')
-        return dict(entries[name])
+    def entry(self, name: str, track: str | None = None) -> dict[str, Any]:
+        """What it says of a metric, in one track or in the first that has it."""
+        entries = [one for one in self.facts["entries"] if track in (None, one["track"])]
+        found = next((one for one in entries if one["name"] == name), None)
+        if found is None:
+            known = dict.fromkeys(one["name"] for one in entries)
+            among = f" among its {track} metrics" if track is not None else ""
+            raise Refusal(f'The release {self.name} has no metric "{name}"{among}.{did_you_mean(name, known)}')
+        return dict(found)
 
 
 def release(name: str, suite: Suite, store: Store, folder: Path = FOLDER) -> Release:
@@ -65,19 +69,19 @@ def release(name: str, suite: Suite, store: Store, folder: Path = FOLDER) -> Rel
         raise Refusal(f"The release {name} is there already, and releases are never written again. Take the next number; what is "
                       "wrong with an old one is said in errata.toml.")
     refuse_unverified(suite)
-    ranking = rank_suite(store, suite)
-    if not ranking.ranked:
+    rankings = rank_suite(store, suite)
+    if not any(ranking.ranked for ranking in rankings.values()):
         raise Refusal(f"Nobody is ranked in the suite {suite.name} yet; `touchstone run --suite {suite.name}` asks the metrics.")
-    if any("context-dependent" in place.scored.marks for place in ranking.ranked):
+    if any("context-dependent" in place.scored.marks for ranking in rankings.values() for place in ranking.ranked):
         raise AssertionError("a context-dependent entry is among the ranked")
     written = folder / f".{name}.partial"
     shutil.rmtree(written, ignore_errors=True)
     try:
         written.mkdir(parents=True)
-        contents = contents_of(name, suite, store, ranking)
+        contents = contents_of(name, suite, store, rankings)
         for file, content in contents.items():
             (written / file).write_bytes(content)
-        units_of(ranking).to_parquet(written / UNITS, index=False)
+        units_of(rankings.values()).to_parquet(written / UNITS, index=False)
         sums = "".join(f"{sha256(written / file)}  {file}\n" for file in sorted([*contents, UNITS]))
         (written / SUMS).write_text(sums, encoding="utf-8")
         written.rename(folder / name)
@@ -98,10 +102,11 @@ def refuse_unverified(suite: Suite) -> None:
                       "fingerprint of each in the registry.")
 
 
-def contents_of(name: str, suite: Suite, store: Store, ranking: Ranking) -> dict[str, bytes]:
+def contents_of(name: str, suite: Suite, store: Store, rankings: Mapping[str, Ranking]) -> dict[str, bytes]:
     """The files of a release but for the units and the checksums."""
     entries = []
-    for place in ranking.places:
+    places = [place for ranking in rankings.values() for place in ranking.places]
+    for place in places:
         runs = store.provenance(place.scored.stored.digest)
         entries.append({**place_json(place), "models": list(place.scored.entry.header.models),
                         "paper": place.scored.entry.header.paper, "source_sha256": hashlib.sha256(
@@ -112,15 +117,15 @@ def contents_of(name: str, suite: Suite, store: Store, ranking: Ranking) -> dict
         "harness": {"version": version(), "commit": commit()},
         "suite": {"name": suite.name, "title": suite.title, "fingerprint": suite.fingerprint,
                   "model": {"name": suite.model.name, "fingerprint": suite.model.fingerprint},
-                  "tasks": [{"name": task.name, "title": task.declares.title, "score": task.declares.score,
-                             "chance": task.declares.chance, "ranked": task.declares.ranked,
+                  "tasks": [{"name": task.name, "title": task.declares.title, "track": task.declares.track,
+                             "score": task.declares.score, "chance": task.declares.chance, "ranked": task.declares.ranked,
                              "observe_version": task.declares.observe_version, "measure_version": task.declares.measure_version,
                              "units": len(suite.units(task))} for task in suite.tasks],
                   "data": sorted({(source.name, source.fingerprint) for question in suite.questions
                                   for source in question.unit.data})},
-        "lines": list(ranking.lines), "entries": entries}
+        "lines": {track: list(ranking.lines) for track, ranking in rankings.items()}, "entries": entries}
     return {FACTS: (json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
-            SCORES: as_csv(table(ranking.places)).encode(), SUMMARY: summary(name, suite, ranking).encode()}
+            SCORES: as_csv(table(places)).encode(), SUMMARY: summary(name, suite, rankings).encode()}
 
 
 def table(places: Iterable[Placed]) -> list[dict[str, Any]]:
@@ -128,13 +133,14 @@ def table(places: Iterable[Placed]) -> list[dict[str, Any]]:
     rows = []
     for place in places:
         scored, (low, high) = place.scored, place.interval or (None, None)
-        common = {"entry": scored.name, "rank": place.rank, "rank_low": low, "rank_high": high}
+        common = {"track": scored.track, "entry": scored.name, "rank": place.rank, "rank_low": low, "rank_high": high}
         rows.append({**common, "task": "all", "measure": "score", "value": scored.overall})
-        for name, score in scored.tasks.items():
+        for score in scored.shown_tasks:
             for measure, estimate in (("score", score.score), *score.measures.items()):
                 if estimate is not None:
-                    rows.append({**common, "task": name, "measure": measure, "value": estimate.value, "low": estimate.low,
-                                 "high": estimate.high, "units": estimate.units, "signature": str(scored.signature(score))})
+                    rows.append({**common, "task": score.task.name, "measure": measure, "value": estimate.value,
+                                 "low": estimate.low, "high": estimate.high, "units": estimate.units,
+                                 "signature": str(scored.signature(score))})
     return rows
 
 
@@ -146,22 +152,25 @@ def as_csv(rows: Sequence[dict[str, Any]]) -> str:
     return written.getvalue()
 
 
-def units_of(ranking: Ranking) -> pd.DataFrame:
+def units_of(rankings: Iterable[Ranking]) -> pd.DataFrame:
     rows = [(place.scored.name, place.scored.stored.digest, name, unit.id, " | ".join(unit.stratum), score.by_unit[unit.id])
-            for place in ranking.places for name, score in place.scored.tasks.items() if score.by_unit
+            for ranking in rankings for place in ranking.places for name, score in place.scored.tasks.items()
+            if score.by_unit and score.task.declares.track == place.scored.track
             for unit in place.scored.suite.units(score.task) if unit.id in score.by_unit]
     return pd.DataFrame(rows, columns=["entry", "digest", "task", "unit", "stratum", "score"])
 
 
-def summary(name: str, suite: Suite, ranking: Ranking) -> str:
-    """The ranked table, for people who open the folder."""
-    lines = [f"Touchstone {name}: suite {suite.name}@{suite.fingerprint[:6]}, {suite.title}", "",
-             f"{'rank':>4}  {'for sure':>8}  {'above chance':>12}  metric"]
-    for number, place in enumerate(ranking.ranked, start=1):
-        between = "-".join(map(str, place.interval)) if place.interval else ""
-        lines.append(f"{place.rank:>4}  {between:>8}  {place.scored.overall:>12.3f}  {place.scored.name}")
-        lines += ["-" * 44] if number in ranking.lines else []
-    lines += ["", "Not ranked:", *(f"  {place.scored.name}: {place.reason}" for place in ranking.places if place.rank is None)]
+def summary(name: str, suite: Suite, rankings: Mapping[str, Ranking]) -> str:
+    """The ranked tables, for people who open the folder."""
+    lines = [f"Touchstone {name}: suite {suite.name}@{suite.fingerprint[:6]}, {suite.title}"]
+    for track, ranking in rankings.items():
+        lines += ["", f"Track: {track}", f"{'rank':>4}  {'for sure':>8}  {'above chance':>12}  metric"]
+        for number, place in enumerate(ranking.ranked, start=1):
+            between = "-".join(map(str, place.interval)) if place.interval else ""
+            lines.append(f"{place.rank:>4}  {between:>8}  {place.scored.overall:>12.3f}  {place.scored.name}")
+            lines += ["-" * 44] if number in ranking.lines else []
+        lines += ["", "Not ranked:"]
+        lines += [f"  {place.scored.name}: {place.reason}" for place in ranking.places if place.rank is None]
     legend = "0 is chance, 1 is perfect. A line: everybody above is better for sure than everybody below (5%, all pairs at once)."
     return "\n".join([*lines, "", legend, ""])
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from harness.provenance import version
 from harness.records import Failure, Outcome, Status
 from harness.signature import Signature
-from harness.statistics import Estimate, stratified_mean
+from harness.statistics import Estimate, Resampled, stratified_mean
 from harness.store import Store, StoredEntry
 from harness.submission import Entry
 from harness.task import Task, Unit
+from leaderboard.resampling import Plan, plans, resample
 from tasks.suite import Suite
 
 LARGEST_FAILED_SHARE = 0.20                 # beyond: listed, not ranked
@@ -34,6 +36,8 @@ class TaskScore:
     marks: frozenset[str]
     observed: Mapping[str, Any]             # the observation of each answered unit
     by_unit: Mapping[str, float]            # the score of each unit that was asked: worst where it failed, chance where unknown
+    chance: float
+    resampled: Resampled | None = None      # the score, where it is no mean over units
 
     @property
     def complete(self) -> bool:
@@ -42,8 +46,7 @@ class TaskScore:
     @property
     def above_chance(self) -> float | None:
         """(score - chance)/(1 - chance): 0 is chance, 1 is perfect."""
-        chance = self.task.declares.chance
-        return None if self.score is None else (self.score.value - chance) / (1 - chance)
+        return None if self.score is None else (self.score.value - self.chance) / (1 - self.chance)
 
     @property
     def too_many_failed(self) -> bool:
@@ -52,11 +55,12 @@ class TaskScore:
 
 @dataclass(frozen=True)
 class Scored:
-    """What one entry got on all tasks of a suite."""
+    """What one entry got on the tasks of a suite that it is meant for, as one track sees it."""
 
     stored: StoredEntry
     suite: Suite
     tasks: Mapping[str, TaskScore]
+    track: str = "corpus"
 
     @property
     def entry(self) -> Entry:
@@ -68,7 +72,16 @@ class Scored:
 
     @property
     def lifted(self) -> bool:
-        return self.entry.header.kind == "text"
+        return self.entry.header.kind == "text" and self.track == "corpus"
+
+    def in_track(self, track: str) -> Scored:
+        return replace(self, track=track)
+
+    @property
+    def tracks(self) -> list[str]:
+        """In which tracks it was asked anything."""
+        return [track for track in self.suite.tracks if any(score.asked for score in self.tasks.values()
+                                                            if score.task.declares.track == track)]
 
     @cached_property
     def marks(self) -> frozenset[str]:
@@ -76,11 +89,18 @@ class Scored:
 
     @property
     def ranked_tasks(self) -> list[TaskScore]:
-        return [score for score in self.tasks.values() if score.task.declares.ranked]
+        """Those of its track."""
+        return [score for score in self.tasks.values() if score.task.declares.ranked and score.task.declares.track == self.track]
+
+    @property
+    def shown_tasks(self) -> list[TaskScore]:
+        """Those of its track, and the properties."""
+        return [score for score in self.tasks.values()
+                if not score.task.declares.ranked or score.task.declares.track == self.track]
 
     @property
     def overall(self) -> float | None:
-        """Mean of the chance-corrected scores of the ranked tasks; None while one of them has none."""
+        """Mean of the chance-corrected scores of the track's ranked tasks; None while one of them has none."""
         parts = [score.above_chance for score in self.ranked_tasks]
         known = [part for part in parts if part is not None]
         return sum(known) / len(known) if parts and len(known) == len(parts) else None
@@ -91,60 +111,65 @@ class Scored:
         return Signature(
             entry=self.name, digest=self.stored.digest, suite=self.suite.name, fingerprint=self.suite.fingerprint,
             task=declares.short, measure_version=declares.measure_version, version=version(),
-            lifted=self.lifted and declares.ranked,
+            lifted=header.kind == "text" and declares.track == "corpus" and declares.ranked,
             model=self.suite.model.name if vectors else None,
             model_fingerprint=self.suite.model.fingerprint if vectors else None)
 
 
 def score_suite(store: Store, suite: Suite) -> list[Scored]:
     """Every entry of the store that was asked anything of this suite."""
-    scored = [score_entry(store, suite, stored) for stored in store.entries()]
+    drawn = plans(suite)
+    scored = [score_entry(store, suite, stored, drawn) for stored in store.entries()]
     return [one for one in scored if any(score.asked for score in one.tasks.values())]
 
 
-def score_entry(store: Store, suite: Suite, stored: StoredEntry) -> Scored:
-    forms = {task.name: task.observation_form for task in suite.tasks}
-    outcomes = store.outcomes(stored.digest, forms)
-    return Scored(stored, suite, {task.name: score_task(task, suite.units(task), outcomes) for task in suite.tasks})
+def score_entry(store: Store, suite: Suite, stored: StoredEntry, drawn: Mapping[str, Plan]) -> Scored:
+    meant = [task for task in suite.tasks if task.meant_for(stored.entry.header)]
+    outcomes = store.outcomes(stored.digest, {task.name: task.observation_form for task in meant})
+    scores = {task.name: score_task(task, suite.units(task), outcomes, drawn.get(task.name)) for task in meant}
+    return Scored(stored, suite, scores)
 
 
-def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Outcome]) -> TaskScore:
-    """Pure: the score of one entry on one task from its outcomes.  A failed unit counts as the declared worst."""
-    scores: dict[tuple[str, ...], list[float]] = defaultdict(list)
-    values: dict[str, dict[tuple[str, ...], list[float]]] = defaultdict(lambda: defaultdict(list))
-    answered: list[Unit] = []
-    scored: dict[str, float] = {}
-    failures: list[Failure] = []
-    observed: dict[str, Any] = {}
-    inapplicable = None
-    asked = 0
-    for unit in units:
-        outcome = outcomes.get(unit.id)
-        if outcome is None:
-            continue
-        asked += 1
+def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Outcome], plan: Plan | None = None) -> TaskScore:
+    """Pure: the score of one entry on one task from its outcomes.  A failed unit counts as the declared worst.
+
+    The plan says what is drawn again where the score is no mean over units; a task of which that is true needs one.
+    """
+    asked = [unit for unit in units if unit.id in outcomes]
+    failures, observed, inapplicable = [], {}, None
+    for unit in asked:
+        outcome = outcomes[unit.id]
         if outcome.status is Status.NOT_APPLICABLE:
             inapplicable = outcome.failure.sentence if outcome.failure else "not applicable"
         elif outcome.status is Status.FAILED:
             failures.append(outcome.failure or Failure("failed", "no reason was recorded"))
-            scored[unit.id] = task.declares.worst
         else:
-            answered.append(unit)
             observed[unit.id] = outcome.observation
-    measured = task.measure_all(answered, [observed[unit.id] for unit in answered])
+    answered = [unit for unit in asked if unit.id in observed]
+    scored = [unit for unit in asked if outcomes[unit.id].status is not Status.NOT_APPLICABLE]
+    chance = task.chance(answered, list(observed.values()))
+    measured = task.measure_all(answered, list(observed.values()))
+    by_unit = dict.fromkeys((unit.id for unit in scored), task.declares.worst)
+    by_unit |= {unit.id: chance if one.score is None else one.score for unit, one in zip(answered, measured, strict=True)}
+    if not task.declares.ranked and all(measures.score is None for measures in measured):
+        by_unit.clear()                     # a property that is no single number
+    values: dict[str, dict[tuple[str, ...], list[float]]] = defaultdict(lambda: defaultdict(list))
     for unit, measures in zip(answered, measured, strict=True):
-        scored[unit.id] = task.declares.chance if measures.score is None else measures.score
         for name, value in measures.values.items():
             if value is not None:
                 values[name][unit.stratum].append(value)
-    if not task.declares.ranked and all(measures.score is None for measures in measured):
-        scored.clear()                      # a property that is no single number
-    for unit in units:
-        if unit.id in scored:
-            scores[unit.stratum].append(scored[unit.id])
     estimates = {name: stratified_mean(strata.values()) for name, strata in values.items()}
+    drawn: dict[str, Resampled] = {}
+    if plan is not None and scored and task.clusters(scored) is not None:
+        drawn = resample(task, scored, [observed.get(unit.id) for unit in scored], plan)
+        estimates |= {name: one.estimate() for name, one in drawn.items() if name != "score" and math.isfinite(one.value)}
+    strata: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    for unit in scored:
+        if unit.id in by_unit:
+            strata[unit.stratum].append(by_unit[unit.id])
+    score = drawn["score"].estimate() if drawn else stratified_mean(strata.values())
     return TaskScore(
-        task=task, score=None if inapplicable else stratified_mean(scores.values()),
+        task=task, score=None if inapplicable else score,
         measures={name: estimate for name, estimate in estimates.items() if estimate is not None},
-        planned=len(units), asked=asked, failures=tuple(failures), not_applicable=inapplicable,
-        marks=task.marks(measured), observed=observed, by_unit=scored)
+        planned=len(units), asked=len(asked), failures=tuple(failures), not_applicable=inapplicable,
+        marks=task.marks(measured), observed=observed, by_unit=by_unit, chance=chance, resampled=drawn.get("score"))

@@ -22,7 +22,7 @@ from harness.provenance import commit, version
 from harness.store import Store
 from harness.submission import Submission, read_submission
 from leaderboard.checking import Report
-from leaderboard.ranking import rank_suite
+from leaderboard.ranking import Ranking, rank_suite
 from leaderboard.running import run_suite
 from leaderboard.scores import Scored, score_suite
 from tasks.suite import Suite, read_suite
@@ -46,7 +46,7 @@ class Said(BaseModel):
     digest: str
     state: State
     reason: str | None
-    overall: float | None                   # above chance
+    overall: dict[str, float | None]        # above chance, by track
     signatures: dict[str, str]
     scores: dict[str, Annotated[dict[str, float], Field(max_length=1_000_000)]]     # by task and unit
 
@@ -71,7 +71,7 @@ class Rerun:
 
     said: Said
     scored: Scored
-    rank: str                               # among the entries of the store at hand, or why it has none
+    rank: str                               # in each track, among the entries of the store at hand, or why it has none
     off: float                              # the largest difference of a unit's score
     state: State
     reason: str | None
@@ -87,7 +87,8 @@ def bundle(submission: Submission, suite: Suite, reports: Sequence[Report], stor
         state, reason = judge(found, report)
         runs = store.provenance(report.entry.digest)
         environment = dict(runs[0]["packages"]) if runs else environment
-        entries.append(Said(name=report.entry.name, digest=report.entry.digest, state=state, reason=reason, overall=found.overall,
+        entries.append(Said(name=report.entry.name, digest=report.entry.digest, state=state, reason=reason,
+                            overall={track: found.in_track(track).overall for track in found.tracks},
                             signatures={name: str(found.signature(score)) for name, score in found.tasks.items()},
                             scores={name: dict(score.by_unit) for name, score in found.tasks.items() if score.by_unit}))
     made = Bundle(file=submission.filename, suite=suite.name, fingerprint=suite.fingerprint, version=version(), commit=commit(),
@@ -106,7 +107,7 @@ def judge(scored: Scored, report: Report | None) -> tuple[State, str | None]:
     """Whether a submission can be ranked, and if not why."""
     if report is not None and report.failures:
         return State.REJECTED, f"the check failed: {report.failures[0]}"
-    for score in scored.ranked_tasks:
+    for score in (one for one in scored.tasks.values() if one.task.declares.ranked):
         title = score.task.declares.title.lower()
         if not score.complete:
             return State.REJECTED, f"{score.asked} of {score.planned} units of {title} were asked"
@@ -146,20 +147,30 @@ def rerun(place: Path, store: Path | str, limits: Limits, jobs: int, progress: P
         raise Refusal(f"{place / FACTS} was made of another {submission.filename}; submit it again.")
     run_suite(submission.entries, suite, store, limits=limits, jobs=jobs, progress=progress)
     opened = Store(store, read_only=True)
-    ranking = rank_suite(opened, suite)
-    places = {one.scored.stored.digest: one for one in ranking.places}
+    rankings = rank_suite(opened, suite)
     found = []
     for one in said.entries:
-        placed = places[one.digest]
-        now = {name: dict(score.by_unit) for name, score in placed.scored.tasks.items() if score.by_unit}
+        standing = {track: standing_of(one.digest, ranking) for track, ranking in rankings.items()}
+        places = [place for ranking in rankings.values() for place in ranking.places if place.scored.stored.digest == one.digest]
+        scored = places[0].scored
+        now = {name: dict(score.by_unit) for name, score in scored.tasks.items() if score.by_unit}
         off = difference(one.scores, now)
-        state, reason = judge(placed.scored, None)
-        if state is State.CHECKED and off > TOLERANCE and placed.scored.entry.header.repeatable:
+        state, reason = judge(scored, None)
+        if state is State.CHECKED and off > TOLERANCE and scored.entry.header.repeatable:
             state, reason = State.REJECTED, f"its scores do not come out again: a unit's differs by {off:.4f}"
-        standing = f"rank {placed.rank} of {len(ranking.ranked)}" if placed.rank is not None else f"not ranked: {placed.reason}"
-        found.append(Rerun(one, placed.scored, standing, off, state, reason))
+        said_ranks = {track: words for track, words in standing.items() if words is not None}
+        ranks = "; ".join(words if len(said_ranks) == 1 else f"{track} metrics: {words}" for track, words in said_ranks.items())
+        found.append(Rerun(one, scored, ranks, off, state, reason))
     opened.close()
     return found
+
+
+def standing_of(digest: str, ranking: Ranking) -> str | None:
+    """The rank of an entry in a track, or why it has none; None if it is not there at all."""
+    for place in ranking.places:
+        if place.scored.stored.digest == digest:
+            return f"rank {place.rank} of {len(ranking.ranked)}" if place.rank is not None else f"not ranked: {place.reason}"
+    return None
 
 
 def difference(a: dict[str, dict[str, float]], b: dict[str, dict[str, float]]) -> float:

@@ -47,37 +47,52 @@ def interval(estimate: Estimate | None, digits: int = 2) -> Text:
     return Text(f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}", style="dim" if estimate.few else "")
 
 
-def ranking_table(ranking: Ranking, suite: Suite, width: int) -> RenderableType:
+def ranking_tables(rankings: Mapping[str, Ranking], suite: Suite, width: int) -> RenderableType:
+    """A table a track."""
+    footing = Text("0 is chance, 1 is perfect. The intervals speak of new draws from these datasets. Under ranks: how many are "
+                   "better for sure, and worse, judged for all pairs at once (5%); a line is drawn where everybody above is "
+                   "better for sure than everybody below.", style="dim")
+    tables = [part for track, ranking in rankings.items() for part in (ranking_table(ranking, suite, track, width), Text(""))]
+    return Group(*tables, footing)
+
+
+def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> RenderableType:
     """The ranked table, then what is not ranked and why; measures beside the scores as far as the width allows."""
-    ranked = [task for task in suite.tasks if task.declares.ranked]
+    ranked = [task for task in suite.tasks if task.declares.ranked and task.declares.track == track]
     shown = {task.name: COLUMNS.get(task.name, ())[: 5 if width >= WIDE else 1] for task in ranked}
     table = Table(box=LINES, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), border_style="dim")
     table.add_column("", justify="right")
     table.add_column("ranks", no_wrap=True, header_style="dim")
     table.add_column("Metric", no_wrap=True)
+    if len(ranked) > 1:
+        table.add_column("Above\nchance", justify="right")
     for task in ranked:
         table.add_column(task.declares.title.replace(" ", "\n"), justify="right")
-        table.add_column("95%", no_wrap=True)
+        if has_intervals(ranked, width):
+            table.add_column("95%", no_wrap=True)
         for short, _ in shown[task.name]:
             table.add_column(short, justify="right", no_wrap=True)
     table.add_column("Axioms", justify="right", no_wrap=True)
     table.add_column("")
     for number, place in enumerate(ranking.ranked, start=1):
         name = Text(place.scored.name, style="bold")
-        table.add_row(str(place.rank), Text(ranks(place), style="dim"), name, *_cells(place.scored, shown), _notes(place.scored),
-                      end_section=number in ranking.lines)
+        table.add_row(str(place.rank), Text(ranks(place), style="dim"), name, *_cells(place.scored, shown, width),
+                      _notes(place.scored), end_section=number in ranking.lines)
     rest = [place for place in ranking.places if place.rank is None]
     if rest:
         table.add_row()
         table.add_row("", "", Text("not ranked", style="dim"))
     for place in rest:
         notes = Text(", ").join(note for note in (Text(place.reason or "", style="dim"), _notes(place.scored)) if note)
-        table.add_row("", "", Text(place.scored.name, style="dim"), *_cells(place.scored, shown), notes)
-    heading = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}")
-    footing = Text("0 is chance, 1 is perfect. The intervals speak of new draws from these datasets. Under ranks: how many are "
-                   "better for sure, and worse, judged for all pairs at once (5%); a line is drawn where everybody above is "
-                   "better for sure than everybody below.", style="dim")
-    return Group(heading, Text(""), table, Text(""), footing)
+        table.add_row("", "", Text(place.scored.name, style="dim"), *_cells(place.scored, shown, width), notes)
+    of_track = f" · {track} metrics" if len(suite.tracks) > 1 else ""
+    heading = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}{of_track}")
+    return Group(heading, Text(""), table)
+
+
+def has_intervals(ranked: Sequence[Any], width: int) -> bool:
+    """Whether there is room for the intervals of all tasks; the cards and the JSON have them always."""
+    return len(ranked) <= 2 or width >= WIDE + 40
 
 
 def ranks(place: Placed) -> str:
@@ -88,10 +103,12 @@ def ranks(place: Placed) -> str:
     return f"{low}-{high}" if low != high else str(low)
 
 
-def _cells(scored: Scored, shown: Mapping[str, Sequence[tuple[str, str]]]) -> list[RenderableType]:
+def _cells(scored: Scored, shown: Mapping[str, Sequence[tuple[str, str]]], width: int) -> list[RenderableType]:
     cells: list[RenderableType] = []
+    if len(shown) > 1:
+        cells.append("-" if scored.overall is None else f"{scored.overall:.2f}")
     for score in scored.ranked_tasks:
-        cells += [number(score.score), interval(score.score)]
+        cells += [number(score.score), *([interval(score.score)] if has_intervals(scored.ranked_tasks, width) else [])]
         cells += [number(score.measures.get(name)) for _, name in shown[score.task.name]]
     axioms = scored.tasks.get("axioms")
     if axioms is None or not axioms.asked:
@@ -106,8 +123,9 @@ def _notes(scored: Scored) -> Text:
     return Text(", ".join([*notes, *([f"{failed} failed"] if failed else [])]), style="dim")
 
 
-def card(scored: Scored, place: Placed, provenance: Sequence[dict[str, Any]]) -> RenderableType:
-    """All there is to say about one entry."""
+def card(places: Mapping[str, Placed], provenance: Sequence[dict[str, Any]]) -> RenderableType:
+    """All there is to say about one entry, from its place in each track."""
+    scored = next(iter(places.values())).scored
     header = scored.entry.header
     lines: list[RenderableType] = [
         Text.assemble((scored.name, "bold"), f"  {header.title}"), Text(header.summary),
@@ -115,7 +133,7 @@ def card(scored: Scored, place: Placed, provenance: Sequence[dict[str, Any]]) ->
                         f"range {header.range[0]:g} to {header.range[1]:g}", header.license,
                         *([header.paper] if header.paper else [])]), style="dim"), Text("")]
     for score in scored.tasks.values():
-        lines += [*_task_lines(scored, score, place), Text("")]
+        lines += [*_task_lines(scored, score, places.get(score.task.declares.track)), Text("")]
     if provenance:
         last = provenance[0]
         lines.append(Text(f"Last run {last['started'][:16].replace('T', ' ')} UTC with Touchstone {last['version']}, "
@@ -124,15 +142,16 @@ def card(scored: Scored, place: Placed, provenance: Sequence[dict[str, Any]]) ->
     return Group(*lines)
 
 
-def _task_lines(scored: Scored, score: TaskScore, place: Placed) -> list[RenderableType]:
+def _task_lines(scored: Scored, score: TaskScore, place: Placed | None) -> list[RenderableType]:
     declares = score.task.declares
-    if declares.ranked:
+    if declares.ranked and place is not None:
         between = f" ({ranks(place)} for sure)" if place.interval else ""
         stands = f"rank {place.rank}{between}" if place.rank is not None else f"not ranked: {place.reason}"
         heading = Text.assemble((declares.title, "bold"), f"  {number(score.score, 3)}  (95% ", interval(score.score, 3),
                                 f")  {stands}")
     else:
-        heading = Text.assemble((declares.title, "bold"), "  a property, not part of any score")
+        heading = Text.assemble((declares.title, "bold"), "  not asked yet" if declares.ranked else
+                                "  a property, not part of any score")
     asked = f"{score.asked} of {score.planned} units asked"
     if score.failures:
         asked += f", {len(score.failures)} failed"
@@ -152,7 +171,7 @@ def _task_lines(scored: Scored, score: TaskScore, place: Placed) -> list[Rendera
 
 
 def difference_table(a: Scored, b: Scored, differences: Mapping[str, Estimate | None], p: float | None) -> RenderableType:
-    """The paired differences of two entries, and who is better."""
+    """The paired differences of two entries in a track, and who is better."""
     table = plain_table(("", a.name, b.name, "difference", "95%"), [
         (a.tasks[name].task.declares.title, number(a.tasks[name].score, 3), number(b.tasks[name].score, 3),
          f"{one.value:+.3f}" if one else "-", interval(one, 3)) for name, one in differences.items()])

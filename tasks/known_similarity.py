@@ -16,12 +16,10 @@ from harness.asking import Asked, Orientation
 from harness.errors import Refusal
 from harness.task import Context, Declared, Measures, Paper, Task, Unit
 from tasks import data
+from tasks.rechecking import Rechecked, context_marks, differ, excused, or_chance
 
 CHECKED_SHARE, CHECKED_LEAST = 0.05, 5
 MIRROR_SHARE = 0.25
-TOLERANCE = 1e-6
-LARGEST_SPREAD = 0.2                        # of an honest metric's answers, in standard deviations of its distances
-
 
 KOUR_2022 = Paper(
     "kour2022measuring",
@@ -44,16 +42,6 @@ class Settings(BaseModel):
     pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
     levels: Annotated[tuple[Level, ...], Field(min_length=1)]
     repetitions: Annotated[int, Field(ge=1, le=1000)]
-
-
-@dataclass(frozen=True)
-class Rechecked:
-    """One pair's answer in the run of things, and two of a fresh worker that saw nothing but that pair."""
-
-    pair: tuple[int, int]
-    among_others: float
-    alone: float
-    alone_again: float
 
 
 @dataclass(frozen=True)
@@ -144,17 +132,7 @@ class KnownSimilarity(Task[Distances]):
         return Measures(float(np.mean(ranked)), values, context_marks(seen.rechecked))
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
-        """Of all units together: an unrepeatable metric's context is judged against its own repeat spread.
-
-        A spread that is large beside the distances themselves excuses nothing: it could be put on when alone.
-        """
-        marks = super().marks(measured)
-        if "unrepeatable" in marks:
-            changed = np.mean([or_chance(one.values["context_difference"], 0.0) for one in measured])
-            spread = np.mean([or_chance(one.values["repeat_spread"], 0.0) for one in measured])
-            excused = changed <= 2 * spread and spread <= LARGEST_SPREAD
-            return marks - {"context-dependent"} if excused else marks | {"context-dependent"}
-        return marks
+        return excused(super().marks(measured), measured)
 
 
 def draw(name_a: str, a: Sequence[str], name_b: str, b: Sequence[str], k: int, n: int,
@@ -294,21 +272,3 @@ def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:
     within = sum(((group - group.mean()) ** 2).sum() for group in groups)
     residual = within / (len(values) - len(groups))
     return float((between - (len(groups) - 1) * residual) / (between + within + residual))
-
-
-def context_marks(rechecked: Sequence[Rechecked]) -> frozenset[str]:
-    """What the answers of fresh workers give away about a metric."""
-    marks = set()
-    if any(differ(one.alone, one.alone_again) for one in rechecked):
-        marks.add("unrepeatable")
-    if any(differ(one.among_others, one.alone) for one in rechecked):
-        marks.add("context-dependent")
-    return frozenset(marks)
-
-
-def differ(a: float, b: float) -> bool:
-    return abs(a - b) > TOLERANCE * max(1.0, abs(a), abs(b))
-
-
-def or_chance(value: float | None, chance: float) -> float:
-    return chance if value is None else value

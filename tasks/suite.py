@@ -50,6 +50,11 @@ class Suite:
     def tasks(self) -> tuple[Task[Any], ...]:
         return tuple({question.task.name: question.task for question in self.questions}.values())
 
+    @property
+    def tracks(self) -> tuple[str, ...]:
+        """The tracks in which it ranks anybody."""
+        return tuple(dict.fromkeys(task.declares.track for task in self.tasks if task.declares.ranked))
+
     def units(self, task: Task[Any]) -> list[Unit]:
         return [question.unit for question in self.questions if question.task.name == task.name]
 

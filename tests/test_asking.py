@@ -117,3 +117,49 @@ def test_orientation():
     assert Orientation("distance", 1.0).distance(answers).tolist() == [0.0, 0.25]
     assert Orientation("similarity", 1.0).distance(answers).tolist() == [1.0, 0.75]
     assert Orientation("similarity", None).distance(answers).tolist() == [0.0, -0.25]
+
+
+COUNTING = """
+fits = 0
+def fit(texts):
+    global fits
+    fits += 1
+def similarity(a, b): return [float(fits)] * len(a)
+"""
+TEXT = {"kind": "text", "returns": "similarity"}
+
+
+def test_a_worker_is_fitted_anew_only_on_another_collection(desk, unit, inputs, entry_of):
+    metric = asked(desk, entry_of("counting", COUNTING, **TEXT), unit, inputs)
+
+    def fits(*collection: str) -> float:
+        return metric.pairs(["a"], ["b"], 0, collection)[0]
+    assert [fits("x"), fits("x"), fits("x", "y"), fits("x")] == [1.0, 1.0, 2.0, 3.0]
+    metric.distances(CORPORA, [(0, 1)])                 # lifted, it is fitted on two corpora
+    assert fits("x") == 5.0
+
+
+def test_a_fit_draws_the_same_whatever_was_asked_before(desk, unit, inputs, entry_of):
+    entry = entry_of("drawing", "import random\ndef fit(texts):\n    global drawn\n    drawn = random.random()\n"
+                                "def similarity(a, b): return [drawn] * len(a)\n", **TEXT)
+    first, second = (asked(desk, entry, unit, inputs) for _ in range(2))
+    alone = first.pairs(["a"], ["b"], 0, ["x"])
+    second.pairs(["a"], ["b"], 7, ["y"])
+    assert second.pairs(["a"], ["b"], 9, ["x"]) == alone
+    assert second.pairs(["a"], ["b"], 9, ["y"]) != alone
+
+
+def test_pairs_asked_alone_are_asked_one_a_call_of_a_fresh_worker_after_its_fit(desk, unit, inputs, entry_of):
+    entry = entry_of("watching", """
+seen, collection = [], 0
+def fit(texts):
+    global collection
+    collection = len(texts)
+def similarity(a, b):
+    seen.append(len(a))
+    return [100.0 * collection + 10 * max(seen) + len(x) for x in a]
+""", **TEXT)
+    metric = asked(desk, entry, unit, inputs)
+    a = ["1", "22", "333"]
+    assert metric.pairs(a, a, 0, ["x", "y"]) == [231.0, 232.0, 233.0]
+    assert metric.pairs_alone(a, a, 0, ["x", "y"], [2, 0]) == [(213.0, 213.0), (211.0, 211.0)]

@@ -113,10 +113,10 @@ def names(page) -> list[str]:
 def test_the_table_is_the_ranking(page, address, snapshot):
     page.goto(address)
     page.wait_for_selector(".ts .scroll td.name")
-    assert names(page) == [place.scored.name for place in snapshot.ranking.ranked]
-    assert page.locator(".ts tr.line").count() == len(snapshot.ranking.lines) >= 1
+    assert names(page) == [place.scored.name for place in snapshot.rankings["corpus"].ranked]
+    assert page.locator(".ts tr.line").count() == len(snapshot.rankings["corpus"].lines) >= 1
     label = page.locator(".ts td.score svg").first.get_attribute("aria-label")
-    best = snapshot.ranking.ranked[0].scored
+    best = snapshot.rankings["corpus"].ranked[0].scored
     score = best.tasks["known_similarity"].score
     assert label == f"{best.overall:.2f}, {score.low:.2f} to {score.high:.2f}"
     page.locator(".ts summary").click()
@@ -144,7 +144,7 @@ def test_a_metrics_page_says_what_the_store_knows(page, address, snapshot):
     page.get_by_role("link", name="energy", exact=True).click()
     page.wait_for_selector(".ts dl.facts")
     text = page.locator(".ts").last.inner_text()
-    scored = snapshot.place("energy").scored
+    scored = snapshot.standing("energy")["corpus"].scored
     for part in ("Energy distance", "Apache-2.0", str(scored.signature(scored.tasks["known_similarity"])), "10 of 10 units", "layers"):
         assert part in text
     assert page.evaluate("new URL(location).searchParams.get('metric')") == "energy"
@@ -181,7 +181,7 @@ def test_the_board_for_machines_is_the_same(address, place, snapshot):
         board = json.load(answer)
     shown = json.loads(touchstone("show", "--suite", place / "ten.toml", "--store", place / "store.sqlite", "--json").stdout)
     assert board["entries"] == shown["entries"]
-    assert board["lines"] == shown["lines"] == list(snapshot.ranking.lines)
+    assert board["lines"] == shown["lines"] == {"corpus": list(snapshot.rankings["corpus"].lines)}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

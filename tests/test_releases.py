@@ -209,16 +209,16 @@ def test_what_a_header_says_cannot_break_out_of_latex():
 
 
 def test_exports_hold_the_same_numbers(ranking, tmp_path):
-    rows = list(csv.DictReader(io.StringIO(export(ranking, "csv", None))))
-    as_json = json.loads(export(ranking, "json", None))
-    assert export(ranking, "parquet", tmp_path / "t.parquet") is None
+    rows = list(csv.DictReader(io.StringIO(export({"corpus": ranking}, "csv", None))))
+    as_json = json.loads(export({"corpus": ranking}, "json", None))
+    assert export({"corpus": ranking}, "parquet", tmp_path / "t.parquet") is None
     frame = pd.read_parquet(tmp_path / "t.parquet")
     assert len(rows) == len(as_json) == len(frame)
     scores = {(row["entry"], row["task"], row["measure"]): float(row["value"]) for row in rows if row["value"]}
     assert scores["energy", "known_similarity", "accuracy"] == pytest.approx(
         frame[(frame.entry == "energy") & (frame.measure == "accuracy")].value.item())
-    markdown, tabular = export(ranking, "markdown", None), export(ranking, "latex", None)
+    markdown, tabular = export({"corpus": ranking}, "markdown", None), export({"corpus": ranking}, "latex", None)
     assert markdown.count("\n") == 2 + len(ranking.ranked)
     assert tabular.count(r"\midrule") == 1 + len(ranking.lines)
     with pytest.raises(Refusal, match="--to"):
-        export(ranking, "parquet", None)
+        export({"corpus": ranking}, "parquet", None)

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from harness.statistics import Estimate
 from leaderboard.board.snapshot import Snapshot
-from leaderboard.ranking import Placed
+from leaderboard.ranking import Placed, Ranking
 from leaderboard.scores import Scored, TaskScore
 from tasks.axioms import AXIOMS
 
@@ -17,30 +17,38 @@ BAR_WIDTH, BAR_HEIGHT = 200, 22
 
 
 def board(snapshot: Snapshot, words: str = "") -> str:
-    """The ranked table; controls and what is not ranked below it, with the reasons."""
-    shown = snapshot.search(words)
-    tasks = [task for task in snapshot.suite.tasks if task.declares.ranked]
-    heading = "".join(f'<th scope="col">{escape(task.declares.title)}</th>' for task in tasks)
-    rows = []
-    for number, place in enumerate(snapshot.ranking.ranked, start=1):
-        if place.scored.name in shown:
-            rows.append(ranked_row(place))
-        if number in snapshot.ranking.lines and not words.strip():
-            rows.append(f'<tr class="line" aria-label="a dividing line"><td colspan="{4 + len(tasks)}"></td></tr>')
-    rest = [place for place in snapshot.ranking.places if place.rank is None and place.scored.name in shown]
-    found = sum(1 for place in snapshot.ranking.ranked if place.scored.name in shown)
-    count = f"{found} of {len(snapshot.ranking.ranked)} ranked metrics" if words.strip() else f"{found} ranked metrics"
+    """The ranked tables, one a track."""
+    sections = "".join(section(snapshot, track, ranking, words) for track, ranking in snapshot.rankings.items())
     return f"""<div class="ts">
 <p class="lede"><strong>Which text-similarity metric is any good, and at what?</strong> Each metric answers the same questions, alone,
 behind walls. A gold line parts metrics only where the data can; inside a group the order is noise.</p>
-<p class="foot" role="status">{count}. Suite {escape(snapshot.suite.name)}@{snapshot.suite.fingerprint[:6]}: {escape(snapshot.suite.title)}.</p>
+<p class="foot">Suite {escape(snapshot.suite.name)}@{snapshot.suite.fingerprint[:6]}: {escape(snapshot.suite.title)}.</p>
+{sections}</div>"""
+
+
+def section(snapshot: Snapshot, track: str, ranking: Ranking, words: str) -> str:
+    """The ranked table of a track; controls and what is not ranked below it, with the reasons."""
+    shown = snapshot.search(words)
+    tasks = [task for task in snapshot.suite.tasks if task.declares.ranked and task.declares.track == track]
+    heading = "".join(f'<th scope="col">{escape(task.declares.title)}</th>' for task in tasks)
+    rows = []
+    for number, place in enumerate(ranking.ranked, start=1):
+        if place.scored.name in shown:
+            rows.append(ranked_row(place))
+        if number in ranking.lines and not words.strip():
+            rows.append(f'<tr class="line" aria-label="a dividing line"><td colspan="{4 + len(tasks)}"></td></tr>')
+    rest = [place for place in ranking.places if place.rank is None and place.scored.name in shown]
+    found = sum(1 for place in ranking.ranked if place.scored.name in shown)
+    count = f"{found} of {len(ranking.ranked)} ranked metrics" if words.strip() else f"{found} ranked metrics"
+    heading_of = f"<h2>{escape(track.capitalize())} metrics</h2>" if len(snapshot.rankings) > 1 else ""
+    return f"""{heading_of}<p class="foot" role="status">{count}.</p>
 <div class="scroll"><table>
 <thead><tr><th scope="col">Rank</th><th scope="col">Metric</th><th scope="col" class="score">Above chance</th>{heading}<th scope="col">Axioms</th></tr></thead>
 <tbody>{''.join(rows) or '<tr><td colspan="9">No ranked metric matches.</td></tr>'}</tbody></table></div>
 <p class="foot">0 is chance, 1 is perfect. Beside a rank, the ranks it may have: how many are better for sure, and worse, judged for all
 pairs at once (5%). Intervals are 95% and speak of new draws from these datasets.</p>
 <details{' open' if words.strip() and rest else ''}><summary>Controls, variants and metrics that are not ranked ({len(rest)})</summary>
-<table><tbody>{''.join(map(unranked_row, rest))}</tbody></table></details></div>"""
+<table><tbody>{''.join(map(unranked_row, rest))}</tbody></table></details>"""
 
 
 def ranked_row(place: Placed) -> str:
@@ -97,14 +105,13 @@ def number(estimate: Estimate | None, digits: int = 2) -> str:
 
 def metric(snapshot: Snapshot, name: str) -> str:
     """All about one metric: facts, scores with intervals, properties, failures, source, and how to run it oneself."""
-    place = snapshot.place(name)
+    places = snapshot.standing(name)
     back = '<p><a href="?">◂ all metrics</a></p>'
-    if place is None:
+    if not places:
         return f'<div class="ts">{back}<p role="alert">There is no metric “{escape(name[:80])}” in this suite.</p></div>'
-    scored, header = place.scored, place.scored.entry.header
-    low, high = place.interval or (None, None)
-    between = f" ({low}–{high} for sure)" if low is not None and low != high else ""
-    standing = f"Rank {place.rank}{between}" if place.rank is not None else f"Not ranked: {escape(place.reason or '')}"
+    scored = next(iter(places.values())).scored
+    header = scored.entry.header
+    standing = "<br>".join(standing_in(track, place, len(places) > 1) for track, place in places.items())
     facts: Mapping[str, str] = {
         "Kind": f"{header.kind} metric{', lifted to corpora' if scored.lifted else ''}", "Takes": header.input,
         "Returns": f"{header.returns}, {header.range[0]:g} to {header.range[1]:g}",
@@ -121,6 +128,13 @@ def metric(snapshot: Snapshot, name: str) -> str:
 <p class="foot">{conditions(snapshot.provenance.get(scored.stored.digest))}</p>
 <p>Run it yourself: <code>touchstone run {escape(scored.name)} --suite {escape(snapshot.suite.name)}</code></p>
 <details><summary>Source</summary><pre><code>{escape(source)}</code></pre></details></div>"""
+
+
+def standing_in(track: str, place: Placed, named: bool) -> str:
+    low, high = place.interval or (None, None)
+    between = f" ({low}–{high} for sure)" if low is not None and low != high else ""
+    words = f"Rank {place.rank}{between}" if place.rank is not None else f"Not ranked: {escape(place.reason or '')}"
+    return f"{words} among {escape(track)} metrics" if named and place.rank is not None else words
 
 
 def task_card(scored: Scored, score: TaskScore) -> str:

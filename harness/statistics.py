@@ -54,6 +54,20 @@ def stratified_mean(strata: Iterable[Sequence[float]]) -> Estimate | None:
     return Estimate(value, value - reach, value + reach, units)
 
 
+def mean_of(estimates: Sequence[Estimate]) -> Estimate:
+    """The mean of independent estimates; its interval recovers their variances from their own (Zou and Donner 2008).
+
+    low = mean - sqrt(sum((value - low)^2))/n, and the same upwards: exact for symmetric intervals, right in order for others.
+    """
+    value = float(np.mean([one.value for one in estimates]))
+    units = min(one.units for one in estimates)
+    if any(one.low is None or one.high is None for one in estimates):
+        return Estimate(value, None, None, units)
+    below, above = (math.sqrt(sum((one.value - (edge or 0.0)) ** 2 for one, edge in zip(estimates, edges, strict=True)))
+                    / len(estimates) for edges in ([one.low for one in estimates], [one.high for one in estimates]))
+    return Estimate(value, value - below, value + above, units)
+
+
 def weights(strata: Sequence[object]) -> np.ndarray:
     """Of each unit in the mean over strata of the means within them: 1/(C n_c)."""
     _, place, sizes = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True, return_counts=True)

@@ -165,6 +165,10 @@ class Task(Generic[Observation]):
         """What chance would score; tasks whose data decide it compute it from what was asked."""
         return self.declares.chance
 
+    def answers(self, seen: Observation) -> np.ndarray | None:
+        """What a metric answered to questions that all are asked alike, oriented, on one scale; None: nothing of the kind."""
+        return None
+
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
         """What all units of an entry together give away about it."""
         return frozenset().union(*(one.marks for one in measured)) if measured else frozenset()

@@ -187,7 +187,7 @@ def card(
 
     [bold]touchstone card energy[/bold]
     """
-    from leaderboard.reports import card_json
+    from leaderboard.facts import card_facts
     from leaderboard.terminal import card as drawn
     from leaderboard.terminal import output
     from tasks.suite import read_suite
@@ -200,7 +200,7 @@ def card(
         raise no_answers(name, suite, dict.fromkeys(place.scored.name for place in places))
     provenance = opened.provenance(next(iter(found.values())).scored.stored.digest)
     if as_json:
-        print_json({**card_json(found.values()), "runs": provenance})
+        print_json({**card_facts(found.values()), "runs": provenance})
     else:
         output.print(drawn(found, provenance))
 
@@ -219,12 +219,12 @@ def doctor(as_json: JsonOption = False) -> None:
 
 
 def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] | None = None, track: str | None = None) -> None:
-    from leaderboard.reports import rankings_json
+    from leaderboard.facts import rankings_facts
     from leaderboard.terminal import output, ranking_tables
 
     _, rankings = ranking(suite, path, track)
     if as_json:
-        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, **rankings_json(rankings, only_entries)})
+        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, **rankings_facts(rankings, only_entries)})
     elif rankings:
         output.print(ranking_tables(rankings, suite, output.width))
     else:

@@ -129,8 +129,8 @@ def compare(
     [bold]touchstone compare energy fid[/bold]
     """
     from harness.store import Store
+    from leaderboard.facts import estimate_facts
     from leaderboard.ranking import chosen, paired, rank_suite
-    from leaderboard.reports import estimate_json
     from leaderboard.terminal import difference_table, output
     from tasks.suite import read_suite
 
@@ -148,7 +148,7 @@ def compare(
         differences = {task.name: paired(scored[a].tasks[task.name], scored[b].tasks[task.name], read.units(task))
                        for task in read.tasks if task.declares.ranked and task.declares.track == name}
         p = ranking.p(a, b)
-        found[name] = {"differences": {task: estimate_json(one) for task, one in differences.items()}, "p_of_overall": p}
+        found[name] = {"differences": {task: estimate_facts(one) for task, one in differences.items()}, "p_of_overall": p}
         if not as_json:
             output.print(difference_table(scored[a], scored[b], differences, p))
     if not found:

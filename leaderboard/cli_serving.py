@@ -1,34 +1,40 @@
-"""The command `touchstone serve`."""
+"""The commands that show the board: `serve` in a browser, `site` as files."""
 
 from __future__ import annotations
 
+import os
 import socket
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.errors import Refusal
-from leaderboard.cli_options import StoreOption, SuiteOption, store_path
+from leaderboard.cli_options import ANSWERED, StoreOption, SuiteOption, store_path
+
+if TYPE_CHECKING:
+    from leaderboard.board.snapshot import Snapshot
 
 serving_app = typer.Typer()
+
+ReleaseOption = Annotated[str | None, typer.Option(metavar="YEAR.NUMBER", help="Show a release instead of the store.",
+                                                   rich_help_panel="What")]
 
 
 @serving_app.command()
 def serve(
     suite: SuiteOption = "core",
     store: StoreOption = None,
+    release: ReleaseOption = None,
     host: Annotated[str, typer.Option(help="127.0.0.1: this machine alone; 0.0.0.0: whoever reaches it.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 7860,
 ) -> None:
-    """Show the board in a browser: the ranked table, a page a metric, and the board as JSON.  Needs no network.
+    """Show the board in a browser: your store's answers, or the latest release where there are none yet.  Needs no network.
 
     [bold]touchstone serve[/bold]     then open http://127.0.0.1:7860
     """
-    from harness.store import Store
     from leaderboard.board import app
-    from leaderboard.board.snapshot import take
     from leaderboard.terminal import messages
-    from tasks.suite import read_suite
 
     with socket.socket() as tried:
         tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -36,6 +42,41 @@ def serve(
             tried.bind((host, port))
         except OSError as wrong:
             raise Refusal(f"{host}:{port} cannot be served ({wrong.strerror}); take another with --port or --host.") from None
-    snapshot = take(read_suite(suite), Store(store_path(store), read_only=True))
-    messages.print(f"http://{host}:{port}  ({len(snapshot.names)} metrics; Ctrl-C stops it)")
-    app.serve(snapshot, host, port)
+    shown = snapshot(suite, store, release)
+    messages.print(f"http://{host}:{port}  ({shown.title}; Ctrl-C stops it)", soft_wrap=True)
+    app.serve(shown, host, port)
+
+
+@serving_app.command()
+def site(
+    folder: Annotated[Path, typer.Argument(help="Where to write the pages.")],
+    suite: SuiteOption = "core",
+    store: StoreOption = None,
+    release: ReleaseOption = None,
+) -> None:
+    """Write the board as plain files that need no server.
+
+    [bold]touchstone site public[/bold]
+    """
+    import sys
+
+    from leaderboard.board.site import write_site
+    from leaderboard.terminal import messages
+
+    shown = snapshot(suite, store, release)
+    messages.print(f"{write_site(shown, folder)} files in {folder}: {shown.title}.", soft_wrap=True, markup=False)
+    sys.exit(ANSWERED)
+
+
+def snapshot(suite: str, store: str | None, release: str | None) -> Snapshot:
+    """Of the release that is named; of the store; of the latest release where no store is named and none is there."""
+    from harness.store import Store
+    from leaderboard.board.snapshot import of_release, of_store
+    from leaderboard.releases import read_release, releases
+    from tasks.suite import read_suite
+
+    path = store_path(store)
+    nothing_asked = store is None and "TOUCHSTONE_STORE" not in os.environ and not os.path.exists(path)
+    if release is not None or (nothing_asked and releases()):
+        return of_release(read_release(release))
+    return of_store(read_suite(suite), Store(path, read_only=True))

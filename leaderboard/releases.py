@@ -18,21 +18,22 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from harness.errors import Refusal, did_you_mean
 from harness.models import find_model
 from harness.places import PROJECT
-from harness.provenance import commit, version
 from harness.store import Store
+from leaderboard.facts import board_facts
 from leaderboard.ranking import Placed, Ranking, rank_suite
-from leaderboard.reports import place_json
 from tasks import data
 from tasks.suite import Suite
 
 FOLDER = PROJECT / "leaderboard" / "releases"
 NAME = re.compile(r"[0-9]{4}\.[1-9][0-9]{0,2}")
-SUMS, FACTS, SCORES, UNITS, SUMMARY = "SHA256SUMS", "release.json", "scores.csv", "units.parquet", "summary.txt"
+SUMS, FACTS, SCORES, SUMMARY = "SHA256SUMS", "release.json", "scores.csv", "summary.txt"
+UNITS, REPLICATES = "units.parquet", "replicates.parquet"
 TABLE = ("track", "entry", "rank", "rank_low", "rank_high", "task", "measure", "value", "low", "high", "units", "signature")
 
 
@@ -49,6 +50,11 @@ class Release:
     def units(self) -> pd.DataFrame:
         """The score of every entry on every unit: what intervals and comparisons rest on."""
         return pd.read_parquet(self.folder / UNITS)
+
+    @property
+    def replicates(self) -> pd.DataFrame:
+        """Of the scores that are no means over units: the score, without each cluster in turn, and under every draw."""
+        return pd.read_parquet(self.folder / REPLICATES)
 
     def entry(self, name: str, track: str | None = None) -> dict[str, Any]:
         """What it says of a metric, in one track or in the first that has it."""
@@ -82,7 +88,8 @@ def release(name: str, suite: Suite, store: Store, folder: Path = FOLDER) -> Rel
         for file, content in contents.items():
             (written / file).write_bytes(content)
         units_of(rankings.values()).to_parquet(written / UNITS, index=False)
-        sums = "".join(f"{sha256(written / file)}  {file}\n" for file in sorted([*contents, UNITS]))
+        replicates_of(rankings.values()).to_parquet(written / REPLICATES, index=False, compression="zstd")
+        sums = "".join(f"{sha256(written / file)}  {file}\n" for file in sorted([*contents, UNITS, REPLICATES]))
         (written / SUMS).write_text(sums, encoding="utf-8")
         written.rename(folder / name)
     except OSError as wrong:
@@ -104,26 +111,8 @@ def refuse_unverified(suite: Suite) -> None:
 
 def contents_of(name: str, suite: Suite, store: Store, rankings: Mapping[str, Ranking]) -> dict[str, bytes]:
     """The files of a release but for the units and the checksums."""
-    entries = []
     places = [place for ranking in rankings.values() for place in ranking.places]
-    for place in places:
-        runs = store.provenance(place.scored.stored.digest)
-        entries.append({**place_json(place), "models": list(place.scored.entry.header.models),
-                        "paper": place.scored.entry.header.paper, "source_sha256": hashlib.sha256(
-                            place.scored.entry.submission.source).hexdigest(),
-                        "environment": runs[0] if runs else None})
-    facts = {
-        "release": name, "made": datetime.datetime.now(datetime.UTC).date().isoformat(), "licence": "CC0-1.0",
-        "harness": {"version": version(), "commit": commit()},
-        "suite": {"name": suite.name, "title": suite.title, "fingerprint": suite.fingerprint,
-                  "model": {"name": suite.model.name, "fingerprint": suite.model.fingerprint},
-                  "tasks": [{"name": task.name, "title": task.declares.title, "track": task.declares.track,
-                             "score": task.declares.score, "chance": task.declares.chance, "ranked": task.declares.ranked,
-                             "observe_version": task.declares.observe_version, "measure_version": task.declares.measure_version,
-                             "units": len(suite.units(task))} for task in suite.tasks],
-                  "data": sorted({(source.name, source.fingerprint) for question in suite.questions
-                                  for source in question.unit.data})},
-        "lines": {track: list(ranking.lines) for track, ranking in rankings.items()}, "entries": entries}
+    facts = {"made": datetime.datetime.now(datetime.UTC).date().isoformat(), **board_facts(suite, rankings, store, name)}
     return {FACTS: (json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
             SCORES: as_csv(table(places)).encode(), SUMMARY: summary(name, suite, rankings).encode()}
 
@@ -158,6 +147,15 @@ def units_of(rankings: Iterable[Ranking]) -> pd.DataFrame:
             if score.by_unit and score.task.declares.track == place.scored.track
             for unit in place.scored.suite.units(score.task) if unit.id in score.by_unit]
     return pd.DataFrame(rows, columns=["entry", "digest", "task", "unit", "stratum", "score"])
+
+
+def replicates_of(rankings: Iterable[Ranking]) -> pd.DataFrame:
+    """In 32 bits: they tell spreads, not scores."""
+    rows = [(scored.name, score.task.name, score.resampled.value, score.resampled.left_out.astype(np.float32),
+             score.resampled.replicates.astype(np.float32), score.resampled.strata.astype(np.int32))
+            for scored in (place.scored for ranking in rankings for place in ranking.places)
+            for score in scored.ranked_tasks if score.resampled is not None]
+    return pd.DataFrame(rows, columns=["entry", "task", "value", "left_out", "replicates", "strata"])
 
 
 def summary(name: str, suite: Suite, rankings: Mapping[str, Ranking]) -> str:

@@ -1,8 +1,8 @@
-"""Scores and checks as plain values for machines, and the report of `check` for people."""
+"""The report of `check`: plain values for machines, sentences for people."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rich.markup import escape
@@ -10,48 +10,9 @@ from rich.padding import Padding
 from rich.text import Text
 
 from harness.isolation import Confinement
-from harness.statistics import Estimate
 from leaderboard.checking import Report, advice
-from leaderboard.ranking import Placed, Ranking
-from leaderboard.terminal import axiom_table, describe, duration, output
-
-
-def rankings_json(rankings: Mapping[str, Ranking], only: set[str] | None = None) -> dict[str, Any]:
-    """Where lines are drawn, by track; and every entry, once a track."""
-    return {"lines": {track: list(ranking.lines) for track, ranking in rankings.items()},
-            "entries": [place_json(place) for ranking in rankings.values() for place in ranking.places
-                        if only is None or place.scored.name in only]}
-
-
-def card_json(places: Iterable[Placed]) -> dict[str, Any]:
-    """All about one entry: as its first track has it, with the tasks of all and its standing in each."""
-    shown = [place_json(place) for place in places]
-    standing = ("rank", "rank_interval", "not_ranked", "overall_above_chance")
-    tasks = {name: task for one in shown for name, task in one["tasks"].items()}
-    return {**shown[0], "tasks": tasks, "tracks": {one["track"]: {key: one[key] for key in standing} for one in shown}}
-
-
-def place_json(place: Placed) -> dict[str, Any]:
-    scored = place.scored
-    return {
-        "name": scored.name, "track": scored.track, "title": scored.entry.header.title, "kind": scored.entry.header.kind,
-        "lifted": scored.lifted,
-        "digest": scored.stored.digest, "license": scored.entry.header.license, "rank": place.rank,
-        "rank_interval": place.interval, "not_ranked": place.reason,
-        "overall_above_chance": scored.overall, "marks": sorted(scored.marks),
-        "tasks": {score.task.name: {
-            "signature": str(scored.signature(score)), "score": estimate_json(score.score), "chance": score.chance,
-            "above_chance": score.above_chance,
-            "units": {"planned": score.planned, "asked": score.asked, "failed": len(score.failures)},
-            "not_applicable": score.not_applicable, "failures": sorted({str(failure) for failure in score.failures}),
-            "measures": {measure: estimate_json(score.measures.get(measure)) for measure in score.task.declares.measures},
-        } for score in scored.shown_tasks},
-    }
-
-
-def estimate_json(estimate: Estimate | None) -> dict[str, Any] | None:
-    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high,
-                                          "units": estimate.units}
+from leaderboard.terminal import axiom_table, duration, output
+from tasks.axioms import describe
 
 
 def check_json(report: Report) -> dict[str, Any]:

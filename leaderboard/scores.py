@@ -12,7 +12,7 @@ from typing import Any
 from harness.provenance import version
 from harness.records import Failure, Outcome, Status
 from harness.signature import Signature
-from harness.statistics import Estimate, Resampled, stratified_mean
+from harness.statistics import Estimate, Resampled, above_chance, mean_of, stratified_mean
 from harness.store import Store, StoredEntry
 from harness.submission import Entry
 from harness.task import Task, Unit
@@ -46,7 +46,16 @@ class TaskScore:
     @property
     def above_chance(self) -> float | None:
         """(score - chance)/(1 - chance): 0 is chance, 1 is perfect."""
-        return None if self.score is None else (self.score.value - self.chance) / (1 - self.chance)
+        return None if self.score is None else above_chance(self.score.value, self.chance)
+
+    @property
+    def corrected(self) -> Estimate | None:
+        """The score above chance, with its interval."""
+        if self.score is None:
+            return None
+        value, low, high = (None if edge is None else above_chance(edge, self.chance)
+                            for edge in (self.score.value, self.score.low, self.score.high))
+        return Estimate(value or 0.0, low, high, self.score.units)
 
     @property
     def too_many_failed(self) -> bool:
@@ -104,6 +113,13 @@ class Scored:
         parts = [score.above_chance for score in self.ranked_tasks]
         known = [part for part in parts if part is not None]
         return sum(known) / len(known) if parts and len(known) == len(parts) else None
+
+    @property
+    def overall_estimate(self) -> Estimate | None:
+        """The same with its interval."""
+        parts = [score.corrected for score in self.ranked_tasks]
+        known = [part for part in parts if part is not None]
+        return mean_of(known) if parts and len(known) == len(parts) else None
 
     def signature(self, score: TaskScore) -> Signature:
         header, declares = self.entry.header, score.task.declares

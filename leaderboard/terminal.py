@@ -23,7 +23,7 @@ from harness.run import Tally
 from harness.statistics import Estimate
 from leaderboard.ranking import Placed, Ranking
 from leaderboard.scores import Scored, TaskScore
-from tasks.axioms import AXIOMS, Verdict, worst_cases
+from tasks.axioms import AXIOMS, Verdict, describe, worst_cases
 from tasks.suite import Suite
 
 output = Console(highlight=False)
@@ -197,15 +197,6 @@ def axiom_table(shares: Any, worst: dict[str, Verdict]) -> Table:
         example = worst.get(axiom)
         table.add_row(axiom, mark, Text(meaning, style="dim") if example is None else Text(describe(example)))
     return table
-
-
-def describe(verdict: Verdict) -> str:
-    """The worst case of an axiom in a line."""
-    trial = verdict.trial
-    if trial.fault is not None:
-        return f"{trial.about}: {trial.fault}"
-    shown = trial.about if len(trial.about) <= 70 else trial.about[:69] + "…"
-    return f"{shown}: {', '.join(f'{answer:.4g}' for answer in trial.answers)}"
 
 
 def draw(shown: RenderableType, path: Path, width: int) -> None:

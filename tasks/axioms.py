@@ -312,6 +312,15 @@ def deviation_of(trial: Trial, seen: Trials) -> float:
     return abs(first - second)
 
 
+def describe(verdict: Verdict) -> str:
+    """The worst case of an axiom in a line."""
+    trial = verdict.trial
+    if trial.fault is not None:
+        return f"{trial.about}: {trial.fault}"
+    shown = trial.about if len(trial.about) <= 70 else trial.about[:69] + "…"
+    return f"{shown}: {', '.join(f'{answer:.4g}' for answer in trial.answers)}"
+
+
 def worst_cases(seen: Iterable[Trials]) -> dict[str, Verdict]:
     """Of each axiom that is missed anywhere, the trial that misses it most."""
     worst: dict[str, Verdict] = {}

@@ -131,6 +131,13 @@ class KnownSimilarity(Task[Distances]):
                   *(or_chance(values[name], 0.0) for name in ("monotonicity", "signed_separability", "signed_linearity"))]
         return Measures(float(np.mean(ranked)), values, context_marks(seen.rechecked))
 
+    def answers(self, seen: Distances) -> np.ndarray:
+        """The means of both directions, z-scored in their collection; zeros where all are equal."""
+        forward, backward = (seen.orientation.distance(np.array(side)) for side in (seen.forward, seen.backward))
+        distances = forward / 2 + backward / 2
+        spread = distances.std()
+        return np.asarray((distances - distances.mean()) / spread if spread > 0 and np.isfinite(spread) else distances * 0)
+
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
         return excused(super().marks(measured), measured)
 

@@ -1,52 +1,97 @@
-"""`touchstone serve`: FastAPI with Gradio mounted.  Nothing is fetched from elsewhere, neither by us nor by the browser."""
+"""`touchstone serve`: FastAPI with Gradio mounted.  Nothing is fetched from elsewhere, neither by us nor by the browser.
+
+Gradio holds the page and gives the same data to its clients by named endpoints; what is on the page comes as HTML from
+/page, so that moving from one page to another costs one small request.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"            # read when Gradio is imported, or the server looks outside
 
 import gradio as gr
 import uvicorn
-from fastapi import FastAPI
-from fastapi.responses import JSONResponse
+from fastapi import FastAPI, Request
+from fastapi.middleware.gzip import GZipMiddleware
+from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from leaderboard.board import pages
+from leaderboard.board.api import add_api
+from leaderboard.board.pages import Shelf, page_of
 from leaderboard.board.snapshot import Snapshot
+from leaderboard.comparing import compare
 
-STYLE = Path(__file__).with_name("style.css")
-# The state stands in the query string: it can be kept, sent, and gone back to.
-REMEMBER = """(words) => { const there = new URL(location); words ? there.searchParams.set('q', words) : there.searchParams.delete('q');
-history.replaceState(null, '', there); return [words]; }"""
+HERE = Path(__file__).parent
+FIRST = '<div id="touchstone" aria-busy="true"></div>'
+SMALLEST_ZIPPED = 2_000                     # bytes
+LONGEST_ASKED = 2_000                       # characters of a value in an address
 
 
 def application(snapshot: Snapshot) -> Any:
     """The whole site as an ASGI application."""
-    def arrive(request: gr.Request) -> tuple[Any, str, str]:
-        """What a visitor sees first: the board, or the metric that the address names."""
-        asked = dict(request.query_params)
-        words, name = asked.get("q", "")[:200], asked.get("metric")
-        shown = pages.board(snapshot, words) if name is None else pages.metric(snapshot, name)
-        return gr.update(value=words, visible=name is None), shown, f"Touchstone{f': {name}' if name else ''}"
+    shelf = Shelf(snapshot)
+    site = FastAPI(title="Touchstone", description="A leaderboard of text-similarity metrics.", docs_url=None, redoc_url=None)
+    site.add_middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED, compresslevel=3)
+    add_api(site, shelf)
 
-    with gr.Blocks(title="Touchstone", analytics_enabled=False) as blocks:
-        gr.HTML('<div class="ts"><h1><b style="color:var(--ts-gold)">◆</b> Touchstone</h1></div>')
-        search = gr.Textbox(label="Search", placeholder="fid; embeddings; lifted", max_lines=1, elem_id="search")
-        table = gr.HTML(elem_id="page")
-        title = gr.Textbox(visible=False)
-        blocks.load(arrive, None, [search, table, title], api_visibility="private")
-        search.change(lambda words: pages.board(snapshot, words[:200]), search, table, js=REMEMBER, show_progress="hidden",
-                      api_visibility="private", trigger_mode="always_last")
-    site = FastAPI(title="Touchstone", docs_url=None, redoc_url=None)
+    @site.get("/page", include_in_schema=False)
+    def page(request: Request) -> JSONResponse:
+        asked = page_of(shelf, asked_of(request))
+        return JSONResponse({"html": asked.html, "title": asked.title})
 
-    @site.get("/api/board.json")
-    def board_json() -> JSONResponse:
-        return JSONResponse(snapshot.as_json())
+    @site.middleware("http")
+    async def say_what_is_missing(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
+        """Gradio answers 200 whatever the address names, and fails where it names a `page`."""
+        if request.url.path != "/":
+            return await answer(request)
+        asked = asked_of(request)
+        if "page" in asked:
+            return RedirectResponse(f"/?{urlencode({'view': asked.pop('page'), **asked})}")
+        response = await answer(request)
+        if response.status_code == 200 and asked:
+            response.status_code = page_of(shelf, asked).status
+        return response
 
-    return gr.mount_gradio_app(site, blocks, path="/", theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),
-                               css=STYLE.read_text(encoding="utf-8"), footer_links=[], ssr_mode=False, show_error=False)
+    @site.get("/board.js", include_in_schema=False)
+    def script() -> Response:
+        return Response((HERE / "board.js").read_bytes(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+
+    return gr.mount_gradio_app(
+        site, blocks(shelf), path="/", theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),
+        css=(HERE / "style.css").read_text(encoding="utf-8"), head='<script src="/board.js"></script>', footer_links=[], ssr_mode=False,
+        show_error=False)
+
+
+def asked_of(request: Request) -> dict[str, str]:
+    return {key: value[:LONGEST_ASKED] for key, value in request.query_params.items()}
+
+
+def blocks(shelf: Shelf) -> gr.Blocks:
+    """The page that Gradio serves, and the named endpoints of its clients."""
+    with gr.Blocks(title="Touchstone", analytics_enabled=False) as made:
+        gr.HTML(FIRST, elem_id="ts-holder", padding=False)
+
+        def board(release: str = "") -> dict[str, Any]:
+            """Everything that is shown, of a release if one is named."""
+            return dict(shelf.snapshot(release).facts)
+
+        def card(metric: str, release: str = "") -> list[dict[str, Any]]:
+            """All about one metric, once a track."""
+            return [entry for entry in shelf.snapshot(release).facts["entries"] if entry["name"] == metric]
+
+        def compared(metrics: str, track: str = "corpus", release: str = "") -> dict[str, Any]:
+            """Paired differences of metrics named with commas between."""
+            snapshot = shelf.snapshot(release)
+            names = [name.strip() for name in metrics.split(",") if snapshot.entry(name.strip(), track)][:8]
+            return compare(snapshot.samples, names, [task["name"] for task in snapshot.ranked_tasks(track)])
+        gr.api(board, api_name="board")
+        gr.api(card, api_name="card")
+        gr.api(compared, api_name="compare")
+    return made
 
 
 def serve(snapshot: Snapshot, host: str, port: int) -> None:

@@ -1,62 +1,95 @@
-"""What the board shows: read from the store once, never per click."""
+"""What the board shows: prepared once from a store or a release, never per click."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from harness.errors import Refusal
+from harness.places import SUBMISSIONS
 from harness.store import Store
-from leaderboard.ranking import Placed, Ranking, rank_suite
-from leaderboard.reports import rankings_json
+from leaderboard.comparing import Samples, samples_in, samples_of
+from leaderboard.facts import board_facts
+from leaderboard.ranking import rank_suite
+from leaderboard.releases import Release
 from tasks.suite import Suite
+
+TRACKS = {"corpus": "Corpus metrics", "text": "Text metrics"}
 
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A suite, its rankings by track, and under what conditions each metric was last asked."""
+    """Plain values of a suite and all that was asked it, and what is compared."""
 
-    suite: Suite
-    rankings: Mapping[str, Ranking]
-    provenance: Mapping[str, Mapping[str, Any] | None]      # by an entry's digest
-
-    @property
-    def places(self) -> list[Placed]:
-        return [place for ranking in self.rankings.values() for place in ranking.places]
+    facts: Mapping[str, Any]
+    samples: Samples
+    sources: Mapping[str, str]              # of the files whose text is at hand, by entry
+    release: Release | None = None          # where it was read from one
 
     @property
-    def names(self) -> list[str]:
-        return list(dict.fromkeys(place.scored.name for place in self.places))
+    def errata(self) -> str | None:
+        return self.release.errata if self.release is not None else None
 
-    def standing(self, name: str) -> dict[str, Placed]:
-        """The places of a metric, by track."""
-        return {place.scored.track: place for place in self.places if place.scored.name == name}
+    @property
+    def tracks(self) -> list[str]:
+        return [track for track in TRACKS if any(entry["track"] == track for entry in self.facts["entries"])]
 
-    def search(self, words: str) -> set[str]:
-        """The names of the metrics that have every word somewhere in name, title, summary or what they take; all for no words."""
-        wanted = words.lower().replace(";", " ").split()[:20]
-        found = set()
-        for place in self.places:
-            header = place.scored.entry.header
-            text = " ".join([place.scored.name, header.title, header.summary, header.kind, header.input,
-                             "lifted" if place.scored.lifted else "", "control" if header.control else ""]).lower()
-            if all(word in text for word in wanted):
-                found.add(place.scored.name)
-        return found
+    def entries(self, track: str) -> list[dict[str, Any]]:
+        """Of a track: the ranked first, in their order."""
+        return [entry for entry in self.facts["entries"] if entry["track"] == track]
 
-    def as_json(self) -> dict[str, Any]:
-        """The board for machines."""
-        return {"suite": {"name": self.suite.name, "title": self.suite.title, "fingerprint": self.suite.fingerprint},
-                **rankings_json(self.rankings)}
+    def entry(self, name: str, track: str | None = None) -> dict[str, Any] | None:
+        return next((entry for entry in self.facts["entries"] if entry["name"] == name and track in (None, entry["track"])), None)
+
+    def ranked_tasks(self, track: str) -> list[dict[str, Any]]:
+        return [task for task in self.facts["suite"]["tasks"] if task["ranked"] and task["track"] == track]
+
+    def task(self, name: str) -> dict[str, Any]:
+        return next(task for task in self.facts["suite"]["tasks"] if task["name"] == name)
+
+    def p(self, track: str, a: str, b: str) -> float | None:
+        """How sure the difference of two ranked entries' overall scores is, adjusted for all pairs."""
+        known = self.facts["p"].get(track)
+        if known is None or a not in known["entries"] or b not in known["entries"]:
+            return None
+        return float(known["values"][known["entries"].index(a)][known["entries"].index(b)])
+
+    @property
+    def title(self) -> str:
+        """In a few words, for the head of every page."""
+        suite = self.facts["suite"]
+        standing = f"release {self.facts['release']}" if self.facts["release"] else "not released"
+        return f"{standing} · {suite['name']}@{suite['fingerprint'][:6]}"
+
+    @cached_property
+    def content(self) -> bytes:
+        """The facts as JSON."""
+        return json.dumps(self.facts, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+    @cached_property
+    def tag(self) -> str:
+        """What changes whenever anything does: for HTTP's ETag."""
+        return hashlib.sha256(self.content).hexdigest()[:32]
 
 
-def take(suite: Suite, store: Store) -> Snapshot:
+def of_store(suite: Suite, store: Store) -> Snapshot:
     """The snapshot of a store; refuses an empty one."""
     rankings = rank_suite(store, suite)
     if not rankings:
         raise Refusal(f"The store {store.name} has no answers to this state of the suite {suite.name}; `touchstone run --suite "
                       f"{suite.name}` asks for them.")
-    digests = {place.scored.stored.digest for ranking in rankings.values() for place in ranking.places}
-    runs = {digest: store.provenance(digest) for digest in sorted(digests)}
-    return Snapshot(suite, rankings, {digest: found[0] if found else None for digest, found in runs.items()})
+    sources = {place.scored.name: place.scored.entry.submission.source.decode("utf-8", "replace")
+               for ranking in rankings.values() for place in ranking.places}
+    return Snapshot(board_facts(suite, rankings, store), samples_of(rankings.values()), sources)
+
+
+def of_release(release: Release) -> Snapshot:
+    """The snapshot of a release; sources are shown where a file of that digest is still here."""
+    here = {hashlib.sha256(content).hexdigest(): content.decode("utf-8", "replace")
+            for content in (path.read_bytes() for path in sorted(SUBMISSIONS.glob("*.py")))}
+    sources = {entry["name"]: here[entry["source_sha256"]] for entry in release.facts["entries"] if entry["source_sha256"] in here}
+    return Snapshot(release.facts, samples_in(release.units, release.replicates), sources, release)

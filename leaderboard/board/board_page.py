@@ -1,0 +1,178 @@
+"""The ranked table of a track.  The page's script (board.js) searches, sorts, filters and weighs what is here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+from leaderboard.board.drawing import bar
+from leaderboard.board.frame import Links, json_in_page, number, rank_of
+from leaderboard.board.snapshot import TRACKS, Snapshot
+
+SHOWN_PROPERTIES = {"distributionality": "distributionality", "timing": "cost_in_chi", "axioms": None}
+GAMEABLE = 0.25                             # above chance: a control that does so well marks its task
+
+Column = tuple[str, str, str]               # key, title, what it says
+
+
+def board(snapshot: Snapshot, links: Links, track: str) -> str:
+    """The ranked table; controls and what is not ranked below it, with the reasons."""
+    entries = snapshot.entries(track)
+    ranked = [entry for entry in entries if entry["rank"] is not None]
+    rest = [entry for entry in entries if entry["rank"] is None]
+    tasks, columns = snapshot.ranked_tasks(track), columns_of(snapshot, track)
+    shown = [key for key, _, _ in columns if key in default_columns(snapshot, track)]
+    marked = gameable(snapshot, track)
+    heads = "".join(head(key, title, words, key.split(".")[0] in marked) for key, title, words in columns if key in shown)
+    lines = set(snapshot.facts["lines"].get(track, []))
+    rows = "".join(row(entry, links, shown) + (dividing_line(len(shown)) if number in lines else "")
+                   for number, entry in enumerate(ranked, start=1))
+    values = {"track": track, "tasks": [[task["name"], task["title"]] for task in tasks],
+              "columns": [[*column, column[0] in shown] for column in columns],
+              "rows": {entry["name"]: {"overall": entry["overall_above_chance"],
+                                       "above": [entry["tasks"].get(task["name"], {}).get("above_chance") for task in tasks],
+                                       "values": [value_of(entry, key) for key, _, _ in columns]} for entry in ranked}}
+    empty = "" if ranked else f'<tr><td colspan="{3 + len(shown)}">Nobody is ranked in this track yet.</td></tr>'
+    return f"""<p class="lede"><strong>Which text-similarity metric is any good, and at what?</strong> Each metric answers the same
+questions, alone, behind walls. A gold line parts metrics only where the data can; inside a group the order is noise.</p>
+{tools(snapshot, links, track)}
+<p class="foot" role="status" id="ts-count">{len(ranked)} ranked metrics.</p>
+<div class="scroll" tabindex="0" role="region" aria-label="Ranking"><table id="ts-table"><thead><tr>
+{head("rank", "Rank", "Place; beside it the ranks it may have")}{head("name", "Metric", "Name and title")}
+{head("overall", "Above chance, 95%", "Mean over the ranked tasks of (score - chance)/(1 - chance)", wide=True)}{heads}</tr></thead>
+<tbody>{rows or empty}</tbody></table></div>
+<p class="foot">0 is chance, 1 is perfect. Beside a rank, the ranks it may have: how many are better for sure, and worse, judged for all
+pairs at once (5%). Intervals speak of new draws from these datasets, not of new datasets. {said_of_marks(marked)}</p>
+<details id="ts-rest"><summary>Controls, variants and metrics that are not ranked ({len(rest)})</summary>
+<div class="wide" tabindex="0" role="region" aria-label="Not ranked"><table><thead><tr><th scope="col">Metric</th>
+<th scope="col">Above chance</th><th scope="col">Why it has no rank</th></tr></thead>
+<tbody>{"".join(unranked(entry, links) for entry in rest)}</tbody></table></div></details>
+{json_in_page(values, "ts-data")}"""
+
+
+def tools(snapshot: Snapshot, links: Links, track: str) -> str:
+    """The row above the table: tracks, search, ranking by, filters, columns, own weights, downloads."""
+    tabs = "".join(f'<a class="chip" href="{escape(links.to("board", track=one))}"{" aria-current=true" if one == track else ""}>'
+                   f"{TRACKS[one]}</a>" for one in snapshot.tracks)
+    tasks = snapshot.ranked_tasks(track)
+    orders = "".join(f'<option value="task.{escape(task["name"])}">{escape(task["title"])}</option>' for task in tasks)
+    weights = "".join(f'<label>{escape(task["title"])} <input type="number" step="any" value="1" data-weight="{escape(task["name"])}">'
+                      "</label>" for task in tasks)
+    filters = "".join(f'<label class="chip"><input type="checkbox" data-filter="{key}"{" checked" if key == "lifted" else ""}> '
+                      f"{words}</label>" for key, words in (("no-model", "no model"), ("symmetric", "symmetric"), ("quick", "as quick as chi"),
+                                                             *((("lifted", "lifted too"),) if track == "corpus" else ())))
+    downloads = "".join(f'<a href="{"board-" + track + "." + form if links.static else "#"}" data-download="{form}" download>{words}</a>'
+                        for form, words in (("csv", "CSV"), ("parquet", "Parquet"), ("tex", "LaTeX"), ("md", "Markdown")))
+    return f"""<div class="tools" role="toolbar" aria-label="Track, search and filters"><span class="chips">{tabs}</span>
+<input type="search" id="ts-search" placeholder="Search: fid; embeddings; author" aria-label="Search metrics">
+<select id="ts-order" aria-label="Rank by"><option value="overall">Overall: mean above chance</option>{orders}
+<option value="borda">Borda, reference panel</option><option value="weights">My weights</option></select>
+<span class="chips">{filters}</span><span class="right"><details class="menu"><summary>Columns</summary><div id="ts-columns"></div></details>
+<details class="menu"><summary>Download</summary><div>{downloads}</div></details><button type="button" id="ts-copy">Copy link</button></span></div>
+<fieldset class="weights" id="ts-weights" hidden><legend>My weights: an order, without intervals or lines</legend>{weights}
+<p class="failed" role="alert" hidden>Weights are 0 or more, and one of them is more.</p></fieldset>"""
+
+
+def head(key: str, title: str, words: str, marked: bool = False, wide: bool = False) -> str:
+    mark = ' <span class="mark" title="gameable: a control does well here">●</span>' if marked else ""
+    kind = ' class="score"' if wide else ""
+    return (f'<th scope="col" data-key="{escape(key)}"{kind}><button type="button" data-sort="{escape(key)}" title="{escape(words)}">'
+            f"{escape(title)}</button>{mark}</th>")
+
+
+def row(entry: Mapping[str, Any], links: Links, shown: list[str]) -> str:
+    cells = "".join(f'<td data-key="{escape(key)}">{written(value_of(entry, key))}</td>' for key in shown)
+    low, high = entry["rank_interval"] or ("", "")
+    borda = "" if entry["borda"] is None else f"{entry['borda']:.4f}"
+    return (f'<tr data-name="{escape(entry["name"])}" data-find="{escape(findable(entry))}" data-tags="{" ".join(tags(entry))}" '
+            f'data-rank="{entry["rank"]}" data-between="{low}–{high}" data-borda="{borda}">'
+            f'<td class="rank">{rank_of(entry)}</td>{name_cell(entry, links)}<td class="score">{bar(entry["overall"])}</td>{cells}</tr>')
+
+
+def dividing_line(columns: int) -> str:
+    return f'<tr class="line"><td colspan="{3 + columns}"><span class="hidden">a dividing line</span></td></tr>'
+
+
+def unranked(entry: Mapping[str, Any], links: Links) -> str:
+    return (f'<tr data-name="{escape(entry["name"])}" data-find="{escape(findable(entry))}">{name_cell(entry, links)}'
+            f'<td>{number(entry["overall"])}</td><td class="reason">{escape(entry["not_ranked"] or "")}</td></tr>')
+
+
+def name_cell(entry: Mapping[str, Any], links: Links) -> str:
+    shown = (["lifted"] if entry["lifted"] else []) + entry["marks"]
+    marks = "".join(f'<span class="tag">{escape(one)}</span>' for one in shown)
+    return (f'<td class="name"><a href="{escape(links.to("metric", metric=entry["name"]))}">{escape(entry["name"])}</a>{marks}'
+            f'<small>{escape(entry["title"])}</small></td>')
+
+
+def tags(entry: Mapping[str, Any]) -> list[str]:
+    """By what it can be filtered."""
+    cost = value_of(entry, "timing.cost_in_chi")
+    found = {"no-model": entry["input"] == "texts" and not entry["models"], "symmetric": entry["symmetric"],
+             "lifted": entry["lifted"], "quick": cost is not None and cost <= 1}
+    return [name for name, true in found.items() if true]
+
+
+def findable(entry: Mapping[str, Any]) -> str:
+    """In what its words are searched."""
+    parts = [entry["name"], entry["title"], entry["summary"], f"{entry['kind']} metric", entry["input"], entry["paper"] or "",
+             entry["license"], *entry["models"], "lifted" if entry["lifted"] else "", "control" if entry["control"] else ""]
+    return " ".join(parts).lower()
+
+
+# ---- columns -----------------------------------------------------------------------------------------------------------
+
+def columns_of(snapshot: Snapshot, track: str) -> list[Column]:
+    """The tasks' scores, the properties, and all measures of both."""
+    found: list[Column] = [(task["name"], task["title"], task["score"]) for task in snapshot.ranked_tasks(track)]
+    for task in snapshot.facts["suite"]["tasks"]:
+        if task["ranked"] and task["track"] != track:
+            continue
+        if task["name"] == "axioms":
+            found.append(("axioms", "Axioms", "How many of the axioms hold in every trial"))
+        found += [(f"{task['name']}.{name}", f"{task['title']}: {name.replace('_', ' ')}", words)
+                  for name, words in task["measures"].items()]
+    return found
+
+
+def default_columns(snapshot: Snapshot, track: str) -> list[str]:
+    properties = [task if measure is None else f"{task}.{measure}" for task, measure in SHOWN_PROPERTIES.items()]
+    return [*(task["name"] for task in snapshot.ranked_tasks(track)), *properties]
+
+
+def value_of(entry: Mapping[str, Any], key: str) -> float | None:
+    """What an entry has in a column."""
+    task, _, measure = key.partition(".")
+    asked = entry["tasks"].get(task)
+    if asked is None:
+        return None
+    if task == "axioms" and not measure:
+        known = [one["value"] for one in asked["measures"].values() if one is not None]
+        return sum(share == 1 for share in known) / len(known) if known else None
+    estimate = asked["measures"].get(measure) if measure else asked["score"]
+    return None if estimate is None else float(estimate["value"])
+
+
+def written(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
+
+
+def gameable(snapshot: Snapshot, track: str) -> dict[str, str]:
+    """The ranked tasks on which a control does well, and which one."""
+    found: dict[str, str] = {}
+    for task in snapshot.ranked_tasks(track):
+        best = max(((entry["tasks"][task["name"]]["above_chance"] or 0.0, entry["name"]) for entry in snapshot.entries(track)
+                    if entry["control"] and task["name"] in entry["tasks"]), default=(0.0, ""))
+        if best[0] > GAMEABLE:
+            found[task["name"]] = best[1]
+    return found
+
+
+def said_of_marks(marked: Mapping[str, str]) -> str:
+    if not marked:
+        return ""
+    return '<span class="mark">●</span> gameable: a control, which looks at nothing that matters, does well on this task (' \
+           f'{escape(", ".join(sorted(set(marked.values()))))}).'

@@ -1,0 +1,225 @@
+"""Metrics beside each other: two to four compared, who answers alike, who is good for what it costs, which one to take."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+from harness.statistics import frontier
+from leaderboard.board.board_page import tags, value_of
+from leaderboard.board.drawing import legend, radar, scatter
+from leaderboard.board.frame import Estimate, Links, interval, number, table
+from leaderboard.board.metric_page import RADAR
+from leaderboard.board.snapshot import TRACKS, Snapshot
+from leaderboard.comparing import compare as compared
+
+MOST = 4
+QUICK, SLOW = 1.0, 10.0                     # times the cost of chi
+SHORT_LIST = 5
+
+
+def compare(snapshot: Snapshot, links: Links, metrics: str | None) -> str:
+    """Paired differences on each task with intervals and verdicts, a radar, and how alike the answers are."""
+    names = list(dict.fromkeys(name.strip() for name in (metrics or "").split(",") if name.strip()))[:MOST]
+    entries = [entry for entry in map(snapshot.entry, names) if entry is not None]
+    unknown = [name for name in names if snapshot.entry(name) is None]
+    said = "".join(f'<p class="failed" role="alert">There is no metric “{escape(name[:80])}” here.</p>' for name in unknown)
+    form = chooser(snapshot, names)
+    if len(entries) < 2:
+        return f'<h1>Compare</h1><p class="lede">Two to four metrics beside each other, on the questions that all were asked.</p>{form}{said}'
+    shared = [track for track in snapshot.tracks if all(snapshot.entry(entry["name"], track) for entry in entries)]
+    parts = [section(snapshot, links, track, [entry["name"] for entry in entries]) for track in shared]
+    if not shared:
+        parts = ["<p>They were asked nothing in common: one is a corpus metric, the other a text metric that was not lifted.</p>"]
+    return f"<h1>Compare</h1>{form}{said}{''.join(parts)}"
+
+
+def chooser(snapshot: Snapshot, names: Sequence[str]) -> str:
+    """A list of checkboxes would be long: a field with suggestions takes names, parted by commas."""
+    known = "".join(f'<option value="{escape(entry["name"])}">' for entry in snapshot.facts["entries"])
+    return (f'<form class="tools" data-go="compare"><label for="ts-metrics">Metrics, parted by commas</label><input id="ts-metrics" '
+            f'name="metrics" list="ts-known" value="{escape(", ".join(names))}" placeholder="fid, energy"><datalist id="ts-known">{known}'
+            "</datalist><button>Compare</button></form>")
+
+
+def section(snapshot: Snapshot, links: Links, track: str, names: Sequence[str]) -> str:
+    """All of it in one track."""
+    entries = [entry for entry in (snapshot.entry(name, track) for name in names) if entry is not None]
+    tasks = snapshot.ranked_tasks(track)
+    found = compared(snapshot.samples, names, [task["name"] for task in tasks])
+    heads = ["Task", *(f'<a href="{escape(links.to("metric", metric=name))}">{escape(name)}</a>' for name in names)]
+    rows = [["<b>Overall, above chance</b>", *(f"{number(one['overall'])} {interval(one['overall'])}" for one in entries)]]
+    rows += [[escape(task["title"]), *(f"{number(score_of(one, task))} {interval(score_of(one, task))}" for one in entries)] for task in tasks]
+    differences = []
+    for pair in found["pairs"]:
+        p = snapshot.p(track, pair["a"], pair["b"])
+        between = [[escape(task["title"]), *told(pair["tasks"].get(task["name"]), pair["a"], pair["b"])] for task in tasks]
+        differences.append(f"<h3>{escape(pair['a'])} less {escape(pair['b'])}</h3>"
+                           + table(["Task", "Difference", "95%", "Verdict, on this task alone"], between, "Paired differences", words=True)
+                           + f"<p>{overall_verdict(pair, p)}</p>")
+    axes = {label: f"{task}.{measure}" for task, of_task in RADAR.items() for measure, label in of_task.items()
+            if all(value_of(one, f"{task}.{measure}") is not None for one in entries)}
+    picture = ""
+    if len(axes) >= 3:
+        picture = f'<figure class="narrow">{radar(list(axes), {one["name"]: [value_of(one, key) for key in axes.values()] for one in entries})}' \
+                  f"</figure>{legend(names)}"
+    return (f"<h2>{TRACKS[track]}</h2>{table(heads, rows, 'Scores')}{''.join(differences)}{picture}"
+            f"{correlations(snapshot, track, names)}")
+
+
+def score_of(entry: Mapping[str, Any], task: Mapping[str, Any]) -> Estimate:
+    asked = entry["tasks"].get(task["name"])
+    return asked["score"] if asked else None
+
+
+def told(one: Mapping[str, Any] | None, a: str, b: str) -> list[str]:
+    """A difference, its interval and what it says."""
+    if one is None:
+        return ["–", "", "not asked in common"]
+    sure = one["low"] is not None and (one["low"] > 0 or one["high"] < 0)
+    verdict = f"{escape(a if one['value'] > 0 else b)} is better" if sure else "not told apart"
+    return [f"{one['value']:+.3f}", interval(one, 3), verdict]
+
+
+def overall_verdict(pair: Mapping[str, Any], p: float | None) -> str:
+    a, b = escape(pair["a"]), escape(pair["b"])
+    on = [f"{name} is better on at least {count} of {pair['of']} tasks" for name, count in
+          ((a, pair["a_better_on"]), (b, pair["b_better_on"])) if count]
+    tasks = f"{'; '.join(on)} (5%, Benjamini and Heller 2008)." if on else ""
+    if p is None:
+        return f"Overall they are not judged: not both are ranked, or there are too few units. {tasks}"
+    return f"Overall {'they differ for sure' if p <= 0.05 else 'neither is better for sure'}: p = {p:.4f}, adjusted for all pairs. {tasks}"
+
+
+def correlations(snapshot: Snapshot, track: str, names: Sequence[str]) -> str:
+    known = snapshot.facts["agreement"].get(track)
+    if known is None or not all(name in known["entries"] for name in names):
+        return ""
+    places = [known["entries"].index(name) for name in names]
+    rows = [[escape(names[i]), *(written(known["values"][a][b]) for b in places)] for i, a in enumerate(places)]
+    return f"<h3>How alike their answers are</h3>{table(['', *map(escape, names)], rows, 'Rank correlation of answers')}"
+
+
+def written(r: float | None) -> str:
+    return "–" if r is None else f"{r:.2f}"
+
+
+# ---- the map -----------------------------------------------------------------------------------------------------------
+
+def overview(snapshot: Snapshot, links: Links) -> str:
+    """Who answers alike, and who is good for what it costs."""
+    parts = ['<h1>Map</h1><p class="lede">Who answers alike, and who is good for what it costs. Of metrics that answer alike, one is enough.</p>']
+    for track in snapshot.tracks:
+        found = cost_frontier(snapshot, track) + redundancy_map(snapshot, links, track)
+        if found:
+            parts.append(f"<h2>{TRACKS[track]}</h2>{found}")
+    return "".join(parts) if len(parts) > 1 else f"{parts[0]}<p>Nobody is ranked yet.</p>"
+
+
+def cost_frontier(snapshot: Snapshot, track: str) -> str:
+    """Cost against overall score; joined: whom nobody beats at no higher a cost."""
+    known = [(entry["name"], cost, entry["overall_above_chance"]) for entry in snapshot.entries(track)
+             if entry["rank"] is not None and (cost := value_of(entry, "timing.cost_in_chi")) is not None and cost > 0]
+    if len(known) < 2:
+        return ""
+    kept = [known[place][0] for place in frontier([one[1] for one in known], [one[2] for one in known])]
+    return (f'<section class="card"><h3>Cost</h3><figure class="narrow">{scatter(known, "cost, times chi", "above chance", kept)}</figure>'
+            f'<p class="cap">Nobody is better at no higher a cost than {escape(", ".join(kept))}.</p></section>')
+
+
+def redundancy_map(snapshot: Snapshot, links: Links, track: str) -> str:
+    """Rank correlations of the answers of the ranked, each metric beside those it is most like."""
+    known = snapshot.facts["agreement"].get(track)
+    ranked = [entry["name"] for entry in snapshot.entries(track) if entry["rank"] is not None]
+    names = [name for name in ranked if known and name in known["entries"]]
+    if known is None or len(names) < 2:
+        return ""
+    places = {name: known["entries"].index(name) for name in names}
+    order = chained(names, lambda a, b: known["values"][places[a]][places[b]] or 0.0)
+    head = "".join(f'<th scope="col" class="turned"><span>{escape(name)}</span></th>' for name in order)
+    rows = []
+    for a in order:
+        cells = "".join(f'<td class="heat" style="--heat:{max(0.0, r or 0.0):.2f}" title="{escape(a)}, {escape(b)}">{written(r)}</td>'
+                        for b in order for r in [known["values"][places[a]][places[b]]])
+        rows.append(f'<tr><th scope="row"><a href="{escape(links.to("metric", metric=a))}">{escape(a)}</a></th>{cells}</tr>')
+    return ('<section class="card"><h3>Redundancy</h3><div class="wide" tabindex="0" role="region" aria-label="Redundancy"><table class="dense">'
+            f"<thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div><p class=\"cap\">Rank correlation of the "
+            "answers to the same questions; neighbours in the table are alike.</p></section>")
+
+
+def chained(names: Sequence[str], likeness: Any) -> list[str]:
+    """Each name followed by the one most like it that is left; from the first."""
+    left, order = list(names[1:]), [names[0]]
+    while left:
+        order.append(max(left, key=lambda name: likeness(order[-1], name)))
+        left.remove(order[-1])
+    return order
+
+
+# ---- which one to take -------------------------------------------------------------------------------------------------
+
+def choose(snapshot: Snapshot, links: Links, wanted: Mapping[str, str]) -> str:
+    """A few questions, and a short list with reasons and numbers."""
+    tracks = snapshot.tracks or ["corpus"]
+    track, task = wanted.get("track", tracks[0]), wanted.get("task", "")
+    track = track if track in tracks else tracks[0]
+    tasks = snapshot.ranked_tasks(track)
+    task = task if any(one["name"] == task for one in tasks) else ""
+    cost, model, symmetric = wanted.get("cost", ""), wanted.get("model", ""), wanted.get("symmetric", "")
+    fields = [
+        select("track", "What do you compare?", {"corpus": "two corpora", "text": "two texts"}, track),
+        select("task", "What matters most?", {"": "all tasks alike", **{one["name"]: one["title"].lower() for one in tasks}}, task),
+        select("cost", "How quick must it be?", {"": "I can wait", "10": "up to ten times chi", "1": "as quick as chi"}, cost),
+        select("model", "May it need an embedding model?", {"": "yes", "no": "no"}, model),
+        select("symmetric", "Must d(p, q) equal d(q, p)?", {"": "no", "yes": "yes"}, symmetric)]
+    short = suited(snapshot, track, task, cost, model, symmetric)
+    rows = [[f'<a href="{escape(links.to("metric", metric=one["name"]))}">{escape(one["name"])}</a><br><small>{escape(one["title"])}</small>',
+             f"{number(wanted_score(one, task))} {interval(wanted_score(one, task))}", cost_words(one), escape(reasons(one))]
+            for one in short[:SHORT_LIST]]
+    found = table(["Metric", "Score", "Cost", "Why"], rows, "A short list", words=True) if rows else \
+        '<p role="status">No ranked metric fulfils all of that. Give up one wish, the quickest one first.</p>'
+    more = f'<p class="cap">{len(short)} of the ranked metrics fulfil it; the best {len(rows)} are shown.</p>' if rows else ""
+    return (f'<h1>Which metric for me?</h1><form class="questions" data-go="choose">{"".join(fields)}<button>Show</button></form>{found}{more}'
+            '<p class="foot">Where intervals overlap, the order is noise: take the cheaper one.</p>')
+
+
+def select(name: str, words: str, options: Mapping[str, str], chosen: str) -> str:
+    listed = "".join(f'<option value="{escape(key)}"{" selected" if key == chosen else ""}>{escape(shown)}</option>'
+                     for key, shown in options.items())
+    return f'<label>{words} <select name="{name}">{listed}</select></label>'
+
+
+def suited(snapshot: Snapshot, track: str, task: str, cost: str, model: str, symmetric: str) -> list[dict[str, Any]]:
+    """The ranked entries that fulfil the wishes, best first."""
+    most = {"1": QUICK, "10": SLOW}.get(cost, math.inf)
+    found = []
+    for entry in snapshot.entries(track):
+        price = value_of(entry, "timing.cost_in_chi")
+        if entry["rank"] is None or wanted_score(entry, task) is None:
+            continue
+        if (math.isfinite(most) and (price is None or price > most)) or (model == "no" and "no-model" not in tags(entry)) \
+                or (symmetric == "yes" and value_of(entry, "axioms.symmetric") != 1):
+            continue
+        found.append(entry)
+    return sorted(found, key=lambda entry: -(wanted_score(entry, task) or {"value": 0.0})["value"])
+
+
+def wanted_score(entry: Mapping[str, Any], task: str) -> Estimate:
+    return score_of(entry, {"name": task}) if task else entry["overall"]
+
+
+def cost_words(entry: Mapping[str, Any]) -> str:
+    cost = value_of(entry, "timing.cost_in_chi")
+    return "not timed" if cost is None else f"{cost:.2g} × chi"
+
+
+def reasons(entry: Mapping[str, Any]) -> str:
+    """Its strong side and its weak one, from the axioms and the tasks."""
+    broken = [name.replace("_", " ") for name, one in entry["tasks"].get("axioms", {"measures": {}})["measures"].items()
+              if one is not None and one["value"] < 1]
+    words = [f"rank {entry['rank']}", "no model" if "no-model" in tags(entry) else f"needs {entry['input']}"]
+    if entry["tasks"].get("axioms"):
+        words += [f"misses: {', '.join(broken[:3])}"] if broken else ["holds all axioms"]
+    return "; ".join(words)

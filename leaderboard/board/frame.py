@@ -1,0 +1,108 @@
+"""What all pages share: addresses, the head with the navigation, and the pieces of which pages are made.
+
+Everything that comes from a submission goes through `escape` on its way into a page, or through `json_in_page`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+from urllib.parse import quote, urlencode
+
+PAGES = {"board": "Board", "compare": "Compare", "choose": "Which metric?", "map": "Map", "tasks": "Tasks", "submit": "Submit",
+         "about": "About and cite"}
+ONLY_SERVED = ("compare", "choose")         # what a copy without a server cannot do
+
+Estimate = Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Links:
+    """Where pages are: addresses of a server with a query, or files of a static copy."""
+
+    static: bool = False
+    release: str | None = None              # kept in every address, where it is not the default one
+
+    def to(self, page: str = "board", **wanted: str | None) -> str:
+        asked = {key: value for key, value in wanted.items() if value}
+        if self.static:
+            return quote(file_of(page, asked.get("metric"), asked.get("track")))
+        if page not in ("board", "metric"):             # not "page": Gradio takes that for its own
+            asked = {"view": page, **asked}
+        if self.release:
+            asked["release"] = self.release
+        return f"?{urlencode(asked)}"
+
+
+def file_of(page: str, metric: str | None = None, track: str | None = None) -> str:
+    """The name of a page's file in a static copy."""
+    if page == "metric":
+        return f"metric-{re.sub(r'[^a-z0-9._-]', '_', metric or '')}.html"
+    if page == "board":
+        return "index.html" if track in (None, "corpus") else f"index-{track}.html"
+    return f"{page}.html"
+
+
+def framed(page: str, content: str, title: str, links: Links, errata: str | None = None) -> str:
+    """A whole page below the browser's own frame."""
+    shown = [one for one in PAGES if not (links.static and one in ONLY_SERVED)]
+    navigation = "".join(f'<a href="{escape(links.to(one))}"{" aria-current=page" if one == page else ""}>{PAGES[one]}</a>'
+                         for one in shown)
+    warning = f'<p class="failed" role="alert">This release is {escape(errata)}.</p>' if errata else ""
+    return (f'<div class="ts" data-page="{page}"><a class="skip" href="#ts-main">To the content</a>'
+            f'<header><p class="brand"><a href="{escape(links.to())}"><b aria-hidden="true">◆</b> Touchstone</a></p>'
+            f'<nav aria-label="Pages">{navigation}</nav><span class="release">{escape(title)}</span></header>'
+            f'<main id="ts-main" tabindex="-1">{warning}{content}</main></div>')
+
+
+def json_in_page(values: Any, name: str) -> str:
+    """Plain values for the page's script; nothing in them can end the element that holds them."""
+    content = json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        content = content.replace(character, f"\\u{ord(character):04x}")
+    return f'<script type="application/json" id="{name}">{content}</script>'
+
+
+def number(estimate: Estimate, digits: int = 2) -> str:
+    return "–" if estimate is None else f"{estimate['value']:.{digits}f}"
+
+
+def interval(estimate: Estimate, digits: int = 2) -> str:
+    """The interval in words; grey where fewer than ten units tell it."""
+    if estimate is None or estimate["low"] is None or estimate["high"] is None:
+        return ""
+    words = f"{estimate['low']:.{digits}f} to {estimate['high']:.{digits}f}"
+    return f'<small class="few" title="fewer than 10 units">{words}</small>' if estimate["units"] < 10 else f"<small>{words}</small>"
+
+
+def rank_of(entry: Mapping[str, Any]) -> str:
+    """The rank, and which ranks it may have."""
+    if entry["rank"] is None:
+        return "–"
+    low, high = entry["rank_interval"] or (entry["rank"], entry["rank"])
+    between = f"<small>{low}–{high}</small>" if low != high else ""
+    return f"<b>{entry['rank']}</b>{between}"
+
+
+def outside(address: str | None, words: str | None = None) -> str:
+    """A link to somewhere else, if it is one that may be followed; else its words."""
+    if not address:
+        return "none named"
+    target = f"https://doi.org/{address.removeprefix('doi:')}" if address.startswith("doi:10.") else address
+    shown = escape(words or address)
+    if not target.startswith(("https://", "http://")):
+        return shown
+    return f'<a href="{escape(target)}" rel="noreferrer nofollow external">{shown}</a>'
+
+
+def table(heads: list[str], rows: list[list[str]], caption: str = "", words: bool = False) -> str:
+    """A plain table of cells that are HTML already, numbers or words; the first of a row names it."""
+    head = "".join(f'<th scope="col">{one}</th>' for one in heads)
+    body = "".join(f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>' for row in rows)
+    shown, kind = f"<caption>{escape(caption)}</caption>" if caption else "", ' class="words"' if words else ""
+    return f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption or "Table")}"><table{kind}>{shown}' \
+           f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"

@@ -1,0 +1,64 @@
+"""What is drawn of a metric, as numbers: series of points with intervals, small enough for a release to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from leaderboard.scores import Scored
+from tasks.convergence import Curves
+from tasks.known_similarity import Distances, KnownSimilarity, separated_pairs
+
+Point = tuple[float, float, float | None, float | None]     # x, y, and its 95% interval
+
+
+def curves(scored: Scored) -> list[dict[str, Any]]:
+    """Every curve that the answers of a metric give: {task, title, x, y, series: [{name, points}]}."""
+    found = []
+    for task, of_task in ((("known_similarity"), separation), ("convergence", convergence)):
+        score = scored.tasks.get(task)
+        if score is None or not score.observed:
+            continue
+        strata: dict[tuple[str, ...], list[Any]] = {}
+        for unit in scored.suite.units(score.task):
+            if unit.id in score.observed:
+                strata.setdefault(unit.stratum, []).append(score.observed[unit.id])
+        for stratum, seen in strata.items():
+            found += [{"task": task, **curve} for curve in of_task(" · ".join(stratum), seen)]
+    return found
+
+
+def separation(title: str, seen: Sequence[Distances]) -> list[dict[str, Any]]:
+    """The distance, z-scored in each collection, against the separation: its mean over collections at each."""
+    levels = np.array([j - i for i, j in separated_pairs(seen[0].k)])
+    standardised = np.array([KnownSimilarity().answers(one) for one in seen])
+    means = np.array([standardised[:, levels == level].mean(axis=1) for level in range(1, seen[0].k)]).T
+    return [{"title": title, "x": "separation", "y": "distance, standardised",
+             "series": [{"name": "", "points": points(range(1, seen[0].k), means)}]}]
+
+
+def convergence(title: str, seen: Sequence[Curves]) -> list[dict[str, Any]]:
+    """The distance over d*, as samples grow, and as they get unequal; nothing where d* is not above 0."""
+    star = float(np.mean([one.orientation.distance(np.array(one.far)) for one in seen]))
+    if star <= 0:
+        return []
+    sides = (("equal sizes", seen[0].sizes, [one.equal for one in seen]),
+             (f"unequal sizes, {seen[0].total} in both", seen[0].first, [one.unequal for one in seen]))
+    return [{"title": f"{title}, {what}", "x": "texts in the first corpus", "y": "distance / d*",
+             "series": [{"name": "", "points": points(sizes, seen[0].orientation.distance(np.array(answers)) / star)}]}
+            for what, sizes, answers in sides]
+
+
+def points(x: Sequence[int], rows: np.ndarray) -> list[Point]:
+    """The mean of each column with Student's interval over rows; none of one row."""
+    n, mean = len(rows), rows.mean(axis=0)
+    reach = stats.t.ppf(0.975, n - 1) * rows.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else None
+    return [(float(at), short(mean[i]), None if reach is None else short(mean[i] - reach[i]),
+             None if reach is None else short(mean[i] + reach[i])) for i, at in enumerate(x)]
+
+
+def short(value: float) -> float:
+    return float(f"{value:.5g}")

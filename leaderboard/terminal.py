@@ -64,10 +64,12 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
     table.add_column("", justify="right")
     table.add_column("ranks", no_wrap=True, header_style="dim")
     table.add_column("Metric", no_wrap=True)
+    crowded = len(ranked) > 2 and width < WIDE
     if len(ranked) > 1:
-        table.add_column("Above\nchance", justify="right")
+        table.add_column("all" if crowded else "Above\nchance", justify="right", no_wrap=True)
     for task in ranked:
-        table.add_column(task.declares.title.replace(" ", "\n"), justify="right")
+        heading = task.declares.short if crowded else task.declares.title.replace(" ", "\n")
+        table.add_column(heading, justify="right", no_wrap=True)
         if has_intervals(ranked, width):
             table.add_column("95%", no_wrap=True)
         for short, _ in shown[task.name]:

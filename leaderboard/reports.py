@@ -19,6 +19,7 @@ from leaderboard.terminal import axiom_table, describe, duration, output
 def rankings_json(rankings: Mapping[str, Ranking], only: set[str] | None = None) -> dict[str, Any]:
     """Where lines are drawn, by track; and every entry, once a track."""
     return {"lines": {track: list(ranking.lines) for track, ranking in rankings.items()},
+            "gameable": {track: ranking.gameable for track, ranking in rankings.items()},
             "entries": [place_json(place) for ranking in rankings.values() for place in ranking.places
                         if only is None or place.scored.name in only]}
 
@@ -26,7 +27,7 @@ def rankings_json(rankings: Mapping[str, Ranking], only: set[str] | None = None)
 def card_json(places: Iterable[Placed]) -> dict[str, Any]:
     """All about one entry: as its first track has it, with the tasks of all and its standing in each."""
     shown = [place_json(place) for place in places]
-    standing = ("rank", "rank_interval", "not_ranked", "overall_above_chance")
+    standing = ("rank", "rank_interval", "not_ranked", "overall_above_chance", "usmb")
     tasks = {name: task for one in shown for name, task in one["tasks"].items()}
     return {**shown[0], "tasks": tasks, "tracks": {one["track"]: {key: one[key] for key in standing} for one in shown}}
 
@@ -38,13 +39,13 @@ def place_json(place: Placed) -> dict[str, Any]:
         "lifted": scored.lifted,
         "digest": scored.stored.digest, "license": scored.entry.header.license, "rank": place.rank,
         "rank_interval": place.interval, "not_ranked": place.reason,
-        "overall_above_chance": scored.overall, "marks": sorted(scored.marks),
+        "overall_above_chance": scored.overall, "usmb": scored.usmb, "marks": sorted(scored.marks),
         "tasks": {score.task.name: {
             "signature": str(scored.signature(score)), "score": estimate_json(score.score), "chance": score.chance,
             "above_chance": score.above_chance,
             "units": {"planned": score.planned, "asked": score.asked, "failed": len(score.failures)},
             "not_applicable": score.not_applicable, "failures": sorted({str(failure) for failure in score.failures}),
-            "measures": {measure: estimate_json(score.measures.get(measure)) for measure in score.task.declares.measures},
+            "measures": {measure: estimate_json(score.measures.get(measure)) for measure in score.meanings},
         } for score in scored.shown_tasks},
     }
 

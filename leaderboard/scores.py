@@ -18,6 +18,7 @@ from harness.submission import Entry
 from harness.task import Task, Unit
 from leaderboard.resampling import Plan, plans, resample
 from tasks.suite import Suite
+from tasks.text_pairs import USMB
 
 LARGEST_FAILED_SHARE = 0.20                 # beyond: listed, not ranked
 
@@ -47,6 +48,12 @@ class TaskScore:
     def above_chance(self) -> float | None:
         """(score - chance)/(1 - chance): 0 is chance, 1 is perfect."""
         return None if self.score is None else (self.score.value - self.chance) / (1 - self.chance)
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """Its measures by name and what they are: those that are declared, then those of single datasets."""
+        declared = self.task.declares.measures
+        return {**declared, **{name: "" for name in self.measures if name not in declared}}
 
     @property
     def too_many_failed(self) -> bool:
@@ -103,6 +110,13 @@ class Scored:
         """Mean of the chance-corrected scores of the track's ranked tasks; None while one of them has none."""
         parts = [score.above_chance for score in self.ranked_tasks]
         known = [part for part in parts if part is not None]
+        return sum(known) / len(known) if parts and len(known) == len(parts) else None
+
+    @property
+    def usmb(self) -> float | None:
+        """USMB's own column: the mean of its tasks' scores as it computes them; None while one of them has none."""
+        parts = [score.measures.get(USMB) for score in self.ranked_tasks if USMB in score.task.declares.measures]
+        known = [part.value for part in parts if part is not None]
         return sum(known) / len(known) if parts and len(known) == len(parts) else None
 
     def signature(self, score: TaskScore) -> Signature:

@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.asking import Asked
+from harness.errors import Refusal
 from harness.identity import seed_of
 from harness.task import Cluster, Context, Declared, Measures, Unit
 from tasks.rechecking import Rechecked, changes, context_marks
@@ -91,9 +92,11 @@ class Robustness(TextTask[Transformed]):
         return [*made, *(one.text + MORE for one in mine.values()), *self.collection(unit)]
 
     def documents(self, unit: Unit) -> dict[int, Document]:
-        """Those of the unit, by their places; one without a summary is an error of the suite."""
+        """Those of the unit, by their places."""
         p = unit.parameters
         found = documents(p["dataset"], p["sample"])
+        if any(one.summary is None for one in found[:1]):
+            raise Refusal(f'The documents of "{p["dataset"]}" have no summaries; robustness needs them.')
         return {place: found[place] for place in range(p["start"], min(p["stop"], len(found)))}
 
     def collection(self, unit: Unit) -> list[str]:

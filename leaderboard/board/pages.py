@@ -144,7 +144,7 @@ def task_card(scored: Scored, score: TaskScore) -> str:
     if score.not_applicable:
         return "".join([*lines, f"<p>Does not apply: {escape(score.not_applicable)}</p>"])
     rows = [("score", declares.score, score.score)] if declares.ranked else []
-    rows += [(name, meaning, score.measures.get(name)) for name, meaning in declares.measures.items()]
+    rows += [(name, meaning, score.measures.get(name)) for name, meaning in score.meanings.items()]
     lines.append("<table><tbody>" + "".join(
         f"<tr><th scope='row'>{escape(name.replace('_', ' '))}</th><td>{number(estimate, 3) if estimate else 'unknown'}</td>"
         f"<td>{interval(estimate)}</td><td class='reason'>{escape(meaning)}</td></tr>" for name, meaning, estimate in rows)

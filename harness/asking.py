@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 LIFTED_PAIRS = 1_000_000                    # beyond, a text metric without `matrix` is not applicable
 
+SAME_VECTOR = 1e-5                          # the same tokens embedded in another batch differ by 1e-7
+
 CLOCK_TICK = 1e-6                           # seconds; what takes less than the way there and back counts as this much
 
 Corpora = Sequence[Sequence[str]]
@@ -164,6 +166,13 @@ class Asked:
         if "matrix" not in worker.functions:
             return None
         return worker.numbers("matrix", [self._input(a), self._input(b)], (len(a), len(b)), self._seed(call))
+
+    def same_input(self, a: Sequence[str], b: Sequence[str]) -> list[bool]:
+        """Of which pairs the two texts reach the metric as the same input: a model that cuts texts off sees no more of them."""
+        first, second = self._input(a), self._input(b)
+        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+            return (np.abs(first - second).max(axis=1) <= SAME_VECTOR).tolist() if len(first) else []
+        return [x == y for x, y in zip(first, second, strict=True)]
 
     def seconds(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], first: int = 0) -> float:
         """How long it takes to prepare the corpora and to answer for the pairs, less the way there and back.

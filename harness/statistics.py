@@ -144,8 +144,9 @@ def bca_interval(value: float, left_out: np.ndarray, replicates: np.ndarray, str
     """
     count = len(left_out)
     found = np.sort(replicates[np.isfinite(replicates)])
-    if count < 2 or len(found) < 2 or found[0] == found[-1] or not math.isfinite(value):
-        same = count > 1 and len(found) > 1 and found[0] == found[-1] == value
+    flat = len(found) > 1 and found[-1] - found[0] <= 1e-12 * max(1.0, abs(found[0]))
+    if count < 2 or len(found) < 2 or flat or not math.isfinite(value):
+        same = count > 1 and flat and math.isclose(found[0], value, rel_tol=0, abs_tol=1e-12)
         return Estimate(value, value if same else None, value if same else None, count)
     parts = influences(left_out[None, :], strata)
     influence, freedom = np.concatenate(parts, axis=1)[0], float(freedoms(parts, np.array([0]), np.array([0]))[0])

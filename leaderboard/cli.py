@@ -11,6 +11,7 @@ import typer
 
 from harness.errors import Refusal
 from leaderboard.cli_citing import citing_app
+from leaderboard.cli_ensembles import ensembles_app
 from leaderboard.cli_options import (
     ANSWERED,
     REFUSED,
@@ -56,6 +57,7 @@ app.add_typer(serving_app)
 app.add_typer(submitting_app)
 app.add_typer(citing_app)
 app.add_typer(papers_app)
+app.add_typer(ensembles_app)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 

@@ -83,8 +83,9 @@ def agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
 
 
 def standing(rankings: Mapping[str, Ranking]) -> dict[str, Any]:
-    """Where lines are drawn, and the p-values of all pairs of ranked entries, by track."""
+    """Where lines are drawn, on what tasks controls do well, and the p-values of all pairs of ranked entries, by track."""
     return {"lines": {track: list(ranking.lines) for track, ranking in rankings.items()},
+            "gameable": {track: ranking.gameable for track, ranking in rankings.items()},
             "p": {track: {"entries": [place.scored.name for place in ranking.ranked],
                           "values": [[round(float(p), 5) for p in row] for row in ranking.parted.p]}
                   for track, ranking in rankings.items() if ranking.parted is not None}}
@@ -93,6 +94,7 @@ def standing(rankings: Mapping[str, Ranking]) -> dict[str, Any]:
 def rankings_facts(rankings: Mapping[str, Ranking], only: set[str] | None = None) -> dict[str, Any]:
     """Where lines are drawn, by track; and every entry, once a track."""
     return {"lines": {track: list(ranking.lines) for track, ranking in rankings.items()},
+            "gameable": {track: ranking.gameable for track, ranking in rankings.items()},
             "entries": [place_facts(place) for ranking in rankings.values() for place in ranking.places
                         if only is None or place.scored.name in only]}
 
@@ -100,7 +102,7 @@ def rankings_facts(rankings: Mapping[str, Ranking], only: set[str] | None = None
 def card_facts(places: Iterable[Placed]) -> dict[str, Any]:
     """All about one entry: as its first track has it, with the tasks of all and its standing in each."""
     shown = [place_facts(place) for place in places]
-    of_track = ("rank", "rank_interval", "not_ranked", "overall_above_chance")
+    of_track = ("rank", "rank_interval", "not_ranked", "overall_above_chance", "usmb")
     tasks = {name: task for one in shown for name, task in one["tasks"].items()}
     return {**shown[0], "tasks": tasks, "tracks": {one["track"]: {key: one[key] for key in of_track} for one in shown}}
 
@@ -113,13 +115,14 @@ def place_facts(place: Placed) -> dict[str, Any]:
         "digest": scored.stored.digest, "license": scored.entry.header.license, "rank": place.rank,
         "rank_interval": place.interval, "not_ranked": place.reason,
         "overall_above_chance": scored.overall, "overall": estimate_facts(scored.overall_estimate),
+        "usmb": scored.usmb,
         "marks": sorted(scored.marks),
         "tasks": {score.task.name: {
             "signature": str(scored.signature(score)), "score": estimate_facts(score.score), "chance": score.chance,
             "above_chance": score.above_chance,
             "units": {"planned": score.planned, "asked": score.asked, "failed": len(score.failures)},
             "not_applicable": score.not_applicable, "failures": sorted({str(failure) for failure in score.failures}),
-            "measures": {measure: estimate_facts(score.measures.get(measure)) for measure in score.task.declares.measures},
+            "measures": {measure: estimate_facts(score.measures.get(measure)) for measure in score.meanings},
         } for score in scored.shown_tasks},
     }
 

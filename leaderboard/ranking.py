@@ -60,6 +60,20 @@ class Ranking:
     def ranked(self) -> tuple[Placed, ...]:
         return tuple(place for place in self.places if place.rank is not None)
 
+    @cached_property
+    def gameable(self) -> dict[str, list[str]]:
+        """The tasks on which controls do as well as half of the ranked metrics, and which controls."""
+        controls = [place.scored for place in self.places if place.scored.entry.header.control]
+        found: dict[str, list[str]] = {}
+        for name in [score.task.name for score in self.ranked[0].scored.ranked_tasks] if self.ranked else []:
+            scores = [place.scored.tasks[name].score for place in self.ranked]
+            half = float(np.median([score.value for score in scores if score is not None]))
+            for one in controls:
+                score = one.tasks[name].score
+                if score is not None and score.value >= half:
+                    found.setdefault(name, []).append(one.name)
+        return found
+
     def p(self, a: str, b: str) -> float | None:
         """The p-value of the difference of two entries' overall scores, adjusted for all pairs; None if not both are ranked."""
         names = [place.scored.name for place in self.ranked]

@@ -18,6 +18,7 @@ from harness.submission import Entry
 from harness.task import Task, Unit
 from leaderboard.resampling import Plan, plans, resample
 from tasks.suite import Suite
+from tasks.text_pairs import USMB
 
 LARGEST_FAILED_SHARE = 0.20                 # beyond: listed, not ranked
 
@@ -56,6 +57,12 @@ class TaskScore:
         value, low, high = (None if edge is None else above_chance(edge, self.chance)
                             for edge in (self.score.value, self.score.low, self.score.high))
         return Estimate(value or 0.0, low, high, self.score.units)
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """Its measures by name and what they are: those that are declared, then those of single datasets."""
+        declared = self.task.declares.measures
+        return {**declared, **{name: "" for name in self.measures if name not in declared}}
 
     @property
     def too_many_failed(self) -> bool:
@@ -120,6 +127,13 @@ class Scored:
         parts = [score.corrected for score in self.ranked_tasks]
         known = [part for part in parts if part is not None]
         return mean_of(known) if parts and len(known) == len(parts) else None
+
+    @property
+    def usmb(self) -> float | None:
+        """USMB's own column: the mean of its tasks' scores as it computes them; None while one of them has none."""
+        parts = [score.measures.get(USMB) for score in self.ranked_tasks if USMB in score.task.declares.measures]
+        known = [part.value for part in parts if part is not None]
+        return sum(known) / len(known) if parts and len(known) == len(parts) else None
 
     def signature(self, score: TaskScore) -> Signature:
         header, declares = self.entry.header, score.task.declares

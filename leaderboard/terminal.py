@@ -64,10 +64,12 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
     table.add_column("", justify="right")
     table.add_column("ranks", no_wrap=True, header_style="dim")
     table.add_column("Metric", no_wrap=True)
+    crowded = len(ranked) > 2 and width < WIDE
     if len(ranked) > 1:
-        table.add_column("Above\nchance", justify="right")
+        table.add_column("all" if crowded else "Above\nchance", justify="right", no_wrap=True)
     for task in ranked:
-        table.add_column(task.declares.title.replace(" ", "\n"), justify="right")
+        heading = task.declares.short if crowded else task.declares.title.replace(" ", "\n")
+        table.add_column(heading, justify="right", no_wrap=True)
         if has_intervals(ranked, width):
             table.add_column("95%", no_wrap=True)
         for short, _ in shown[task.name]:
@@ -86,8 +88,11 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
         notes = Text(", ").join(note for note in (Text(place.reason or "", style="dim"), _notes(place.scored)) if note)
         table.add_row("", "", Text(place.scored.name, style="dim"), *_cells(place.scored, shown, width), notes)
     of_track = f" · {track} metrics" if len(suite.tracks) > 1 else ""
-    heading = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}{of_track}")
-    return Group(heading, Text(""), table)
+    title = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}{of_track}")
+    titles = {task.name: task.declares.title for task in ranked}
+    gameable = [f"{titles[name]} ({', '.join(controls)})" for name, controls in ranking.gameable.items()]
+    said = [Text(""), Text(f"Gameable, since controls do as well as half of the metrics: {'; '.join(gameable)}.", style="dim")]
+    return Group(title, Text(""), table, *(said if gameable else []))
 
 
 def has_intervals(ranked: Sequence[Any], width: int) -> bool:
@@ -134,6 +139,9 @@ def card(places: Mapping[str, Placed], provenance: Sequence[dict[str, Any]]) -> 
                         *([header.paper] if header.paper else [])]), style="dim"), Text("")]
     for score in scored.tasks.values():
         lines += [*_task_lines(scored, score, places.get(score.task.declares.track)), Text("")]
+    of_text = places.get("text")
+    if of_text is not None and of_text.scored.usmb is not None:
+        lines += [Text(f"USMB's own mean of its five tasks, as it computes them: {of_text.scored.usmb:.3f}"), Text("")]
     if provenance:
         last = provenance[0]
         lines.append(Text(f"Last run {last['started'][:16].replace('T', ' ')} UTC with Touchstone {last['version']}, "
@@ -162,7 +170,7 @@ def _task_lines(scored: Scored, score: TaskScore, place: Placed | None) -> list[
         lines.append(Padding(axiom_table(score.measures, worst_cases(score.observed.values())), (0, 0, 0, 2)))
     else:
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-        for name, meaning in declares.measures.items():
+        for name, meaning in score.meanings.items():
             estimate = score.measures.get(name)
             table.add_row(name, number(estimate, 3) if estimate else "unknown", interval(estimate, 3), Text(meaning, style="dim"))
         lines.append(Padding(table, (0, 0, 0, 2)))

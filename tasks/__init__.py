@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from harness.task import Task
+from tasks.alignment import Alignment
 from tasks.axioms import Axioms
+from tasks.clustering import Clustering
 from tasks.convergence import Convergence
 from tasks.known_similarity import KnownSimilarity
+from tasks.retrieval import Retrieval
+from tasks.robustness import Robustness
+from tasks.sensitivity import Sensitivity
 from tasks.timing import Timing
 
-TASKS: dict[str, Task[Any]] = {task.name: task for task in (KnownSimilarity(), Convergence(), Timing(), Axioms())}
+TASKS: dict[str, Task[Any]] = {task.name: task for task in (
+    KnownSimilarity(), Convergence(), Timing(), Axioms(), Alignment(), Robustness(), Sensitivity(), Clustering(), Retrieval())}

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
-from harness.asking import Asked
+from harness.asking import Asked, not_finite
 from harness.header import Header
-from harness.task import Measures, Task
+from harness.task import Measures, Task, Unit
 from tasks.rechecking import Rechecked, excused
 
+PAIRS_A_CALL = 5_000
 CHECKED_PAIRS = 3                           # of a unit, asked again alone
 
 CONTEXT_MEASURES = {"context_difference": "mean change of an answer when its pair is asked alone, in sd of a unit's answers",
                     "repeat_spread": "mean change of an answer when it is asked again under another seed, in the same unit"}
+
+USMB = "usmb"                               # the measure that USMB would print; its column is their mean over the five tasks
+USMB_MEANING = "the score as USMB computes it"
 
 Observation = TypeVar("Observation")
 
@@ -84,3 +88,59 @@ def recheck(metric: Asked, a: Sequence[str], b: Sequence[str], answers: Sequence
     alone = metric.pairs_alone(a, b, call, collection, chosen)
     return tuple(Rechecked((call, place), answers[place], first, again)
                  for place, (first, again) in zip(chosen, alone, strict=True))
+
+
+def ask_cross(metric: Asked, a: Sequence[str], b: Sequence[str],
+              collection: Sequence[str]) -> tuple[np.ndarray, tuple[Rechecked, ...]]:
+    """The raw answers for every text of a against every one of b, by its own matrix or pair by pair; some again alone."""
+    cross = metric.cross(a, b, 0, collection)
+    first, second = (side.ravel().tolist() for side in np.indices((len(a), len(b))))
+    rng = np.random.default_rng([metric.unit.seed, len(a), len(b)])
+    if cross is None:
+        order = rng.permutation(len(first)).tolist()
+        answers = np.empty(len(first))
+        for start in range(0, len(order), PAIRS_A_CALL):
+            some = order[start:start + PAIRS_A_CALL]
+            answers[some] = metric.pairs([a[first[i]] for i in some], [b[second[i]] for i in some], start, collection)
+        cross = answers.reshape(len(a), len(b))
+    elif not np.isfinite(cross).all():
+        raise not_finite(float(cross[~np.isfinite(cross)][0]))
+    places = rng.choice(len(first), min(CHECKED_PAIRS, len(first)), replace=False).tolist()
+    alone = recheck(metric, [a[first[i]] for i in places], [b[second[i]] for i in places],
+                    [float(cross[first[i], second[i]]) for i in places], collection, len(first), rng)
+    return cross, alone
+
+
+# ---- under counts of what is drawn again --------------------------------------------------------------------------------
+
+def places_of(unit: Unit) -> range:
+    """The places of the unit's batch in its dataset's order."""
+    return range(unit.parameters["start"], unit.parameters["stop"])
+
+
+def mean_under(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The mean of what is known, under each row of counts; not a number where nothing is."""
+    known = np.isfinite(values)
+    weight = counts[:, known].sum(axis=1)
+    return np.asarray(np.divide(counts[:, known] @ values[known], weight, out=np.full(len(counts), np.nan), where=weight > 0))
+
+
+def mean_over(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """Elementwise, the mean of the parts that are known there."""
+    stacked = np.array(list(parts))
+    known = np.isfinite(stacked)
+    count = known.sum(axis=0)
+    whole = np.where(known, stacked, 0).sum(axis=0)
+    return np.asarray(np.divide(whole, count, out=np.full(stacked.shape[1:], np.nan), where=count > 0))
+
+
+def correlation_under(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Pearson's r under each row of counts; not a number where x or y is constant."""
+    x, y = x - x.mean(), y - y.mean()       # so that little is lost below
+    whole = counts.sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mx, my = counts @ x / whole, counts @ y / whole
+        vx, vy = counts @ x ** 2 / whole - mx ** 2, counts @ y ** 2 / whole - my ** 2
+        r = (counts @ (x * y) / whole - mx * my) / np.sqrt(vx * vy)
+    tiny = 1e-12 * np.array([np.mean(x ** 2), np.mean(y ** 2)])
+    return np.where((vx > tiny[0]) & (vy > tiny[1]), np.clip(r, -1, 1), np.nan)

@@ -11,7 +11,6 @@ from leaderboard.board.frame import Links, json_in_page, number, rank_of
 from leaderboard.board.snapshot import TRACKS, Snapshot
 
 SHOWN_PROPERTIES = {"distributionality": "distributionality", "timing": "cost_in_chi", "axioms": None}
-GAMEABLE = 0.25                             # above chance: a control that does so well marks its task
 
 Column = tuple[str, str, str]               # key, title, what it says
 
@@ -23,7 +22,7 @@ def board(snapshot: Snapshot, links: Links, track: str) -> str:
     rest = [entry for entry in entries if entry["rank"] is None]
     tasks, columns = snapshot.ranked_tasks(track), columns_of(snapshot, track)
     shown = [key for key, _, _ in columns if key in default_columns(snapshot, track)]
-    marked = gameable(snapshot, track)
+    marked = snapshot.facts["gameable"].get(track, {})
     heads = "".join(head(key, title, words, key.split(".")[0] in marked) for key, title, words in columns if key in shown)
     lines = set(snapshot.facts["lines"].get(track, []))
     rows = "".join(row(entry, links, shown) + (dividing_line(len(shown)) if number in lines else "")
@@ -126,6 +125,8 @@ def findable(entry: Mapping[str, Any]) -> str:
 def columns_of(snapshot: Snapshot, track: str) -> list[Column]:
     """The tasks' scores, the properties, and all measures of both."""
     found: list[Column] = [(task["name"], task["title"], task["score"]) for task in snapshot.ranked_tasks(track)]
+    if track == "text":
+        found.append(("usmb", "USMB", "Mean of the five tasks' scores as USMB computes them"))
     for task in snapshot.facts["suite"]["tasks"]:
         if task["ranked"] and task["track"] != track:
             continue
@@ -143,6 +144,9 @@ def default_columns(snapshot: Snapshot, track: str) -> list[str]:
 
 def value_of(entry: Mapping[str, Any], key: str) -> float | None:
     """What an entry has in a column."""
+    if key == "usmb":
+        usmb: float | None = entry["usmb"]
+        return usmb
     task, _, measure = key.partition(".")
     asked = entry["tasks"].get(task)
     if asked is None:
@@ -160,19 +164,9 @@ def written(value: float | None) -> str:
     return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
-def gameable(snapshot: Snapshot, track: str) -> dict[str, str]:
-    """The ranked tasks on which a control does well, and which one."""
-    found: dict[str, str] = {}
-    for task in snapshot.ranked_tasks(track):
-        best = max(((entry["tasks"][task["name"]]["above_chance"] or 0.0, entry["name"]) for entry in snapshot.entries(track)
-                    if entry["control"] and task["name"] in entry["tasks"]), default=(0.0, ""))
-        if best[0] > GAMEABLE:
-            found[task["name"]] = best[1]
-    return found
-
-
-def said_of_marks(marked: Mapping[str, str]) -> str:
+def said_of_marks(marked: Mapping[str, list[str]]) -> str:
     if not marked:
         return ""
-    return '<span class="mark">●</span> gameable: a control, which looks at nothing that matters, does well on this task (' \
-           f'{escape(", ".join(sorted(set(marked.values()))))}).'
+    controls = sorted({name for names in marked.values() for name in names})
+    return '<span class="mark">●</span> gameable: a control, which looks at nothing that matters, does as well as half of the ranked on ' \
+           f"this task ({escape(', '.join(controls))})."

@@ -118,8 +118,8 @@ def measures(snapshot: Snapshot, standing: list[dict[str, Any]]) -> str:
                 continue
             seen.add(name)
             rows = [[escape(measure.replace("_", " ")), number(asked["measures"].get(measure), 3) if asked["measures"].get(measure)
-                     else "unknown", interval(asked["measures"].get(measure), 3), f'<span class="reason">{escape(words)}</span>']
-                    for measure, words in task["measures"].items()]
+                     else "unknown", interval(asked["measures"].get(measure), 3), f'<span class="reason">{escape(task["measures"].get(measure, ""))}</span>']
+                    for measure in asked["measures"]]
             units = asked["units"]
             said = f"{units['asked']} of {units['planned']} units asked" + (f", {units['failed']} failed" if units["failed"] else "")
             failed = "".join(f'<p class="failed">Failed: {escape(reason)}</p>' for reason in asked["failures"][:5])

@@ -5,7 +5,6 @@ from __future__ import annotations
 from html import escape
 
 from harness.task import Paper
-from leaderboard.board.board_page import gameable
 from leaderboard.board.frame import Links, outside, table
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.releases import releases
@@ -20,11 +19,11 @@ def tasks(snapshot: Snapshot, links: Links) -> str:
     parts = ['<h1>Tasks</h1><p class="lede">What is asked, and what the answers are made into. All data is public: a metric may have met it before, '
              "which nobody can rule out. All of it is English.</p>"]
     for task in snapshot.facts["suite"]["tasks"]:
-        marked = gameable(snapshot, task["track"]) if task["ranked"] else {}
+        marked = snapshot.facts["gameable"].get(task["track"], {})
         paper = TASKS[task["name"]].declares.paper if task["name"] in TASKS else None
         kind = TRACKS[task["track"]] if task["ranked"] else "a property, not part of any score"
         origin = f"<p>{outside(paper.url, named(paper))}</p>" if paper else "<p>Ours.</p>"
-        known = f'<p class="mark">● gameable: the control {escape(marked[task["name"]])} does well here.</p>' if task["name"] in marked else ""
+        known = f'<p class="mark">● gameable: of the controls, {escape(", ".join(marked[task["name"]]))} does as well as half of the ranked.</p>' if task["name"] in marked else ""
         controls = [[escape(entry["name"]), f"{score['value']:.2f}"] for entry in snapshot.entries(task["track"])
                     if entry["control"] and (score := (entry["tasks"].get(task["name"]) or {}).get("score"))]
         shown = f"<details><summary>What controls score</summary>{table(['Control', 'Score'], controls, 'Controls')}</details>" if controls else ""

@@ -95,7 +95,8 @@ def _read(dataset: Dataset, progress: Progress) -> tuple[Tables, str]:
     if snapshot is not None:
         return mirror.read(dataset, snapshot), "the mirror"
     if isinstance(source, Made):
-        return {"data": source.make()}, "this project"
+        made = source.make()
+        return made if isinstance(made, dict) else {"data": made}, "this project"
     if isinstance(source, Archived):
         return _read_archives(source, [fetch(archive, progress) for archive in source.archives])
     if isinstance(source, Hub):

@@ -220,6 +220,13 @@ def bbc(archive: OpenArchive, folder: str, titles: bool) -> Tables:
     return {"data": pd.DataFrame(rows).drop_duplicates("text", ignore_index=True)}
 
 
+def bbc_articles(archive: OpenArchive, folder: str) -> Tables:
+    """Each article with its title for a summary."""
+    parts = [archive.read(path).decode("utf-8", "replace").partition("\n") for path in archive.below(folder)]
+    rows = pd.DataFrame([{"document": body, "summary": title} for title, _, body in parts])
+    return {"data": tidy(rows, ("document", "summary"))}
+
+
 def passages(archive: OpenArchive, member: str) -> Tables:
     """BoolQ: a question and the passage that answers it; a passage may answer several."""
     rows = json_lines(archive, member)

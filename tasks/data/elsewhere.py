@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Callable
 from functools import partial
 
 import pandas as pd
@@ -35,6 +36,11 @@ def made_corpus(domain: str, fingerprint: str) -> Dataset:
                    "this project", made.ROWS, fingerprint, displayable=True)
 
 
+def made_here(name: str, kind: Kind, title: str, make: Callable[[], pd.DataFrame | Tables], rows: int,
+              fingerprint: str) -> Dataset:
+    return Dataset(name, kind, title, Made(make), "Apache-2.0", "this project", rows, fingerprint, displayable=True)
+
+
 def snapshot(name: str, kind: Kind, title: str, origin: str, licence: str, citation: str,
              stands_for: str | None = None) -> Dataset:
     return Dataset(name, kind, title, Mirrored(origin), licence, citation, stands_for=stands_for)
@@ -44,6 +50,14 @@ MADE = (
     made_corpus("weather", "7fc22e15aa7f8109175be97721abeda7843e9f17df59aeb24f9cff8bd7c4cecd"),
     made_corpus("kitchen", "6d6450ef8dbfd40be641ff7493aad9fec128da9ec2d817bdb731bdb8fcf7109e"),
     made_corpus("trains", "52f4b78aa17db3d8241432810e7d55d2dadc5c2e45a2d5eb56d28c3e174b4f56"),
+    made_here("made_reports", "summarized", "Made documents and summaries", made.reports, 72,
+              "2097a6b1a61b84c419468243ca8a14e4e0e3556139f1f2961b64619e7726db04"),
+    made_here("made_ratings", "rated_summaries", "Made summaries, rated by what they are made of", made.ratings, 72,
+              "e7d39c4af5ccf06b799d4fc1eb182125ca6a48e2969c63a45223e718c5556687"),
+    made_here("made_choices", "preferences", "Made summaries, the better one chosen", made.choices, 24,
+              "18fe1257d92b3c1856c43bb484b4905848d93be8b69497c994f81323912a76a2"),
+    made_here("made_questions", "retrieval", "Made documents and the halves of some", made.questions, 48,
+              "1a20bdafa35c10bf6de4c19e7da6d0d0525ba74bf979b7b0de64add15729d879"),
 )
 
 ELSEWHERE = (

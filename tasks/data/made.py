@@ -5,6 +5,8 @@ Each domain is a handful of sentence frames and word lists; sentences are drawn 
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 
@@ -58,3 +60,64 @@ def make(domain: str, rows: int = ROWS) -> pd.DataFrame:
         frame = FRAMES[domain][rng.integers(len(FRAMES[domain]))]
         sentences[frame.format(**{slot: words[rng.integers(len(words))] for slot, words in WORDS.items()})] = None
     return pd.DataFrame({"text": list(sentences)})
+
+
+# ---- documents, summaries, choices, questions -----------------------------------------------------------------------------
+
+SENTENCES = 6                               # of a document
+DOCUMENTS = 24
+
+
+@lru_cache(maxsize=8)
+def sentences(domain: str) -> tuple[str, ...]:
+    return tuple(text[:1].upper() + text[1:] + ("" if text.endswith("?") else ".") for text in make(domain).text)
+
+
+def documents_of(domain: str) -> list[list[str]]:
+    """Documents, as lists of sentences that no other document has."""
+    made = sentences(domain)
+    return [list(made[SENTENCES * place:SENTENCES * (place + 1)]) for place in range(DOCUMENTS)]
+
+
+def reports() -> pd.DataFrame:
+    """Documents of all domains in turn, each with two of its sentences, shortened, as its summary."""
+    rows = [{"document": " ".join(document), "summary": shortened(document)}
+            for documents in zip(*(documents_of(domain) for domain in FRAMES), strict=True) for document in documents]
+    return pd.DataFrame(rows)
+
+
+def shortened(document: list[str]) -> str:
+    return " ".join(sentence.rstrip("?.").rsplit(" ", 2)[0] + "." for sentence in (document[1], document[3]))
+
+
+def ratings() -> pd.DataFrame:
+    """Three summaries a document, of three sentences: the fewer of them are of another document, the better it is rated."""
+    documents, rows = documents_of("weather"), []
+    for place, document in enumerate(documents):
+        other = documents[place - 1]
+        for own in range(1, 4):
+            summary = " ".join([*document[:own], *other[own:3]])
+            rows.append({"document": " ".join(document), "summary": summary, "overall": float(own), "accuracy": float(own),
+                         "coverage": float(own), "coherence": 2.0 + own % 2})
+    return pd.DataFrame(rows)
+
+
+def choices() -> pd.DataFrame:
+    """Two summaries a document, one of its own sentences, one half of another's: the first is chosen where that is its own."""
+    documents, rows = documents_of("kitchen"), []
+    for place, document in enumerate(documents):
+        good, bad = " ".join(document[2:4]), " ".join([document[5], documents[place - 1][0]])
+        chosen = place % 2
+        rows.append({"document": " ".join(document), "summary_a": bad if chosen else good, "summary_b": good if chosen else bad,
+                     "choice": chosen})
+    return pd.DataFrame(rows)
+
+
+def questions() -> dict[str, pd.DataFrame]:
+    """Short documents of two domains; a query is half of the words of one or two of them."""
+    texts = [" ".join(document[:2]) for domain in ("trains", "weather") for document in documents_of(domain)]
+    queries = [" ".join(text.split()[::2]) for text in texts[::3]]
+    return {"corpus": pd.DataFrame({"doc_id": [f"d{place}" for place in range(len(texts))], "title": "", "text": texts}),
+            "queries": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(queries))], "text": queries}),
+            "qrels": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(queries))],
+                                   "doc_id": [f"d{3 * place}" for place in range(len(queries))], "relevance": 1})}

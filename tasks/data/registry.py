@@ -15,7 +15,7 @@ from tasks.data.forms import Kind, Tables
 class Made:
     """Made here from a seed."""
 
-    make: Callable[[], pd.DataFrame]
+    make: Callable[[], pd.DataFrame | Tables]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,161 @@
+"""What is done to a text: superficial changes, changes of meaning, and tokens put in, taken out, replaced.
+
+Pure functions; what is drawn comes from a generator that the caller seeds.  A text that a transformation cannot change gives
+None: there is nothing to ask.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+CAPITALS = 0.25                             # share of the letters
+EVERY = 10                                  # of which characters, spaces not counted, one is deleted
+DIGITS = str.maketrans("oieOIE", "013013")              # the paper names o -> 0 alone
+HARD_DIGITS = str.maketrans("oleastOLEAST", "013457013457")
+
+Transformation = Callable[[str, np.random.Generator], str | None]
+
+
+# ---- superficial -------------------------------------------------------------------------------------------------------
+
+def capitals(text: str, rng: np.random.Generator) -> str | None:
+    """A random quarter of the letters as capitals."""
+    letters = [place for place, character in enumerate(text) if character.isalpha()]
+    if not letters:
+        return None
+    raised = set(rng.choice(letters, max(1, round(CAPITALS * len(letters))), replace=False).tolist())
+    return changed(text, "".join(one.upper() if place in raised else one for place, one in enumerate(text)))
+
+
+def deleted_letters(text: str, _: np.random.Generator) -> str | None:
+    """Every tenth character deleted, white space not counted."""
+    kept, counted = [], 0
+    for character in text:
+        counted += not character.isspace()
+        if character.isspace() or counted % EVERY:
+            kept.append(character)
+    return changed(text, "".join(kept))
+
+
+def digits(text: str, _: np.random.Generator) -> str | None:
+    """o, i, e as 0, 1, 3."""
+    return changed(text, text.translate(DIGITS))
+
+
+def hard_digits(text: str, _: np.random.Generator) -> str | None:
+    """o, l, e, a, s, t as 0, 1, 3, 4, 5, 7."""
+    return changed(text, text.translate(HARD_DIGITS))
+
+
+# ---- of meaning --------------------------------------------------------------------------------------------------------
+
+VERBS = ("is", "are", "was", "were", "am", "has", "have", "had", "do", "does", "did", "can", "could", "will", "would", "shall",
+         "should", "may", "might", "must")
+NOT_OF = {"can": "cannot"}
+CONTRACTED = {"won": "will", "can": "can", "shan": "shall", "ain": "is"}        # before n't, where n't alone is not cut off
+SHORT = {"s": "is", "re": "are", "m": "am", "ve": "have", "ll": "will", "d": "would"}
+PRONOUNS = "i|you|he|she|it|we|they|that|there|this|what|who|here"
+MARK = "['\N{RIGHT SINGLE QUOTATION MARK}]"
+AUXILIARY = re.compile(
+    r"\b(?:"
+    rf"(?P<contracted>won|can|shan|ain|{'|'.join(VERBS)})n?{MARK}t"      # isn't, won't, can't
+    r"|(?P<cannot>cannot)"
+    rf"|(?P<negated>{'|'.join(VERBS)})\s+(?:not|never)"                          # is not, has never
+    rf"|(?P<pronoun>{PRONOUNS}){MARK}(?P<short>s|re|m|ve|ll|d)"                    # it's, they'll
+    rf"|(?P<verb>{'|'.join(VERBS)})"
+    r")\b", re.IGNORECASE)
+
+
+def negated(text: str, _: np.random.Generator) -> str | None:
+    """Every auxiliary verb negated, or no longer so; a text without one gets "It is not true that" before it."""
+    found = AUXILIARY.sub(turned, text)
+    if found != text:
+        return found
+    return f"It is not true that {text[:1].lower()}{text[1:]}" if text.strip() else None
+
+
+def turned(match: re.Match[str]) -> str:
+    """The opposite of one auxiliary."""
+    said = match[0]
+    if match["contracted"]:
+        word = match["contracted"]
+        return like(said, CONTRACTED.get(word.lower(), word.lower()))
+    if match["cannot"]:
+        return like(said, "can")
+    if match["negated"]:
+        return match["negated"]
+    if match["pronoun"]:
+        return f"{match['pronoun']} {SHORT[match['short'].lower()]} not"
+    return like(said, NOT_OF.get(match["verb"].lower(), f"{match['verb'].lower()} not"))
+
+
+def like(said: str, word: str) -> str:
+    """A word with a capital where what it replaces has one."""
+    return word[:1].upper() + word[1:] if said[:1].isupper() else word
+
+
+def shuffled_sentences(text: str, rng: np.random.Generator) -> str | None:
+    """The sentences in another order; None of a single one."""
+    return reordered(re.split(r"(?<=[.!?])\s+", text.strip()), rng)
+
+
+def shuffled_words(text: str, rng: np.random.Generator) -> str | None:
+    """The words in another order."""
+    return reordered(text.split(), rng)
+
+
+def reordered(parts: Sequence[str], rng: np.random.Generator) -> str | None:
+    """The parts in an order that is not theirs; None if there is none."""
+    if len(set(parts)) < 2:
+        return None
+    while True:
+        order = [parts[place] for place in rng.permutation(len(parts))]
+        if order != list(parts):
+            return " ".join(order)
+
+
+def changed(text: str, found: str) -> str | None:
+    return None if found == text else found
+
+
+SUPERFICIAL: dict[str, Transformation] = {"capitals": capitals, "deleted_letters": deleted_letters, "digits": digits}
+SEMANTIC: dict[str, Transformation] = {
+    "negation": negated, "shuffled_sentences": shuffled_sentences, "shuffled_words": shuffled_words}
+BESIDE: dict[str, Transformation] = {"hard_digits": hard_digits}
+
+
+# ---- of length ---------------------------------------------------------------------------------------------------------
+
+PLACES = ("begin", "middle", "end")
+
+
+def amount_of(share: float, tokens: Sequence[str]) -> int:
+    """k = max(1, round(x n))."""
+    return max(1, round(share * len(tokens)))
+
+
+def insert(tokens: Sequence[str], share: float, place: str, needle: Sequence[str]) -> str:
+    """The tokens with k of the needle's before, in the middle of (n//2), or after them."""
+    at = {"begin": 0, "middle": len(tokens) // 2, "end": len(tokens)}[place]
+    return " ".join([*tokens[:at], *needle[:amount_of(share, tokens)], *tokens[at:]])
+
+
+def remove(tokens: Sequence[str], share: float, place: str) -> str:
+    """The tokens without k of them at the begin, in the middle ((n - k)//2), or at the end."""
+    k = amount_of(share, tokens)
+    at = start_of(len(tokens), k, place)
+    return " ".join([*tokens[:at], *tokens[at + k:]])
+
+
+def replace(tokens: Sequence[str], share: float, place: str, needle: Sequence[str]) -> str:
+    """The tokens with k of them replaced by as many of the needle's: as long as before."""
+    k = amount_of(share, tokens)
+    at = start_of(len(tokens), k, place)
+    return " ".join([*tokens[:at], *needle[:k], *tokens[at + k:]])
+
+
+def start_of(count: int, k: int, place: str) -> int:
+    return {"begin": 0, "middle": (count - k) // 2, "end": count - k}[place]

@@ -7,7 +7,9 @@ from typing import Any
 from harness.task import Task
 from tasks.axioms import Axioms
 from tasks.convergence import Convergence
+from tasks.distributionality import Distributionality
 from tasks.known_similarity import KnownSimilarity
 from tasks.timing import Timing
 
-TASKS: dict[str, Task[Any]] = {task.name: task for task in (KnownSimilarity(), Convergence(), Timing(), Axioms())}
+TASKS: dict[str, Task[Any]] = {task.name: task for task in (
+    KnownSimilarity(), Convergence(), Timing(), Axioms(), Distributionality())}

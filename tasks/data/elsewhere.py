@@ -44,6 +44,8 @@ MADE = (
     made_corpus("weather", "7fc22e15aa7f8109175be97721abeda7843e9f17df59aeb24f9cff8bd7c4cecd"),
     made_corpus("kitchen", "6d6450ef8dbfd40be641ff7493aad9fec128da9ec2d817bdb731bdb8fcf7109e"),
     made_corpus("trains", "52f4b78aa17db3d8241432810e7d55d2dadc5c2e45a2d5eb56d28c3e174b4f56"),
+    Dataset("made_paraphrases", "pairs", "Made pairs of sentences that say nearly the same", Made(made.make_pairs), "Apache-2.0",
+            "this project", made.ROWS, "558f847df0aa4854da23da07f2185b7ede48e88a943b749d89277ea330dce007", displayable=True),
 )
 
 ELSEWHERE = (

@@ -58,3 +58,16 @@ def make(domain: str, rows: int = ROWS) -> pd.DataFrame:
         frame = FRAMES[domain][rng.integers(len(FRAMES[domain]))]
         sentences[frame.format(**{slot: words[rng.integers(len(words))] for slot, words in WORDS.items()})] = None
     return pd.DataFrame({"text": list(sentences)})
+
+
+def make_pairs(rows: int = ROWS) -> pd.DataFrame:
+    """Pairs of sentences that say nearly the same: two frames of one domain, filled with the same words."""
+    rng = np.random.default_rng([sum(map(ord, "paraphrases")), rows])
+    domains = list(FRAMES)
+    pairs: dict[tuple[str, str], None] = {}
+    while len(pairs) < rows:
+        frames = FRAMES[domains[rng.integers(len(domains))]]
+        words = {slot: choices[rng.integers(len(choices))] for slot, choices in WORDS.items()}
+        first, second = rng.permutation(len(frames))[:2].tolist()
+        pairs[frames[first].format(**words), frames[second].format(**words)] = None
+    return pd.DataFrame(list(pairs), columns=["text_a", "text_b"])

@@ -9,7 +9,8 @@ from tasks.axioms import Axioms
 from tasks.convergence import Convergence
 from tasks.distributionality import Distributionality
 from tasks.known_similarity import KnownSimilarity
+from tasks.local_perturbation import LocalPerturbation
 from tasks.timing import Timing
 
 TASKS: dict[str, Task[Any]] = {task.name: task for task in (
-    KnownSimilarity(), Convergence(), Timing(), Axioms(), Distributionality())}
+    KnownSimilarity(), Convergence(), Timing(), Axioms(), Distributionality(), LocalPerturbation())}

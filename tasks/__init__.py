@@ -7,10 +7,11 @@ from typing import Any
 from harness.task import Task
 from tasks.axioms import Axioms
 from tasks.convergence import Convergence
+from tasks.diagnostics import Diagnostics
 from tasks.distributionality import Distributionality
 from tasks.known_similarity import KnownSimilarity
 from tasks.local_perturbation import LocalPerturbation
 from tasks.timing import Timing
 
 TASKS: dict[str, Task[Any]] = {task.name: task for task in (
-    KnownSimilarity(), Convergence(), Timing(), Axioms(), Distributionality(), LocalPerturbation())}
+    KnownSimilarity(), Convergence(), Timing(), Axioms(), Distributionality(), LocalPerturbation(), Diagnostics())}

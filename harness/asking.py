@@ -36,7 +36,7 @@ SAME_VECTOR = 1e-5                          # the same tokens embedded in anothe
 
 CLOCK_TICK = 1e-6                           # seconds; what takes less than the way there and back counts as this much
 
-Corpora = Sequence[Sequence[str]]
+Corpora = Sequence[Sequence[str]] | Sequence[np.ndarray]       # of texts; or of rows, for metrics that take embeddings
 
 
 @dataclass(frozen=True)
@@ -119,6 +119,10 @@ class Asked:
         contents = self._contents(corpora, pairs)
         answers = self._many(self._ready(), contents, pairs, list(range(len(pairs))), order, first)
         return [check(answers[t]) for t in range(len(pairs))]
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """The harness's own embeddings of texts, whatever the metric takes; for tasks that look at them (`looks_at_vectors`)."""
+        return self._inputs.cache.vectors(texts)
 
     def alone(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], asked: Sequence[int]) -> list[tuple[float, float]]:
         """For each of the asked places in `pairs`, two answers of a fresh worker that sees nothing but that pair."""
@@ -212,8 +216,8 @@ class Asked:
                 worker.fitted = name
         return worker
 
-    def _input(self, texts: Sequence[str]) -> Content:
-        return self._inputs.of(texts, self.entry.header.input)
+    def _input(self, texts: Sequence[str] | np.ndarray) -> Content:
+        return texts if isinstance(texts, np.ndarray) else self._inputs.of(texts, self.entry.header.input)
 
     def _contents(self, corpora: Corpora, pairs: Sequence[tuple[int, int]]) -> dict[int, Content]:
         """What the metric takes in place of each corpus that is in one of the pairs."""

@@ -105,7 +105,8 @@ def announce(asking: Sequence[Asking], cache: EmbeddingCache, progress: Progress
     """Sees to it that every text has its vector before a metric waits for it."""
     seen: dict[str, Question] = {}
     for entry, question in asking:
-        if entry.header.input == "embeddings" and question.task.applies(question.unit, entry.header) is None:
+        wanted = entry.header.input == "embeddings" or question.task.looks_at_vectors
+        if wanted and question.task.applies(question.unit, entry.header) is None:
             seen.setdefault(question.unit.id, question)
     texts = {text for question in seen.values() for text in question.task.texts(question.unit)}
     cache.fill(sorted(texts), progress, threads=jobs)

@@ -115,6 +115,7 @@ class Task(Generic[Observation]):
     declares: ClassVar[Declared]
     settings_form: ClassVar[type[BaseModel]]        # what a suite may say about it
     observation_form: ClassVar[type[Any]]           # the dataclass of its observations
+    looks_at_vectors: ClassVar[bool] = False        # whether `observe` itself does, also where the metric takes no embeddings
 
     def datasets(self, settings: Any) -> set[str]:
         """The names of the datasets that these settings need."""

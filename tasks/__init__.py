@@ -9,11 +9,15 @@ from tasks.alignment import Alignment
 from tasks.axioms import Axioms
 from tasks.clustering import Clustering
 from tasks.convergence import Convergence
+from tasks.diagnostics import Diagnostics
+from tasks.distributionality import Distributionality
 from tasks.known_similarity import KnownSimilarity
+from tasks.local_perturbation import LocalPerturbation
 from tasks.retrieval import Retrieval
 from tasks.robustness import Robustness
 from tasks.sensitivity import Sensitivity
 from tasks.timing import Timing
 
 TASKS: dict[str, Task[Any]] = {task.name: task for task in (
-    KnownSimilarity(), Convergence(), Timing(), Axioms(), Alignment(), Robustness(), Sensitivity(), Clustering(), Retrieval())}
+    KnownSimilarity(), Convergence(), Timing(), Axioms(), Distributionality(), LocalPerturbation(), Diagnostics(), Alignment(),
+    Robustness(), Sensitivity(), Clustering(), Retrieval())}

@@ -121,3 +121,16 @@ def questions() -> dict[str, pd.DataFrame]:
             "queries": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(queries))], "text": queries}),
             "qrels": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(queries))],
                                    "doc_id": [f"d{3 * place}" for place in range(len(queries))], "relevance": 1})}
+
+
+def make_pairs(rows: int = ROWS) -> pd.DataFrame:
+    """Pairs of sentences that say nearly the same: two frames of one domain, filled with the same words."""
+    rng = np.random.default_rng([sum(map(ord, "paraphrases")), rows])
+    domains = list(FRAMES)
+    pairs: dict[tuple[str, str], None] = {}
+    while len(pairs) < rows:
+        frames = FRAMES[domains[rng.integers(len(domains))]]
+        words = {slot: choices[rng.integers(len(choices))] for slot, choices in WORDS.items()}
+        first, second = rng.permutation(len(frames))[:2].tolist()
+        pairs[frames[first].format(**words), frames[second].format(**words)] = None
+    return pd.DataFrame(list(pairs), columns=["text_a", "text_b"])

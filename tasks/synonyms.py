@@ -1,0 +1,111 @@
+"""A small thesaurus of our own: groups of everyday words, each of which may stand for the others.
+
+It is for noise, not for meaning: EDA's authors take WordNet, which no package brings along.
+"""
+
+from __future__ import annotations
+
+GROUPS = """
+good fine great nice
+bad poor awful terrible
+big large huge
+small little tiny
+fast quick rapid
+easy simple effortless
+hard difficult tough
+new fresh recent
+old aged ancient
+happy glad pleased
+sad unhappy gloomy
+angry mad furious
+help assist aid
+buy purchase get
+pay spend settle
+want wish desire
+need require
+like enjoy love
+hate dislike detest
+make create build
+start begin launch
+stop halt end finish
+find locate discover
+show display present
+tell inform notify
+ask inquire question
+answer reply respond
+say state remark
+see notice spot
+look glance stare
+think believe reckon
+know understand realise
+use employ utilise
+give hand offer
+take grab seize
+send mail dispatch
+receive obtain collect
+keep hold retain
+lose misplace forfeit
+change alter modify
+fix repair mend
+break smash damage
+open unlock unseal
+close shut seal
+work function operate
+job task duty
+money cash funds
+price cost fee charge
+card pass
+account profile
+bank lender
+house home residence
+city town
+country nation state
+road street way
+car vehicle automobile
+flight trip journey
+man guy fellow
+woman lady
+child kid
+people folks persons
+friend pal mate
+president leader chief
+government administration
+law rule statute
+war conflict battle
+movie film picture
+book volume title
+song tune track
+phone mobile handset
+battery cell accumulator
+screen display monitor
+problem issue trouble
+reason cause motive
+way manner method
+place spot location
+time moment period
+day date
+many numerous several
+much plenty
+very really extremely
+also too likewise
+often frequently regularly
+always constantly forever
+now currently presently
+quickly promptly swiftly
+maybe perhaps possibly
+about around regarding
+because since as
+"""
+
+
+def read(groups: str) -> dict[str, tuple[str, ...]]:
+    """Of each word the others of its groups, in order."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in groups.split("\n"):
+        words = line.split()
+        for word in words:
+            found[word] = found.get(word, ()) + tuple(other for other in words if other != word)
+    return found
+
+
+SYNONYMS = read(GROUPS)

@@ -76,6 +76,7 @@ def prepare(entries: Iterable[Entry], limits: Limits, progress: Progress, *,
         if submission.source not in made and submission.source not in refused:
             try:
                 refuse_wishes(submission, limits)
+                find_models(submission.header.models)
                 made[submission.source] = environment_of(submission, progress, refresh=refresh)
             except Refusal as refusal:
                 refused[submission.source] = str(refusal)

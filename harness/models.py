@@ -1,7 +1,8 @@
-"""The embedding models by name, each with the fingerprint of what makes its vectors.
+"""The models by name, each with the fingerprint of what makes its vectors.
 
 A model comes inside a Python package that is installed here, or from the Hugging Face hub under its own name
-(`owner/name`, fetched once by `touchstone models fetch`), or it is a service that is asked for vectors.
+(`owner/name`, fetched once by `touchstone models fetch`), or it is a service that is asked for vectors.  What metrics need
+beside vectors of texts comes from archives of the package index.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from harness.archived_models import ARCHIVED_MODELS
 from harness.embedding_model import Model, fingerprint_files
 from harness.encoders import Encoder, SentenceTransformerEncoder, WordLlamaEncoder, read_tokenizer
 from harness.errors import Refusal, did_you_mean
@@ -83,9 +85,11 @@ def find_model(name: str) -> Model:
         return MODELS[name]
     if name in SERVICES:
         return SERVICES[name]
+    if name in ARCHIVED_MODELS:
+        return ARCHIVED_MODELS[name]
     if "/" in name:
         return find_fetched(name)
-    known = [*MODELS, *SERVICES]
+    known = [*MODELS, *ARCHIVED_MODELS, *SERVICES]
     raise Refusal(f'There is no registered model "{name}".{did_you_mean(name, known)} Registered: {", ".join(known)}; '
                   "one of the Hugging Face hub is called owner/name.")
 

@@ -20,6 +20,7 @@ from harness.records import Failure
 from harness.run import announce
 from harness.submission import Entry
 from harness.task import Context, Measures, Source
+from leaderboard.model_archives import fetch_named
 from tasks import TASKS, data
 from tasks.axioms import DOMAINS, Trials, Verdict, worst_cases
 from tasks.known_similarity import Level
@@ -52,6 +53,7 @@ class Report:
 
 def conditions(entries: Sequence[Entry], trust: bool, progress: Progress) -> Conditions:
     """What a submission is checked under: its environment is made if it needs one, and its time is short."""
+    fetch_named(entries, progress)
     environments, refused = prepare(entries, Limits(), progress)
     if refused:
         raise Refusal(refused[0])

@@ -86,7 +86,7 @@ def models_list(as_json: JsonOption = False) -> None:
 
 @models_app.command("fetch")
 def models_fetch(
-    names: Annotated[list[str], typer.Argument(metavar="OWNER/NAME...", help="Names on the Hugging Face hub.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="owner/name on the hub, or wordnet, glove-6b-50d.")],
     again: Annotated[bool, typer.Option("--again", help="Take what the hub has now, even if it is another one.")] = False,
 ) -> None:
     """Fetch sentence-transformers models of the Hugging Face hub, try them, and note what they are.

@@ -1,4 +1,4 @@
-"""The embedding models, as the command line shows, fetches and verifies them."""
+"""The models, as the command line shows, fetches and verifies them."""
 
 from __future__ import annotations
 
@@ -7,19 +7,21 @@ from typing import Any
 
 from rich.text import Text
 
+from harness.archived_models import ARCHIVED_MODELS
 from harness.embedding_model import Model
 from harness.errors import Refusal
 from harness.hub_models import DECLARED, fetch_model, fetched
 from harness.models import MODELS
 from harness.services import SERVICES
-from leaderboard.terminal import messages, output, plain_table
+from leaderboard.model_archives import fetch_archived
+from leaderboard.terminal import Drawn, messages, output, plain_table
 
 
 def describe_all() -> list[dict[str, Any]]:
     """The models that are here, and those that papers use and are not."""
     here = fetched()
     absent = [name for name in DECLARED if name not in {model.name for model in here}]
-    return [*(describe(model) for model in (*MODELS.values(), *here, *SERVICES.values())),
+    return [*(describe(model) for model in (*MODELS.values(), *ARCHIVED_MODELS.values(), *here, *SERVICES.values())),
             *({"name": name, "title": DECLARED[name].title, "dimensions": None, "origin": "hub",
                "licence": DECLARED[name].licence, "status": "unverified", "here": False, "unusable": DECLARED[name].unusable}
               for name in absent)]
@@ -38,7 +40,7 @@ def describe(model: Model) -> dict[str, Any]:
 
 def print_list(rows: Sequence[dict[str, Any]]) -> None:
     table = plain_table(("model", "size", "", "", "from", "licence"), [
-        (Text(row["name"], style="bold"), f"{row['dimensions']:,}" if row["dimensions"] else "?", "here" if row["here"] else "",
+        (Text(row["name"], style="bold"), dimensions(row["dimensions"]), "here" if row["here"] else "",
          row["status"], row["origin"], Text(row["licence"], style="dim")) for row in rows])
     for column in table.columns:
         column.no_wrap, column.overflow = True, "ellipsis"
@@ -52,10 +54,18 @@ def print_list(rows: Sequence[dict[str, Any]]) -> None:
                  style="dim")
 
 
+def dimensions(number: int | None) -> str:
+    return "?" if number is None else f"{number:,}" if number else ""
+
+
 def fetch_all(names: Sequence[str], again: bool) -> None:
     for name in names:
         if name in MODELS or name in SERVICES:
             messages.print(f"{name}: nothing to fetch.")
+            continue
+        if name in ARCHIVED_MODELS:
+            fetch_archived(ARCHIVED_MODELS[name], Drawn())
+            messages.print(f"{name}: as pinned, in {ARCHIVED_MODELS[name].folder}", soft_wrap=True)
             continue
         model = fetch_model(name, again=again)
         messages.print(f"{name}: {model.dimensions:,} dimensions, {len(model.files)} files in {model.folder}, unverified: "
@@ -65,7 +75,8 @@ def fetch_all(names: Sequence[str], again: bool) -> None:
 def verify_all() -> bool:
     """Whether the files of every model that is here are those of its fingerprint."""
     good = True
-    for model in (*MODELS.values(), *fetched()):
+    archived = (model for model in ARCHIVED_MODELS.values() if model.folder.is_dir())
+    for model in (*MODELS.values(), *archived, *fetched()):
         try:
             model.verify()
         except Refusal as refusal:

@@ -17,6 +17,7 @@ from harness.records import Status
 from harness.run import Tally, execute, plan
 from harness.store import Store
 from harness.submission import Entry
+from leaderboard.model_archives import fetch_named
 from tasks import data
 from tasks.suite import Suite
 
@@ -36,6 +37,7 @@ def run_suite(entries: Sequence[Entry], suite: Suite, path: Path | str, *, only:
                 for name in sorted({source.name for _, question in asking for source in question.unit.data}):
                     data.load(name, progress)
                 limits = limits or Limits()
+                fetch_named([entry for entry, _ in asking], progress)
                 environments, refused = prepare([entry for entry, _ in asking], limits, progress, refresh=again)
                 conditions = Conditions(confine(trust), limits, environments)
                 store.note_units(question.unit for question in questions)

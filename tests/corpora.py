@@ -14,10 +14,10 @@ from harness.worker import MODULE, Metric
 class Direct:
     """A submission's functions, executed in this process and bound to parameters just as a worker does it."""
 
-    def __init__(self, name: str, **parameters: object) -> None:
+    def __init__(self, name: str, models: dict[str, str] | None = None, **parameters: object) -> None:
         metric = Metric(None)
         self.functions = metric.functions
-        metric.load((SUBMISSIONS / f"{name}.py").read_bytes(), f"{name}.py", parameters, {})
+        metric.load((SUBMISSIONS / f"{name}.py").read_bytes(), f"{name}.py", parameters, models or {})
         self.module: Any = sys.modules[MODULE]
         self.answer = self.functions["distance"] if "distance" in self.functions else self.functions["similarity"]
 

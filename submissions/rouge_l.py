@@ -1,0 +1,118 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["numpy>=2", "rapidfuzz>=3.9"]
+# [tool.touchstone]
+# name = "rouge_l"
+# title = "ROUGE-L"
+# summary = "F-measure of the longest common subsequence of words of the two texts, as Google's rouge-score has it."
+# kind = "text"
+# input = "texts"
+# returns = "similarity"
+# range = [0.0, 1.0]
+# symmetric = false
+# paper = "https://aclanthology.org/W04-1013/"
+# license = "Apache-2.0"
+#
+# [[tool.touchstone.variants]]
+# name = "recall"
+# parameters = { recall = true }
+# summary = "The length of the subsequence over the length of the first text."
+#
+# [[tool.touchstone.variants]]
+# name = "published"
+# parameters = { published = true }
+# summary = "As in Yamshchikov et al. 2020: the union of the sentences' subsequences over distinct words, as in rouge 0.3.2."
+# ///
+"""ROUGE-L of rouge-score 0.1.2 without its stemmer: runs of a-z and 0-9 of the lower-cased text; F is symmetric.
+
+RapidFuzz finds the lengths, of words written as one character each.  The variant `published` is `rouge_l_summary_level` of the
+package rouge 0.3.2: a text is split into sentences at full stops, m and n are the numbers of distinct words of the first and the
+second text, and F is that package's, with beta = precision/recall.
+"""
+
+import re
+from functools import lru_cache
+
+import numpy as np
+from rapidfuzz.distance import LCSseq
+from rapidfuzz.process import cdist
+
+WORD = re.compile(r"[a-z0-9]+")
+SURROGATES = range(0xD800, 0xE000)          # no characters
+
+
+def similarity(a: list[str], b: list[str], recall: bool = False, published: bool = False) -> np.ndarray:
+    if published:
+        return np.array([summary_level(sentences(x), sentences(y)) for x, y in zip(a, b, strict=True)])
+    written = as_characters([*a, *b])
+    x, y = written[:len(a)], written[len(a):]
+    common = np.array([LCSseq.similarity(one, other) for one, other in zip(x, y, strict=True)], dtype=float)
+    return rouge(common, lengths(x), lengths(y), recall)
+
+
+def matrix(a: list[str], b: list[str], recall: bool = False, published: bool = False) -> np.ndarray:
+    if published:
+        x, y = [sentences(text) for text in a], [sentences(text) for text in b]
+        return np.array([[summary_level(one, other) for other in y] for one in x])
+    written = as_characters([*a, *b])
+    one, other = written[:len(a)], written[len(a):]
+    common = cdist(one, other, scorer=LCSseq.similarity, dtype=np.int32).astype(float)
+    return rouge(common, lengths(one)[:, None], lengths(other)[None, :], recall)
+
+
+def rouge(common: np.ndarray, reference: np.ndarray, candidate: np.ndarray, recall: bool) -> np.ndarray:
+    """2pr/(p + r), or r; 0 where a text has no word, even if they are the same: so has rouge-score."""
+    whole = reference + np.zeros_like(candidate) if recall else (reference + candidate) / 2
+    return np.divide(common, whole, out=np.zeros_like(common), where=whole > 0)
+
+
+def as_characters(texts: list[str]) -> list[str]:
+    """Each text with every word as one character; a million different words can be told apart."""
+    numbers: dict[str, int] = {}
+    read = [[numbers.setdefault(word, len(numbers)) for word in WORD.findall(text.lower())] for text in texts]
+    return ["".join(chr(n if n < SURROGATES.start else n + len(SURROGATES)) for n in row) for row in read]
+
+
+def lengths(texts: list[str]) -> np.ndarray:
+    return np.array([len(text) for text in texts], dtype=float)
+
+
+# ---- as published --------------------------------------------------------------------------------------------------------
+
+@lru_cache(maxsize=4096)
+def sentences(text: str) -> tuple[tuple[str, ...], ...]:
+    """The words of what stands between full stops; a sentence of nothing but spaces has one empty word."""
+    return tuple(tuple(" ".join(sentence.split()).split(" ")) for sentence in text.split(".") if sentence)
+
+
+def summary_level(reference: tuple[tuple[str, ...], ...], candidate: tuple[tuple[str, ...], ...]) -> float:
+    """0 for a text without sentences, which rouge refuses."""
+    if not reference or not candidate:
+        return 0.0
+    union = {word for x in reference for y in candidate for word in common_subsequence(x, y)}
+    r = len(union) / len({word for sentence in reference for word in sentence})
+    p = len(union) / len({word for sentence in candidate for word in sentence})
+    beta = p / (r + 1e-12)
+    return (1 + beta ** 2) * r * p / (r + beta ** 2 * p + 1e-12)
+
+
+def common_subsequence(x: tuple[str, ...], y: tuple[str, ...]) -> set[str]:
+    """The words of the longest common subsequence; of several that one which the package finds from the end."""
+    if not set(x) & set(y):
+        return set()
+    longest = [[0] * (len(y) + 1)]
+    for word in x:
+        above, row = longest[-1], [0]
+        for j, other in enumerate(y):
+            row.append(above[j] + 1 if word == other else max(row[j], above[j + 1]))
+        longest.append(row)
+    words, i, j = set(), len(x), len(y)
+    while i and j:
+        if x[i - 1] == y[j - 1]:
+            words.add(x[i - 1])
+            i, j = i - 1, j - 1
+        elif longest[i - 1][j] > longest[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return words

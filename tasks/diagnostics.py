@@ -21,7 +21,8 @@ from harness.errors import Refusal
 from harness.task import Context, Declared, Measures, Task, Unit
 from tasks import data
 from tasks.faults import MEANING, Fault, Material, put
-from tasks.known_similarity import TOLERANCE, pearson
+from tasks.known_similarity import pearson
+from tasks.rechecking import TOLERANCE
 
 STRENGTHS = tuple(round(0.1 * step, 1) for step in range(11))
 BANDS = 2                                   # pairs of fault-free samples a unit

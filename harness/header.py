@@ -122,6 +122,7 @@ class Header(BaseModel):
     symmetric: bool = False
     repeatable: bool = True
     control: bool = False
+    lift: bool = True                       # false: a text metric that takes too long a pair to be asked all pairs of two corpora
     models: Annotated[tuple[Annotated[str, AfterValidator(_model_name)], ...], Field(max_length=5)] = ()
     trained_on: Annotated[tuple[Annotated[Plain, Field(max_length=80)], ...], Field(max_length=50)] = ()
     paper: Annotated[str, AfterValidator(_address)] | None = None

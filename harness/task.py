@@ -130,8 +130,10 @@ class Task(Generic[Observation]):
         raise NotImplementedError
 
     def meant_for(self, header: Header) -> bool:
-        """Whether such a metric is asked this task at all: text metrics both tracks, corpus metrics theirs alone."""
-        return self.declares.track == "corpus" or header.kind == "text"
+        """Whether such a metric is asked this task at all: text metrics both tracks, if they may be lifted; corpus metrics theirs."""
+        if self.declares.track == "text":
+            return header.kind == "text"
+        return header.kind == "corpus" or header.lift
 
     def applies(self, unit: Unit, header: Header) -> str | None:
         """Why this metric cannot be asked this unit; None if it can."""

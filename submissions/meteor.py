@@ -9,6 +9,7 @@
 # input = "texts"
 # returns = "similarity"
 # range = [0.0, 1.0]
+# lift = false
 # symmetric = false
 # models = ["wordnet"]
 # paper = "https://aclanthology.org/W05-0909/"

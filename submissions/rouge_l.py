@@ -100,12 +100,11 @@ def common_subsequence(x: tuple[str, ...], y: tuple[str, ...]) -> set[str]:
     """The words of the longest common subsequence; of several that one which the package finds from the end."""
     if not set(x) & set(y):
         return set()
-    longest = [[0] * (len(y) + 1)]
-    for word in x:
-        above, row = longest[-1], [0]
-        for j, other in enumerate(y):
-            row.append(above[j] + 1 if word == other else max(row[j], above[j + 1]))
-        longest.append(row)
+    numbers: dict[str, int] = {}
+    rows, columns = (np.array([numbers.setdefault(word, len(numbers)) for word in side]) for side in (x, y))
+    longest = np.zeros((len(x) + 1, len(y) + 1), np.int16 if min(len(x), len(y)) < 1 << 15 else np.int32)
+    for i, word in enumerate(rows):         # the larger of above, and above to the left if the words are equal; then from the left
+        np.maximum.accumulate(np.maximum(longest[i, 1:], longest[i, :-1] + (columns == word)), out=longest[i + 1, 1:])
     words, i, j = set(), len(x), len(y)
     while i and j:
         if x[i - 1] == y[j - 1]:

@@ -9,6 +9,7 @@
 # input = "texts"
 # returns = "distance"
 # range = [0.0, 2.0]
+# lift = false
 # symmetric = true
 # models = ["glove-6b-50d"]
 # trained_on = ["Wikipedia 2014", "Gigaword 5"]

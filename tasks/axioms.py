@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.asking import Asked, Orientation
 from harness.faults import Fault, FaultKind
+from harness.header import Header
 from harness.task import Context, Declared, Measures, Task, Unit
 from tasks import data
 
@@ -82,6 +83,10 @@ class Axioms(Task[Trials]):
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(DOMAINS)
+
+    def meant_for(self, header: Header) -> bool:
+        """Everybody: text metrics are asked pairs here, not corpora."""
+        return True
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         for trial in range(settings.trials):

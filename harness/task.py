@@ -130,7 +130,7 @@ class Task(Generic[Observation]):
         raise NotImplementedError
 
     def meant_for(self, header: Header) -> bool:
-        """Whether such a metric is asked this task at all: text metrics both tracks, if they may be lifted; corpus metrics theirs."""
+        """Whether such a metric is asked this task at all: corpus metrics their track, text metrics both, if lifted."""
         if self.declares.track == "text":
             return header.kind == "text"
         return header.kind == "corpus" or header.lift

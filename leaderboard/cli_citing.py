@@ -129,8 +129,9 @@ def compare(
     [bold]touchstone compare energy fid[/bold]
     """
     from harness.store import Store
-    from leaderboard.facts import estimate_facts
-    from leaderboard.ranking import chosen, paired, rank_suite
+    from leaderboard.comparing import compare as compared
+    from leaderboard.comparing import samples_of
+    from leaderboard.ranking import chosen, rank_suite
     from leaderboard.terminal import difference_table, output
     from tasks.suite import read_suite
 
@@ -145,12 +146,11 @@ def compare(
         scored = {place.scored.name: place.scored for place in ranking.places}
         if a not in scored or b not in scored:
             continue
-        differences = {task.name: paired(scored[a].tasks[task.name], scored[b].tasks[task.name], read.units(task))
-                       for task in read.tasks if task.declares.ranked and task.declares.track == name}
-        p = ranking.p(a, b)
-        found[name] = {"differences": {task: estimate_facts(one) for task, one in differences.items()}, "p_of_overall": p}
+        tasks = [score.task.name for score in scored[a].ranked_tasks]
+        pair, = compared(samples_of([ranking]), (a, b), tasks)["pairs"]
+        found[name] = {**pair, "p_of_overall": ranking.p(a, b)}
         if not as_json:
-            output.print(difference_table(scored[a], scored[b], differences, p))
+            output.print(difference_table(scored[a], scored[b], found[name]))
     if not found:
         raise Refusal(f'"{a}" and "{b}" have no track in common in which both were asked.')
     if as_json:

@@ -18,21 +18,18 @@ from harness.errors import Refusal, did_you_mean
 from harness.identity import seed_of
 from harness.statistics import (
     FEW_UNITS,
-    Estimate,
     Parted,
     dividing_lines,
     influences,
     part_means,
     part_replicates,
     rank_intervals,
-    stratified_mean,
     weights,
 )
 from harness.store import Store
-from harness.task import Unit
 from leaderboard.resampling import DRAWS as PLANNED
 from leaderboard.resampling import Plan, plans, resampled_mean
-from leaderboard.scores import Scored, TaskScore, score_suite
+from leaderboard.scores import Scored, score_suite
 from tasks.suite import Suite
 
 DRAWS = 5_000
@@ -148,17 +145,6 @@ def part_resampled(ranked: Sequence[Scored], drawn: Mapping[str, Plan]) -> Parte
         overall += share * (np.array([one.replicates for one in found]) - chance)
         parts += influences(share * np.array([one.left_out for one in found]), found[0].strata)
     return part_replicates(np.array([one.overall for one in ranked], dtype=float), overall, parts)
-
-
-def paired(a: TaskScore, b: TaskScore, units: Sequence[Unit]) -> Estimate | None:
-    """The difference of two entries on a task, with its interval: on the units that both were asked, or under the one plan."""
-    if a.resampled is not None and b.resampled is not None:
-        return a.resampled.minus(b.resampled).estimate() if a.complete and b.complete else None
-    cells: dict[tuple[str, ...], list[float]] = {}
-    for unit in units:
-        if unit.id in a.by_unit and unit.id in b.by_unit:
-            cells.setdefault(unit.stratum, []).append(a.by_unit[unit.id] - b.by_unit[unit.id])
-    return stratified_mean(cells.values())
 
 
 def order(scored: Iterable[Scored]) -> list[Placed]:

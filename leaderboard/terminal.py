@@ -178,20 +178,29 @@ def _task_lines(scored: Scored, score: TaskScore, place: Placed | None) -> list[
     return lines
 
 
-def difference_table(a: Scored, b: Scored, differences: Mapping[str, Estimate | None], p: float | None) -> RenderableType:
-    """The paired differences of two entries in a track, and who is better."""
-    table = plain_table(("", a.name, b.name, "difference", "95%"), [
-        (a.tasks[name].task.declares.title, number(a.tasks[name].score, 3), number(b.tasks[name].score, 3),
-         f"{one.value:+.3f}" if one else "-", interval(one, 3)) for name, one in differences.items()])
+def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> RenderableType:
+    """The paired differences of two entries in a track, and who is better: overall, and on how many tasks."""
+    rows = []
+    for score in a.ranked_tasks:
+        one, other = pair["tasks"].get(score.task.name), b.tasks.get(score.task.name)
+        within = f"{one['low']:.3f} to {one['high']:.3f}" if one and one["low"] is not None else "-"
+        rows.append((score.task.declares.title, number(score.score, 3), number(other.score if other else None, 3),
+                     f"{one['value']:+.3f}" if one else "-", within))
+    table = plain_table(("", a.name, b.name, "difference", "95%"), rows)
     for column in table.columns[1:4]:
         column.justify = "right"
+    on = [f"{name} is better on at least {count} of {pair['of']} tasks" for name, count in
+          ((a.name, pair["a_better_on"]), (b.name, pair["b_better_on"])) if count and pair["of"] > 1]
+    verdicts = [f"{one} (5%, Benjamini and Heller 2008)." for one in on]
+    p = pair["p_of_overall"]
     if p is None:
-        verdict = "Whether one is better cannot be said: not both are ranked, or there are too few units."
+        verdicts.append("Whether one is better overall cannot be said: not both are ranked, or there are too few units.")
     else:
-        better, worse = (a.name, b.name) if (a.overall or 0) > (b.overall or 0) else (b.name, a.name)
-        sure = f"{better} is better than {worse} for sure" if p <= 0.05 else "Neither is better for sure"
-        verdict = f"{sure}: p = {p:.4f}, adjusted for all pairs of ranked metrics."
-    return Group(table, Text(""), Text(verdict))
+        better = a.name if (a.overall or 0) > (b.overall or 0) else b.name
+        sure = f"{better} is better than {b.name if better == a.name else a.name} for sure" if p <= 0.05 else \
+            "Neither is better for sure"
+        verdicts.append(f"{sure}: p = {p:.4f}, adjusted for all pairs of ranked metrics.")
+    return Group(table, Text(""), *map(Text, verdicts))
 
 
 def axiom_table(shares: Any, worst: dict[str, Verdict]) -> Table:

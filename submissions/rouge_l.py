@@ -103,7 +103,7 @@ def common_subsequence(x: tuple[str, ...], y: tuple[str, ...]) -> set[str]:
     numbers: dict[str, int] = {}
     rows, columns = (np.array([numbers.setdefault(word, len(numbers)) for word in side]) for side in (x, y))
     longest = np.zeros((len(x) + 1, len(y) + 1), np.int16 if min(len(x), len(y)) < 1 << 15 else np.int32)
-    for i, word in enumerate(rows):         # the larger of above, and above to the left if the words are equal; then from the left
+    for i, word in enumerate(rows):         # the largest of above, above to the left plus one if the words are equal, left
         np.maximum.accumulate(np.maximum(longest[i, 1:], longest[i, :-1] + (columns == word)), out=longest[i + 1, 1:])
     words, i, j = set(), len(x), len(y)
     while i and j:

@@ -20,7 +20,8 @@ from harness.store import Store
 from harness.submission import choose_entries, read_submission
 from leaderboard import releases
 from leaderboard.citing import cite, export, latex
-from leaderboard.ranking import Ranking, paired, rank
+from leaderboard.comparing import difference, samples_of
+from leaderboard.ranking import Ranking, rank
 from leaderboard.releases import Release, read_release, release
 from leaderboard.running import run_suite
 from leaderboard.scores import score_suite
@@ -73,15 +74,16 @@ def test_metrics_that_differ_are_parted_and_lines_drawn(ranking):
     assert ranking.p("energy", "random") is None        # a control is not ranked
 
 
-def test_paired_differences_are_of_the_same_units(ranking, suite):
-    scored = {place.scored.name: place.scored for place in ranking.places}
-    a, b = (scored[name].tasks["known_similarity"] for name in ("energy", "zipf"))
-    found = paired(a, b, suite.units(suite.tasks[0]))
-    assert found.value == pytest.approx(a.score.value - b.score.value)
-    assert found.units == 12
-    assert found.low > 0
-    alike = paired(a, a, suite.units(suite.tasks[0]))
-    assert (alike.value, alike.low, alike.high) == (0, 0, 0)
+def test_paired_differences_are_of_the_same_units(ranking):
+    samples = samples_of([ranking])
+    scores = {place.scored.name: place.scored.tasks["known_similarity"].score for place in ranking.places}
+    found = difference(samples["energy", "known_similarity"], samples["zipf", "known_similarity"])
+    assert found.estimate.value == pytest.approx(scores["energy"].value - scores["zipf"].value)
+    assert found.estimate.units == 12
+    assert found.estimate.low > 0
+    assert found.p == pytest.approx(2 ** -12, abs=2e-3)             # all twelve point one way: one of 2^12 patterns of signs
+    alike = difference(samples["energy", "known_similarity"], samples["energy", "known_similarity"])
+    assert (alike.estimate.value, alike.estimate.low, alike.estimate.high) == (0, 0, 0)
 
 
 def test_a_release_says_everything_and_is_read_again(made, ranking, suite):

@@ -19,7 +19,8 @@ from harness.statistics import stratified_mean, stratified_plan
 from harness.store import Store
 from harness.submission import choose_entries
 from harness.task import Cluster, Declared, Measures, Source, Task, Unit
-from leaderboard.ranking import paired, part, rank
+from leaderboard.comparing import difference
+from leaderboard.ranking import part, rank
 from leaderboard.resampling import plans, resample
 from leaderboard.scores import Scored, score_task
 from tasks.suite import Suite
@@ -199,9 +200,9 @@ def test_adding_a_metric_changes_nobodys_score_and_the_order_of_rows_nothing(see
 
 def test_paired_differences_are_drawn_under_the_one_plan():
     a, b = scored("a", 0.5, 1), scored("b", 0.6, 2)
-    same = paired(a.tasks["correlated"], a.tasks["correlated"], BATCHES)
+    same = difference(a.tasks["correlated"].resampled, a.tasks["correlated"].resampled).estimate
     assert (same.value, same.low, same.high) == (0, 0, 0)
-    found = paired(a.tasks["correlated"], b.tasks["correlated"], BATCHES)
+    found = difference(a.tasks["correlated"].resampled, b.tasks["correlated"].resampled).estimate
     assert found.value == pytest.approx(a.tasks["correlated"].score.value - b.tasks["correlated"].score.value)
     assert found.low < found.value < found.high
 

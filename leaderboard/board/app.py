@@ -21,7 +21,7 @@ from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
 from leaderboard.board.api import add_api
-from leaderboard.board.pages import Shelf, page_of
+from leaderboard.board.pages import Shelf
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.comparing import compare
 
@@ -40,7 +40,7 @@ def application(snapshot: Snapshot) -> Any:
 
     @site.get("/page", include_in_schema=False)
     def page(request: Request) -> JSONResponse:
-        asked = page_of(shelf, asked_of(request))
+        asked = shelf.page(asked_of(request))
         return JSONResponse({"html": asked.html, "title": asked.title})
 
     @site.middleware("http")
@@ -53,7 +53,7 @@ def application(snapshot: Snapshot) -> Any:
             return RedirectResponse(f"/?{urlencode({'view': asked.pop('page'), **asked})}")
         response = await answer(request)
         if response.status_code == 200 and asked:
-            response.status_code = page_of(shelf, asked).status
+            response.status_code = shelf.page(asked).status
         return response
 
     @site.get("/board.js", include_in_schema=False)

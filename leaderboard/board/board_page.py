@@ -11,6 +11,7 @@ from leaderboard.board.frame import Links, json_in_page, number, rank_of
 from leaderboard.board.snapshot import TRACKS, Snapshot
 
 SHOWN_PROPERTIES = {"distributionality": "distributionality", "timing": "cost_in_chi", "axioms": None}
+TASKS_SHOWN = 10                            # the others can be picked
 
 Column = tuple[str, str, str]               # key, title, what it says
 
@@ -139,7 +140,7 @@ def columns_of(snapshot: Snapshot, track: str) -> list[Column]:
 
 def default_columns(snapshot: Snapshot, track: str) -> list[str]:
     properties = [task if measure is None else f"{task}.{measure}" for task, measure in SHOWN_PROPERTIES.items()]
-    return [*(task["name"] for task in snapshot.ranked_tasks(track)), *properties]
+    return [*(task["name"] for task in snapshot.ranked_tasks(track)[:TASKS_SHOWN]), *properties]
 
 
 def value_of(entry: Mapping[str, Any], key: str) -> float | None:

@@ -12,6 +12,9 @@ from leaderboard.board.frame import PAGES, Links, framed
 from leaderboard.board.snapshot import Snapshot, of_release
 from leaderboard.releases import read_release, releases
 
+TELLING = frozenset({"view", "metric", "against", "metrics", "track", "release", "task", "cost", "model", "symmetric"})
+PAGES_KEPT = 256
+
 
 @dataclass(frozen=True)
 class Page:
@@ -26,6 +29,19 @@ class Shelf:
 
     first: Snapshot
     _kept: dict[str, Snapshot] = field(default_factory=dict)
+    _pages: dict[tuple[tuple[str, str], ...], Page] = field(default_factory=dict)       # as they were made, the oldest first
+
+    def page(self, asked: Mapping[str, str]) -> Page:
+        """The page that a query names; made once, until many others were."""
+        named = tuple(sorted((key, value) for key, value in asked.items() if key in TELLING))
+        page = self._pages.get(named)
+        if page is None:
+            page = page_of(self, dict(named))
+            if page.status == 200:
+                self._pages[named] = page
+                if len(self._pages) > PAGES_KEPT:
+                    self._pages.pop(next(iter(self._pages)), None)
+        return page
 
     def snapshot(self, release: str | None) -> Snapshot:
         """Refuses a release that there is not, or that is not as it was made."""

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import httpx
@@ -164,8 +165,9 @@ def test_two_hundred_readers_at_once(small, tmp_path, report):
         async with httpx.AsyncClient(limits=httpx.Limits(max_connections=READERS), timeout=30) as client:
             return list(await asyncio.gather(*(read(client) for _ in range(READERS))))
     try:
-        asyncio.run(all_of_them())
-        found = asyncio.run(all_of_them())
+        with ThreadPoolExecutor(1) as beside:       # the browser's driver has a loop of its own in this thread
+            beside.submit(asyncio.run, all_of_them()).result()
+            found = beside.submit(asyncio.run, all_of_them()).result()
         p95 = float(np.quantile([seconds for _, seconds in found], 0.95))
         report(f"{READERS} readers at once: 95% have the board in {p95:.2f} s (at most 0.5)")
         assert {status for status, _ in found} == {200}

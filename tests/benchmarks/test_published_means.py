@@ -89,3 +89,12 @@ def test_wmd_orders_the_sets_as_published(pairs, report):
            f"{taken:.1f} s (at most {SECONDS:g})")
     assert not swapped
     assert taken <= SECONDS
+
+
+# The two examples in the documentation of NLTK's `single_meteor_score`: that of today, and that of 3.6.2.
+@pytest.mark.parametrize(("parameters", "expected"), [({}, 0.6944), ({"published": True}, 0.7398)])
+def test_meteor_of_nltks_example(parameters, expected):
+    metric = Direct("meteor", models_of("wordnet"), **parameters)
+    answers = metric.answer(["It is a guide to action that ensures that the military will forever heed Party commands"],
+                            ["It is a guide to action which ensures that the military always obeys the commands of the party"])
+    assert answers == [pytest.approx(expected, abs=5e-5)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -15,9 +16,11 @@ from leaderboard.cli_options import (
     STOPPED,
     DataOption,
     JobsOption,
+    JsonOption,
     StoreOption,
     SuiteOption,
     no_answers,
+    print_json,
     side_by_side,
     store_path,
     use_mirror,
@@ -75,6 +78,25 @@ def reproduce(
     else:
         print(reproduction.as_markdown(cells) if form is Form.markdown else reproduction.as_csv(cells), end="")
     sys.exit(SOME_FAILED if tally.failed_in_store else ANSWERED)
+
+
+@papers_app.command()
+def parity(
+    metric: Annotated[str, typer.Argument(help="chrf, bleu, rouge_l, meteor, levenshtein or bm25.")],
+    as_json: JsonOption = False,
+) -> None:
+    """What several libraries say by default of the same 200 pairs, and which of them our submission is.
+
+    [bold]touchstone parity chrf[/bold]
+    """
+    from leaderboard.parity import as_terminal, compare
+    from leaderboard.terminal import Drawn, output
+
+    rows = compare(metric, Drawn())
+    if as_json:
+        print_json([dataclasses.asdict(row) for row in rows])
+    else:
+        output.print(as_terminal(rows))
 
 
 class Kind(StrEnum):

@@ -28,7 +28,8 @@ def relative(length: int, edits: int) -> float:
 
 
 def matrix(a: list[str], b: list[str]) -> np.ndarray:
-    edits = cdist(a, b, scorer=Levenshtein.distance, dtype=np.int32).astype(float)
+    # Given the same list twice, it counts the edits from one text to another, and not back.
+    edits = cdist(a, a if a == b else b, scorer=Levenshtein.distance, dtype=np.int32).astype(float)
     length = np.array([len(x) for x in a])[:, None] + np.array([len(y) for y in b])[None, :]
     alike: np.ndarray = np.divide(length - edits, length, out=np.ones_like(edits), where=length > 0)
     return alike

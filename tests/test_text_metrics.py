@@ -191,5 +191,6 @@ def test_matrix_is_the_pairs(name, parameters):
     a, b = list(SENTENCES), list(SENTENCES[::2])
     pairs = answers(metric, [x for x in a for _ in b], [y for _ in a for y in b]).reshape(len(a), len(b))
     np.testing.assert_allclose(metric.functions["matrix"](a, b), pairs, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(metric.functions["matrix"](a, a)[:, ::2], pairs, rtol=0, atol=ROUNDING)
     assert np.array_equal(answers(metric, a[:1], a[3:4]), answers(metric, a, [*a[3:], *a[:3]])[:1])        # company changes nothing
     assert ((pairs >= 0) & (pairs <= 1)).all()

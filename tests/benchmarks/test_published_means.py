@@ -1,0 +1,100 @@
+"""The means of Yamshchikov et al. 2020 over their fourteen sets of pairs come out again, and soon.
+
+The pairs are those of the dataset human_similarity_14, the first text of a pair the reference.
+"""
+
+from __future__ import annotations
+
+import csv
+import os
+import time
+
+import numpy as np
+import pytest
+
+from harness.archived_models import ARCHIVED_MODELS
+from harness.errors import Refusal
+from harness.progress import Silent
+from leaderboard.model_archives import fetch_archived
+from tasks import data
+from tasks.published import FOLDER
+from tests.corpora import Direct
+
+pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("one_processor")]
+SECONDS = 10.0
+MIRROR = os.environ.get("TOUCHSTONE_DATA")  # the tests themselves are kept from it
+PUBLISHED_WMD = {("paraphrase", 1): 1.34}   # printed as .34, below every set of paraphrases
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    with pytest.MonkeyPatch.context() as patch:
+        if MIRROR:
+            patch.setenv("TOUCHSTONE_DATA", MIRROR)
+        try:
+            return data.load("human_similarity_14").rows
+        except Refusal as refusal:
+            pytest.skip(str(refusal))
+
+
+def published(metric: str) -> dict[tuple[str, int], float]:
+    with (FOLDER / "yamshchikov2020_means.csv").open(encoding="utf-8", newline="") as file:
+        return {(row["dataset"], int(row["random"])): float(row["mean"]) for row in csv.DictReader(file) if row["metric"] == metric}
+
+
+def models_of(*names: str) -> dict[str, str]:
+    try:
+        for name in names:
+            fetch_archived(ARCHIVED_MODELS[name], Silent())
+    except Refusal as refusal:
+        pytest.skip(str(refusal))
+    return {name: str(ARCHIVED_MODELS[name].path()) for name in names}
+
+
+def means(pairs, metric: Direct) -> tuple[dict[tuple[str, int], float], float]:
+    """The mean of each set, and the seconds that all answers took."""
+    a, b = pairs.text_a.tolist(), pairs.text_b.tolist()
+    if "fit" in metric.functions:
+        metric.functions["fit"]([*a, *b])
+    started = time.perf_counter()
+    answers = np.array(metric.answer(a, b))
+    taken = time.perf_counter() - started
+    return {(name, int(random)): float(value) for (name, random), value in
+            pairs.assign(answer=answers).groupby(["group", "random"]).answer.mean().items()}, taken
+
+
+# The most that the means may be off, of each metric in the definition that the paper must have used.
+@pytest.mark.parametrize(("name", "column", "parameters", "models"), [
+    ("word_overlap", "word_overlap", {}, ()), ("chrf", "chrf", {"published": True}, ()), ("rouge1", "rouge1", {"published": True}, ()),
+    ("rouge2", "rouge2", {"published": True}, ()), ("rouge_l", "rougeL", {"published": True}, ()), ("bleu", "bleu", {}, ()),
+    ("meteor", "meteor", {"published": True}, ("wordnet",))])
+def test_means_are_the_published_ones(name, column, parameters, models, pairs, report):
+    ours, taken = means(pairs, Direct(name, models_of(*models), **parameters))
+    theirs = published(column)
+    off = [abs(ours[one] - mean) for one, mean in theirs.items()]
+    report(f"{column}, {len(pairs):,} pairs: the means are {np.mean(off):.4f} off the published ones (at most .006), "
+           f"{sum(one <= 0.03 for one in off)} of {len(off)} within .03; {taken:.1f} s (at most {SECONDS:g})")
+    assert len(off) == 14
+    assert np.mean(off) <= 0.006
+    assert taken <= SECONDS
+
+
+def test_wmd_orders_the_sets_as_published(pairs, report):
+    """But for two sets whose printed means are the same."""
+    ours, taken = means(pairs, Direct("wmd", models_of("glove-6b-50d"), centred=True))
+    theirs = published("wmd") | PUBLISHED_WMD
+    swapped = [(x, y) for x in theirs for y in theirs if theirs[x] < theirs[y] and ours[x] >= ours[y]]
+    off = np.mean([abs(ours[one] - mean) for one, mean in theirs.items()])
+    report(f"wmd, {len(pairs):,} pairs: {len(swapped)} pairs of sets are in another order (at most 0), the means are {off:.3f} off; "
+           f"{taken:.1f} s (at most {SECONDS:g})")
+    assert not swapped
+    assert taken <= SECONDS
+
+
+# The two examples in the documentation of NLTK's `single_meteor_score`: that of today, and that of 3.6.2.
+@pytest.mark.parametrize(("parameters", "expected"), [({}, 0.6944), ({"published": True}, 0.7398)])
+def test_meteor_of_nltks_example(parameters, expected):
+    metric = Direct("meteor", models_of("wordnet"), **parameters)
+    answers = metric.answer(["It is a guide to action that ensures that the military will forever heed Party commands"],
+                            ["It is a guide to action which ensures that the military always obeys the commands of the party"])
+    assert answers == [pytest.approx(expected, abs=5e-5)]

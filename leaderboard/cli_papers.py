@@ -98,12 +98,15 @@ class Kind(StrEnum):
     convergence = "convergence"
     radar = "radar"
     boxes = "boxes"
+    sensitivity = "sensitivity"
+    tasks = "tasks"
 
 
 @papers_app.command()
 def figure(
     kind: Annotated[Kind, typer.Argument(help="separation: distance against separation. convergence: as samples grow, and get "
-                                         "unequal. radar: the measures side by side. boxes: the measures over repetitions.")],
+                                         "unequal. radar: the measures side by side. boxes: the measures over repetitions. "
+                                         "sensitivity: similarity by size and place of changes. tasks: bars of the text tasks.")],
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Metrics, as the table calls them.")],
     folder: Annotated[Path, typer.Option("--to", help="Where to write the files.")] = Path(),
     suite: SuiteOption = "core",

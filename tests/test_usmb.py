@@ -12,6 +12,7 @@ from harness.progress import Silent
 from harness.store import Store
 from harness.submission import choose_entries
 from leaderboard import usmb
+from leaderboard.figures import draw
 from leaderboard.ranking import rank_suite
 from leaderboard.running import run_suite
 from leaderboard.scores import score_suite
@@ -88,3 +89,15 @@ def test_controls_show_the_chance_that_is_declared(scored):
     assert constant["retrieval"].above_chance == pytest.approx(0)
     assert scored["constant[0.875]"].tasks["sensitivity"].measures["changed_length"].value == pytest.approx(1 - 1.275 / 9)
     assert constant["robustness"].score.value == 0              # an order must be strict
+
+
+def test_figures_show_the_measures_and_the_scores(scored):
+    two = [scored["jaccard"], scored["length_difference"]]
+    curves = draw("sensitivity", two)
+    mine = [trace for trace in curves.data if trace.name == "jaccard"]
+    assert len(mine) == 9
+    found = two[0].tasks["sensitivity"].measures
+    assert list(mine[0].y) == [found[f"insertion {size} begin"].value for size in ("5%", "10%", "25%", "50%", "100%")]
+    bars = draw("tasks", two).data[1]
+    assert bars.name == "length_difference"
+    assert list(bars.y) == [two[1].tasks[task].score.value for task in ("alignment", "robustness", "sensitivity", "clustering", "retrieval")]

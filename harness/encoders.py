@@ -47,9 +47,15 @@ class SentenceTransformerEncoder:
     def batches(self, texts: Sequence[str]) -> list[Batch]:
         read = list(self._read(texts))
         if not read or "attention_mask" not in read[0]:
-            return [Batch([row], [one]) for row, one in enumerate(read)]
-        groups = equal_length_groups([len(one["input_ids"]) for one in read], BATCH_TOKENS)
-        return [Batch(rows, [read[row] for row in rows]) for rows in groups]
+            return [Batch([row], [[one], [1]]) for row, one in enumerate(read)]
+        alike: dict[tuple[int, ...], list[int]] = {}        # texts that are the same where the model cuts them off
+        for row, one in enumerate(read):
+            alike.setdefault(tuple(one["input_ids"].tolist()), []).append(row)
+        different = list(alike.values())
+        groups = equal_length_groups([len(read[rows[0]]["input_ids"]) for rows in different], BATCH_TOKENS)
+        return [Batch([row for place in group for row in different[place]],
+                      [[read[different[place][0]] for place in group], [len(different[place]) for place in group]])
+                for group in groups]
 
     def _read(self, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
         """What the model's tokenizer makes of each text, without padding."""
@@ -64,17 +70,19 @@ class SentenceTransformerEncoder:
                        for name, value in features.items()}
 
     def encode(self, batch: Batch) -> np.ndarray:
+        import numpy as np
         import torch
 
         torch.set_num_threads(1)        # of this thread; batches run side by side instead
-        inputs = batch.content[0]
+        computed, times = batch.content
+        inputs = computed[0]
         if "attention_mask" in inputs:
             one_a_token = inputs["attention_mask"].shape
-            inputs = {name: torch.stack([one[name] for one in batch.content]) if getattr(value, "shape", None) == one_a_token
+            inputs = {name: torch.stack([one[name] for one in computed]) if getattr(value, "shape", None) == one_a_token
                       else value for name, value in inputs.items()}
         with torch.inference_mode():
             vectors: np.ndarray = self._model(inputs)["sentence_embedding"].float().numpy()
-        return vectors
+        return np.repeat(vectors, times, axis=0)
 
 
 class WordLlamaEncoder:

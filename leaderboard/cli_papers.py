@@ -31,6 +31,7 @@ papers_app = typer.Typer()
 
 class Paper(StrEnum):
     kour2022 = "kour2022"
+    usmb = "usmb"
 
 
 class Form(StrEnum):
@@ -41,7 +42,8 @@ class Form(StrEnum):
 
 @papers_app.command()
 def reproduce(
-    paper: Annotated[Paper, typer.Argument(help="kour2022: known-similarity corpora, table 3.")],
+    paper: Annotated[Paper, typer.Argument(help="kour2022: known-similarity corpora, table 3. usmb: five tasks for text "
+                                           "metrics.")],
     repetitions: Annotated[int, typer.Option(min=2, max=1000, help="Of known similarity.")] = 25,
     only: Annotated[list[str] | None, typer.Option(metavar="TASK", help="known_similarity or convergence alone.",
                                                    show_default=False)] = None,
@@ -50,26 +52,40 @@ def reproduce(
     data_dir: DataOption = None,
     jobs: JobsOption = None,
 ) -> None:
-    """A paper's table again: published, the authors' code run again, ours, and how far off in units of the noise.
+    """A paper's table again: published beside ours; of kour2022 also the authors' code run again, and how far off in noise units.
 
     [bold]touchstone reproduce kour2022 --only known_similarity[/bold]     minutes
     [bold]touchstone reproduce kour2022 --format markdown > table3.md[/bold]
+    [bold]touchstone reproduce usmb --data-dir mirror[/bold]              needs snapshots of its sets
     """
     from harness.run import Interrupted
     from harness.store import Store
-    from leaderboard import reproduction
+    from leaderboard import reproduction, usmb
     from leaderboard.running import run_suite
-    from leaderboard.terminal import Drawn, output, report_run
+    from leaderboard.scores import score_suite
+    from leaderboard.terminal import Drawn, output, plain_table, report_run
     from tasks.suite import read_suite
 
     use_mirror(data_dir)
-    suite, path, progress = read_suite(reproduction.SUITE, repetitions), store_path(store), Drawn()
+    of_usmb = paper is Paper.usmb
+    suite = read_suite(usmb.SUITE) if of_usmb else read_suite(reproduction.SUITE, repetitions)
+    path, progress = store_path(store), Drawn()
+    wanted = only or (list(usmb.TASKS) if of_usmb else [])
     try:
-        tally = run_suite(reproduction.compared(), suite, path, only=only or [], jobs=side_by_side(jobs), progress=progress)
+        tally = run_suite(usmb.compared() if of_usmb else reproduction.compared(), suite, path, only=wanted,
+                          jobs=side_by_side(jobs), progress=progress)
     except Interrupted as stopped:
         progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored; the same line again goes on.")
         sys.exit(STOPPED)
     report_run(tally)
+    if of_usmb:
+        scored = {one.name: one.in_track("text") for one in score_suite(Store(path, read_only=True), suite)}
+        rows = usmb.reproduce(scored, suite)
+        if form is Form.terminal:
+            output.print(plain_table(usmb.HEADINGS, usmb.lines(rows)))
+        else:
+            print(usmb.as_markdown(rows) if form is Form.markdown else usmb.as_csv(rows), end="")
+        sys.exit(SOME_FAILED if tally.failed_in_store else ANSWERED)
     cells = reproduction.reproduce(Store(path, read_only=True), suite)
     if form is Form.terminal:
         output.print(reproduction.as_terminal(cells))
@@ -104,12 +120,15 @@ class Kind(StrEnum):
     convergence = "convergence"
     radar = "radar"
     boxes = "boxes"
+    sensitivity = "sensitivity"
+    tasks = "tasks"
 
 
 @papers_app.command()
 def figure(
     kind: Annotated[Kind, typer.Argument(help="separation: distance against separation. convergence: as samples grow, and get "
-                                         "unequal. radar: the measures side by side. boxes: the measures over repetitions.")],
+                                         "unequal. radar: the measures side by side. boxes: the measures over repetitions. "
+                                         "sensitivity: similarity by size and place of changes. tasks: bars of the text tasks.")],
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Metrics, as the table calls them.")],
     folder: Annotated[Path, typer.Option("--to", help="Where to write the files.")] = Path(),
     suite: SuiteOption = "core",

@@ -148,7 +148,7 @@ def of_sensitivity(metrics: tuple[str, ...], seen: Seen) -> Table:
     def score(predictions: np.ndarray, times: np.ndarray) -> float:
         changed, constant = sensitivity.score_of(np.clip(predictions.reshape(-1, count), 0, 1))
         return mean_of_datasets((changed + constant) / 2, times.reshape(-1, count)[:, 0], names)
-    conditions = np.array([f"{kind} {size:.0%} {place}" for kind, size, place in sensitivity.CONDITIONS])
+    conditions = np.array([sensitivity.name_of(condition) for condition in sensitivity.CONDITIONS])
     return Table("sensitivity", metrics, together.reshape(-1, len(metrics)), np.tile(sensitivity.IDEAL, len(together)),
                  np.repeat(numbered(groups), count)[:, None], np.tile(conditions, len(together)), np.repeat(names, count),
                  "linear", score)

@@ -1,7 +1,7 @@
 """The papers' figures from stored answers: pure functions of scores that return plotly figures; the board shows the same.
 
 Numbers as in Kour et al. 2022: distance against separation (figure 2), convergence under size and imbalance (figure 3),
-the measures as a radar (4) and as boxes (6).
+the measures as a radar (4) and as boxes (6).  Of USMB: sensitivity by size and place (1, 2), bars a task (3 to 5).
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from scipy import stats
 from harness.errors import Refusal, printable
 from leaderboard.scores import Scored, TaskScore
 from tasks.known_similarity import Distances, described, separated_pairs
+from tasks.sensitivity import CONDITIONS, SIZES, name_of
+from tasks.transformations import PLACES
 
 PALETTE = ("#3b5bdb", "#e8590c", "#2b8a3e", "#ae3ec9", "#0c8599", "#c92a2a", "#5f3dc4", "#868e96")
 WIDTH, HEIGHT = 900, 540
@@ -108,8 +110,51 @@ def boxes(scored: Sequence[Scored]) -> go.Figure:
     return dressed(figure, "The measures over repetitions")
 
 
+def sensitivity(scored: Sequence[Scored]) -> go.Figure:
+    """Mean similarity against the share of tokens that is put in, taken out, replaced, a picture a kind and place; the ideal
+    is dotted."""
+    kinds = list(SIZES)
+    figure = faceted([f"{kind}, {place}" for kind in kinds for place in PLACES], across=len(PLACES))
+    for row, kind in enumerate(kinds, start=1):
+        for column, place in enumerate(PLACES, start=1):
+            conditions = [one for one in CONDITIONS if (one.kind, one.place) == (kind, place)]
+            sizes = [one.size for one in conditions]
+            figure.add_scatter(x=sizes, y=[one.ideal for one in conditions], mode="lines", line_dash="dot", line_color="#868e96",
+                               name="ideal", legendgroup="ideal", showlegend=row == column == 1, row=row, col=column)
+            for number, one in enumerate(scored):
+                measures = score_of(one, "sensitivity").measures
+                if not measures:
+                    raise Refusal(f'"{one.name}" has answered no units of sensitivity yet in this store; `touchstone run '
+                                  f"{one.name} --suite {one.suite.name} --only sensitivity` asks it.")
+                figure.add_scatter(x=sizes, y=[measures[name_of(each)].value for each in conditions], mode="lines+markers",
+                                   line_color=PALETTE[number % len(PALETTE)], name=one.name, legendgroup=one.name,
+                                   showlegend=row == column == 1, row=row, col=column)
+    figure.update_xaxes(title_text="share of the tokens", tickformat=".0%", row=len(kinds))
+    figure.update_yaxes(title_text="similarity", range=[0, 1], col=1)
+    return dressed(figure, "As tokens are put in, taken out, replaced")
+
+
+def tasks(scored: Sequence[Scored]) -> go.Figure:
+    """The scores of the text track's tasks with their intervals, in groups of bars; chance is a line across a group."""
+    figure = go.Figure()
+    asked = [score for score in scored[0].in_track("text").ranked_tasks if score.score is not None]
+    titles = [score.task.declares.title for score in asked]
+    for number, one in enumerate(scored):
+        found = [score_of(one, score.task.name).score for score in asked]
+        above, below = ([0.0 if score is None or (edge := getattr(score, side)) is None else abs(edge - score.value)
+                         for score in found] for side in ("high", "low"))
+        figure.add_bar(x=titles, y=[None if score is None else score.value for score in found], name=one.name,
+                       marker_color=PALETTE[number % len(PALETTE)],
+                       error_y={"type": "data", "symmetric": False, "array": above, "arrayminus": below})
+    figure.add_scatter(x=titles, y=[score.chance for score in asked], mode="markers", name="chance",
+                       marker={"symbol": "line-ew", "size": 60, "line": {"width": 2, "color": "#868e96"}})
+    figure.update_layout(barmode="group")
+    return dressed(figure, "The tasks of the text track")
+
+
 FIGURES: Mapping[str, Callable[[Sequence[Scored]], go.Figure]] = {
-    "separation": separation, "convergence": convergence, "radar": radar, "boxes": boxes}
+    "separation": separation, "convergence": convergence, "radar": radar, "boxes": boxes,
+    "sensitivity": sensitivity, "tasks": tasks}
 
 
 def by_stratum(scored: Sequence[Scored], task: str) -> dict[tuple[str, ...], dict[str, list[Any]]]:

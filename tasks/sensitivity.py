@@ -47,6 +47,11 @@ class Condition(NamedTuple):
         return 1 - self.size / 2 if self.kind == INSERTION else 1 - self.size
 
 
+def name_of(condition: Condition) -> str:
+    """What its measure is called."""
+    return f"{condition.kind} {condition.size:.0%} {condition.place}"
+
+
 CONDITIONS = tuple(Condition(kind, size, place) for kind, sizes in SIZES.items() for size in sizes for place in PLACES)
 IDEAL = np.array([condition.ideal for condition in CONDITIONS])
 PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS])           # the paper's; the others are the twin
@@ -104,7 +109,7 @@ class Sensitivity(TextTask[Changed]):
             "quadratic": "against the square of the ideal, as published conditions",
             "square_root": "against its square root",
             "same_input": "share of changed texts that reach the metric as the text itself: cut off",
-            **{f"{kind} {size:.0%} {place}": "mean similarity" for kind, size, place in CONDITIONS},
+            **{name_of(condition): "mean similarity" for condition in CONDITIONS},
             **CONTEXT_MEASURES,
         })
 
@@ -210,5 +215,4 @@ def said(seen: Changed) -> dict[str, np.ndarray]:
             INSERTION: right[:, kinds == INSERTION].mean(axis=1), REMOVAL: right[:, kinds == REMOVAL].mean(axis=1),
             "quadratic": score_of(similarity, IDEAL ** 2)[0], "square_root": score_of(similarity, np.sqrt(IDEAL))[0],
             "same_input": np.array(seen.same, dtype=float).reshape(shape).mean(axis=1),
-            **{f"{kind} {size:.0%} {place}": similarity[:, number]
-               for number, (kind, size, place) in enumerate(CONDITIONS)}}
+            **{name_of(condition): similarity[:, number] for number, condition in enumerate(CONDITIONS)}}

@@ -112,3 +112,21 @@ def test_several_processes_share_a_cache(tmp_path):
 def test_batches_hold_texts_of_equal_length_only():
     groups = equal_length_groups([3, 5, 3, 3, 5, 1], tokens=6)
     assert groups == [[1], [4], [0, 2], [3], [5]]
+
+
+def test_texts_that_are_the_same_where_the_model_cuts_them_off_are_computed_once(tmp_path):
+    encoder = MODELS["minilm"].encoder()
+    long = "the ferry waits at the old harbour " * 60
+    texts = ["a short one", long, long + "and then", "a short one, longer", long + "it leaves"]
+    batches = encoder.batches(texts)
+    assert sorted(row for batch in batches for row in batch.rows) == [0, 1, 2, 3, 4]
+    assert sum(len(batch.content[0]) for batch in batches) == 3
+    cache = EmbeddingCache("minilm", tmp_path)
+    cache.fill(texts, Silent(), threads=2)
+    first, second, third = cache.vectors([texts[1], texts[2], texts[4]])
+    assert np.array_equal(first, second)
+    assert np.array_equal(first, third)
+    alone = EmbeddingCache("minilm", tmp_path / "alone")
+    alone.fill([texts[4]], Silent(), threads=1)
+    assert np.array_equal(alone.vectors([texts[4]])[0], third)
+    assert not np.array_equal(*cache.vectors([texts[0], texts[3]]))

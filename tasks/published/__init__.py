@@ -43,6 +43,22 @@ def kour2022_rerun(pair: tuple[str, str]) -> list[Figure]:
             for row in rows("kour2022_rerun.csv", pair)]
 
 
+@dataclass(frozen=True)
+class UsmbFigure:
+    """A number of USMB's tables; its metrics' settings are not stated."""
+
+    table: str                              # axis, comparisons, robustness, usmb, or weights_ and a task
+    metric: str
+    measure: str
+    value: float
+
+
+def usmb_tables() -> list[UsmbFigure]:
+    """USMB's tables, its ensembles and their weights among them."""
+    with (FOLDER / "usmb_tables.csv").open(encoding="utf-8", newline="") as file:
+        return [UsmbFigure(row["table"], row["metric"], row["measure"], float(row["value"])) for row in csv.DictReader(file)]
+
+
 def rows(name: str, pair: tuple[str, str]) -> list[dict[str, str]]:
     with (FOLDER / name).open(encoding="utf-8", newline="") as file:
         return [row for row in csv.DictReader(file) if (row["source_a"], row["source_b"]) == pair]

@@ -11,6 +11,7 @@ from tasks.clustering import Clustering
 from tasks.convergence import Convergence
 from tasks.diagnostics import Diagnostics
 from tasks.distributionality import Distributionality
+from tasks.human_ordering import HumanOrdering
 from tasks.known_similarity import KnownSimilarity
 from tasks.local_perturbation import LocalPerturbation
 from tasks.retrieval import Retrieval
@@ -20,4 +21,4 @@ from tasks.timing import Timing
 
 TASKS: dict[str, Task[Any]] = {task.name: task for task in (
     KnownSimilarity(), Convergence(), Timing(), Axioms(), Distributionality(), LocalPerturbation(), Diagnostics(), Alignment(),
-    Robustness(), Sensitivity(), Clustering(), Retrieval())}
+    Robustness(), Sensitivity(), Clustering(), Retrieval(), HumanOrdering())}

@@ -58,6 +58,8 @@ MADE = (
               "18fe1257d92b3c1856c43bb484b4905848d93be8b69497c994f81323912a76a2"),
     made_here("made_questions", "retrieval", "Made documents and the halves of some", made.questions, 48,
               "1a20bdafa35c10bf6de4c19e7da6d0d0525ba74bf979b7b0de64add15729d879"),
+    made_here("made_likeness", "pairs", "Made pairs, rated by how many words were exchanged", made.likeness, 120,
+              "6834438dbeadc422fafc421d9a229fc5d0a27b7262b8699823755fc414214b2f"),
     Dataset("made_paraphrases", "pairs", "Made pairs of sentences that say nearly the same", Made(made.make_pairs), "Apache-2.0",
             "this project", made.ROWS, "558f847df0aa4854da23da07f2185b7ede48e88a943b749d89277ea330dce007", displayable=True),
 )

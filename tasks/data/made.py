@@ -134,3 +134,24 @@ def make_pairs(rows: int = ROWS) -> pd.DataFrame:
         first, second = rng.permutation(len(frames))[:2].tolist()
         pairs[frames[first].format(**words), frames[second].format(**words)] = None
     return pd.DataFrame(list(pairs), columns=["text_a", "text_b"])
+
+
+LIKENESS = {"weather": "kitchen", "trains": "weather"}     # the sets, and where their random pairs come from
+
+
+def likeness() -> pd.DataFrame:
+    """Sentences and what is left of them when some words are exchanged, rated by three by how many are; and random pairs."""
+    rng = np.random.default_rng(sum(map(ord, "likeness")))
+    rows = []
+    for group, elsewhere in LIKENESS.items():
+        own, others = make(group).text.tolist(), make(elsewhere).text.tolist()
+        for place in range(30):
+            words, strange = own[place].split(), others[place].split()
+            changed = place % 6
+            for at in rng.permutation(len(words))[:changed].tolist():
+                words[at] = strange[at % len(strange)]
+            for random, text, best in ((False, " ".join(words), 5 - 0.8 * changed), (True, others[place + 40], 1.2)):
+                ratings = np.clip(best + rng.normal(0, 0.4, 3), 1, 5).round().tolist()
+                rows.append({"text_a": own[place], "text_b": text, "score": float(np.mean(ratings)), "group": group,
+                             "random": random, "ratings": ratings})
+    return pd.DataFrame(rows)

@@ -79,8 +79,14 @@ def reproduce(
         sys.exit(STOPPED)
     report_run(tally)
     if of_usmb:
-        scored = {one.name: one.in_track("text") for one in score_suite(Store(path, read_only=True), suite)}
-        rows = usmb.reproduce(scored, suite)
+        unmixed = read_suite(usmb.BY_CONDITION)
+        in_its_batch = [entry for entry in usmb.compared() if entry.name == usmb.IN_ITS_BATCH]
+        report_run(run_suite(in_its_batch, unmixed, path, only=[one for one in wanted if one in ("robustness", "sensitivity")],
+                             jobs=side_by_side(jobs), progress=progress))
+        opened = Store(path, read_only=True)
+        scored = {one.name: one.in_track("text") for one in score_suite(opened, suite)}
+        by_condition = {one.name: one.in_track("text") for one in score_suite(opened, unmixed)}
+        rows = usmb.reproduce(scored, suite, by_condition.get(usmb.IN_ITS_BATCH))
         if form is Form.terminal:
             output.print(plain_table(usmb.HEADINGS, usmb.lines(rows)))
         else:

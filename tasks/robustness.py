@@ -22,6 +22,7 @@ from tasks.text_pairs import (
     USMB_MEANING,
     Reading,
     TextTask,
+    ask_by_condition,
     ask_mixed,
     mean_over,
     mean_under,
@@ -42,6 +43,7 @@ class Settings(BaseModel):
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]
     documents: Annotated[int, Field(ge=2, le=10_000)]                  # of each dataset
     batch: Annotated[int, Field(ge=1, le=1000)]
+    mixed: bool = True                      # all conditions in one call; not so in reproductions
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,9 @@ class Robustness(TextTask[Transformed]):
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         for name, (start, stop) in itertools.product(settings.datasets, batches(settings.documents, settings.batch)):
+            unmixed = {} if settings.mixed else {"mixed": False}
             yield self.unit(context, (name,), {"dataset": name, "sample": context.seed, "start": start, "stop": stop,
-                                               "documents": settings.documents}, (name,))
+                                               "documents": settings.documents, **unmixed}, (name,))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
         return [Cluster(unit.stratum, str(place)) for unit in units for place in places_of(unit)]
@@ -107,8 +110,12 @@ class Robustness(TextTask[Transformed]):
     def observe(self, unit: Unit, metric: Asked) -> Transformed:
         mine = self.documents(unit)
         made = {place: transformed(one, unit) for place, one in mine.items()}
-        pairs = [(mine[place].text, text) for place, forms in made.items() for text in forms.values() if text is not None]
-        answers, rechecked = ask_mixed(metric, pairs, self.collection(unit))
+        asked = [(name, mine[place].text, text) for place, forms in made.items() for name, text in forms.items()
+                 if text is not None]
+        pairs, names = [(a, b) for _, a, b in asked], [name for name, _, _ in asked]
+        fitted_on = self.collection(unit)
+        answers, rechecked = (ask_mixed(metric, pairs, fitted_on) if unit.parameters.get("mixed", True) else
+                              ask_by_condition(metric, pairs, names, fitted_on))
         rest = iter(answers)
         rows = tuple(tuple(None if text is None else next(rest) for text in forms.values()) for forms in made.values())
         texts = [one.text for one in mine.values()]

@@ -25,6 +25,7 @@ from tasks.text_pairs import (
     USMB_MEANING,
     Reading,
     TextTask,
+    ask_by_condition,
     ask_mixed,
     mean_over,
     mean_under,
@@ -78,6 +79,7 @@ class Settings(BaseModel):
     datasets: Annotated[tuple[str, ...], Field(min_length=2)]          # the needles of one are of the next
     documents: Annotated[int, Field(ge=2, le=10_000)]
     batch: Annotated[int, Field(ge=1, le=1000)]
+    mixed: bool = True                      # all conditions in one call; not so in reproductions
 
 
 @dataclass(frozen=True)
@@ -119,10 +121,11 @@ class Sensitivity(TextTask[Changed]):
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         names = settings.datasets
         for number, name in enumerate(names):
-            needles = names[(number + 1) % len(names)]
+            needles, unmixed = names[(number + 1) % len(names)], {} if settings.mixed else {"mixed": False}
             for start, stop in batches(settings.documents, settings.batch):
                 yield self.unit(context, (name,), {"dataset": name, "needles": needles, "sample": context.seed, "start": start,
-                                                   "stop": stop, "documents": settings.documents}, (name, needles))
+                                                   "stop": stop, "documents": settings.documents, **unmixed},
+                                (name, needles))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
         return [Cluster(unit.stratum, str(place)) for unit in units for place in places_of(unit)]
@@ -133,7 +136,9 @@ class Sensitivity(TextTask[Changed]):
     def observe(self, unit: Unit, metric: Asked) -> Changed:
         mine = changed(unit)
         pairs = [(text, form) for text, forms in mine.values() for form in (text, *forms)]
-        answers, rechecked = ask_mixed(metric, pairs, collection(unit))
+        names = ["itself", *map(name_of, CONDITIONS)] * len(mine)
+        answers, rechecked = (ask_mixed(metric, pairs, collection(unit)) if unit.parameters.get("mixed", True) else
+                              ask_by_condition(metric, pairs, names, collection(unit)))
         table = np.array(answers).reshape(len(mine), 1 + len(CONDITIONS))
         cut = np.array(metric.same_input([a for a, _ in pairs], [b for _, b in pairs]), dtype=bool).reshape(table.shape)
         return Changed(tuple(mine), tuple(table[:, 0].tolist()), tuple(map(tuple, table[:, 1:].tolist())),

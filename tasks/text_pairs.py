@@ -81,6 +81,18 @@ def ask_mixed(metric: Asked, pairs: Sequence[tuple[str, str]], collection: Seque
     return tuple(answers[place] for place in range(len(pairs))), recheck(metric, a, b, shuffled, collection, call, rng)
 
 
+def ask_by_condition(metric: Asked, pairs: Sequence[tuple[str, str]], conditions: Sequence[str],
+                     collection: Sequence[str]) -> tuple[tuple[float, ...], tuple[Rechecked, ...]]:
+    """The same in one call a condition, as USMB must have asked: in reproductions of scores that depend on their batch."""
+    answers = np.empty(len(pairs))
+    rechecked: list[Rechecked] = []
+    for call, condition in enumerate(dict.fromkeys(conditions)):
+        mine = [place for place, one in enumerate(conditions) if one == condition]
+        answers[mine], again = ask_mixed(metric, [pairs[place] for place in mine], collection, call)
+        rechecked += again
+    return tuple(answers.tolist()), tuple(rechecked)
+
+
 def recheck(metric: Asked, a: Sequence[str], b: Sequence[str], answers: Sequence[float], collection: Sequence[str], call: int,
             rng: np.random.Generator) -> tuple[Rechecked, ...]:
     """A few pairs asked again, alone in a fresh worker: which ones, only the unit's seed knows."""

@@ -24,6 +24,7 @@ TEXT = {"kind": "text", "returns": "similarity", "range": "[0.0, 1.0]"}
 
 
 def unit(task: str, name: str = "x", **parameters) -> Unit:
+    """One that is asked nothing."""
     stratum = (parameters["kind"], name) if "kind" in parameters else (name,)
     return Unit(task, 1, stratum, {"dataset": name, "sample": 1, **parameters}, (), None, 1)
 
@@ -339,6 +340,17 @@ def test_one_answer_that_is_no_number_fails_the_unit(task, desk, inputs, smoke, 
     outcome = desk.ask(entry_of("nan", body + matrix, **TEXT), of_smoke(smoke, task)[0], inputs)
     assert outcome.status is Status.FAILED
     assert (outcome.failure.kind, "finite" in outcome.failure.sentence) == (FaultKind.FORM.value, True)
+
+
+def test_unmixed_a_call_holds_one_condition_of_all_documents(desk, inputs, smoke, entry_of):
+    counting = entry_of("counting_pairs", "def similarity(a, b): return [len(a) + len(y) / 1e6 for y in b]\n", **{**TEXT, "range": "[0.0, inf]"})
+    for task, names in (("robustness", ("made_reports",)), ("sensitivity", ("made_reports", "made_kitchen"))):
+        settings = TASKS[task].settings_form.model_validate({"datasets": names, "documents": 4, "batch": 4, "mixed": False})
+        context = Context(1, smoke.model, {name: data.fingerprint(name) for name in names})
+        question = Question(TASKS[task], next(iter(TASKS[task].units(settings, context))))
+        outcome = desk.ask(counting, question, inputs)
+        assert outcome.status is Status.ANSWERED, outcome.failure
+        assert {int(value) for row in outcome.observation.answers for value in row} == {4}
 
 
 def test_every_text_a_metric_is_shown_was_embedded_before(desk, inputs, smoke):

@@ -1,8 +1,9 @@
 """The nearest text by word-level edit distance over the longer one's length, found exactly without looking at all pairs.
 
-Words become characters, so that the distance is one of strings.  A text is looked for among those that share its rarest word,
-then among those that share its second rarest, and so on: whoever shows up only after j of its m words shares at most m - j, and
-is at least j/m away.  When that is no nearer than what was found, nobody else can be.
+Words become characters, so that the distance is one of strings.  A text is first looked for among those that share its rarest
+words: whoever shares none of j of its m words is at least j/m away, and when that is no nearer than what was found, nobody
+else can be.  Where that does not end it, the words that each text shares are counted: two texts of which the longer has L words
+and that share s are at least (L - s)/L apart, and only who can be nearer is compared, the most promising first.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from harness.progress import Progress, Silent
 ABSENT = "\0"                               # every word that the other corpus does not have: none of them matches
 SURROGATES = range(0xD800, 0xE000)
 ALPHABET = 0x110000
+FEW = 64                                    # texts that are compared rather than counted
 
 
 @dataclass(frozen=True)
@@ -58,8 +60,7 @@ class WordIndex:
         self._lengths = np.array([len(string) for string in strings])
         counts = np.bincount(np.array(tokens, dtype=np.int64), minlength=len(self._numbers))
         order = np.argsort(np.array(tokens, dtype=np.int64), kind="stable")
-        self._texts_with = np.split(np.array(rows, dtype=np.int32)[order], np.cumsum(counts)[:-1])
-        self._seen = np.full(len(texts), -1)
+        self._texts_with = np.split(np.array(rows, dtype=np.intp)[order], np.cumsum(counts)[:-1])
         self._empty = np.flatnonzero(self._lengths == 0)
 
     def _letter(self, word: str) -> str:
@@ -74,11 +75,10 @@ class WordIndex:
         distances, rows = np.ones(len(texts)), np.full(len(texts), -1)
         known: dict[str, tuple[float, int]] = {}
         stage = (progress or Silent()).stage(title, len(texts), "texts")
-        self._seen[:] = -1
         try:
             for place, text in enumerate(texts):
                 if text not in known:
-                    known[text] = self._search(words_of(text), place)
+                    known[text] = self._search(words_of(text))
                 distances[place], rows[place] = known[text]
                 if place % 1000 == 999:
                     stage.advance(1000)
@@ -87,32 +87,37 @@ class WordIndex:
             stage.close()
         return Nearest(distances, rows)
 
-    def _search(self, words: Sequence[str], mark: int) -> tuple[float, int]:
+    def _search(self, words: Sequence[str]) -> tuple[float, int]:
         m = len(words)
         if m == 0:
             return (0.0, int(self._empty[0])) if len(self._empty) else (1.0, -1)
         string = "".join(self._letters.get(word, ABSENT) for word in words)
         found = sorted((self._texts_with[number] for token in occurrences(words)
                         if (number := self._numbers.get(token)) is not None), key=len)
-        best, row = 1.0, -1                 # nothing in common is m edits, or as many as the longer one has words
-        for j, candidates in enumerate(found, start=m - len(found)):
-            if j / m >= best:
-                break
-            new = candidates[self._seen[candidates] != mark]
-            self._seen[new] = mark
-            lengths = self._lengths[new]
-            longer = np.maximum(lengths, m)
-            near = longer - np.minimum(lengths, m - j) < best * longer
-            if not near.any():
-                continue
-            new, longer = new[near], longer[near]
-            edits = cdist([string], self._strings[new].tolist(), scorer=Levenshtein.distance, dtype=np.int32,
-                          score_cutoff=int(best * longer.max()))[0]
-            relative = edits / longer
-            smallest = int(relative.argmin())
-            if relative[smallest] < best:
-                best, row = float(relative[smallest]), int(new[smallest])
-        return best, row
+        nothing_shared = 1.0, -1            # as many edits as the longer one has words
+        if not found:
+            return nothing_shared
+        sizes = np.cumsum([len(texts) for texts in found])
+        rare = max(1, int(np.searchsorted(sizes, FEW, side="right")))
+        best = self._nearer(string, np.concatenate(found[:rare]), m, nothing_shared)
+        if rare == len(found) or (m - len(found) + rare) / m >= best[0]:
+            return best
+        shared = np.bincount(np.concatenate(found), minlength=len(self._lengths))
+        texts = np.flatnonzero(shared > (1 - best[0]) * m)
+        bound = 1 - shared[texts] / np.maximum(self._lengths[texts], m)
+        if len(texts) > FEW:
+            best = self._nearer(string, texts[np.argpartition(bound, FEW)[:FEW]], m, best)
+        texts = texts[bound < best[0]]
+        return self._nearer(string, texts, m, best) if len(texts) else best
+
+    def _nearer(self, string: str, texts: np.ndarray, m: int, best: tuple[float, int]) -> tuple[float, int]:
+        """The nearest of these texts, if it is nearer than the best so far."""
+        longer = np.maximum(self._lengths[texts], m)
+        edits = cdist([string], self._strings[texts].tolist(), scorer=Levenshtein.distance, dtype=np.int32,
+                      score_cutoff=int(best[0] * longer.max()))[0]
+        relative = edits / longer
+        smallest = int(relative.argmin())
+        return (float(relative[smallest]), int(texts[smallest])) if relative[smallest] < best[0] else best
 
 
 def occurrences(words: Iterable[str]) -> list[tuple[str, int]]:

@@ -9,9 +9,10 @@ from tasks.axioms import Axioms
 from tasks.convergence import Convergence
 from tasks.diagnostics import Diagnostics
 from tasks.distributionality import Distributionality
+from tasks.fine_tuning import FineTuning
 from tasks.known_similarity import KnownSimilarity
 from tasks.local_perturbation import LocalPerturbation
 from tasks.timing import Timing
 
 TASKS: dict[str, Task[Any]] = {task.name: task for task in (
-    KnownSimilarity(), Convergence(), Timing(), Axioms(), Distributionality(), LocalPerturbation(), Diagnostics())}
+    KnownSimilarity(), FineTuning(), Diagnostics(), Convergence(), Timing(), Axioms(), Distributionality(), LocalPerturbation())}

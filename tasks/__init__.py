@@ -11,6 +11,7 @@ from tasks.clustering import Clustering
 from tasks.convergence import Convergence
 from tasks.diagnostics import Diagnostics
 from tasks.distributionality import Distributionality
+from tasks.fine_tuning import FineTuning
 from tasks.human_ordering import HumanOrdering
 from tasks.known_similarity import KnownSimilarity
 from tasks.local_perturbation import LocalPerturbation
@@ -20,5 +21,5 @@ from tasks.sensitivity import Sensitivity
 from tasks.timing import Timing
 
 TASKS: dict[str, Task[Any]] = {task.name: task for task in (
-    KnownSimilarity(), Convergence(), Timing(), Axioms(), Distributionality(), LocalPerturbation(), Diagnostics(), Alignment(),
-    Robustness(), Sensitivity(), Clustering(), Retrieval(), HumanOrdering())}
+    KnownSimilarity(), FineTuning(), Diagnostics(), Convergence(), Timing(), Axioms(), Distributionality(), LocalPerturbation(),
+    Alignment(), Robustness(), Sensitivity(), Clustering(), Retrieval(), HumanOrdering())}

@@ -13,9 +13,10 @@ from harness.submission import read_submission
 from tests.corpora import PAIRS_OF_EMBEDDINGS, PAIRS_OF_TOKENS, Direct, like_embeddings, tokens, with_duplicates
 
 OF_EMBEDDINGS = ("ahd", "c2st_knn", "classifier", "dc", "energy", "fid", "irpr", "kid", "mauve", "medoid", "mmd", "pr",
-                 "sliced_wasserstein")
+                 "semantic_f1", "sliced_wasserstein")
 OF_TOKENS = ("chi", "self_bleu", "vocabulary_jsd", "zipf")
-ENTRIES = [entry for name in (*OF_EMBEDDINGS, *OF_TOKENS) for entry in read_submission(SUBMISSIONS / f"{name}.py").entries]
+OF_TEXTS = ("syntactic_f1",)
+ENTRIES = [entry for name in (*OF_EMBEDDINGS, *OF_TOKENS, *OF_TEXTS) for entry in read_submission(SUBMISSIONS / f"{name}.py").entries]
 EVERY = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 NEEDS_TWO = {"fid": "one has no covariance", "kid": "one has no pair", "classifier": "one to learn from, one to judge",
              "self_bleu": "one has no others"}
@@ -26,6 +27,8 @@ def direct(entry):
 
 
 def pairs_for(entry):
+    if entry.header.input == "texts":
+        return {name: tuple([" ".join(text) for text in corpus] for corpus in pair) for name, pair in PAIRS_OF_TOKENS.items()}
     return PAIRS_OF_TOKENS if entry.header.input == "tokens" else PAIRS_OF_EMBEDDINGS
 
 
@@ -68,6 +71,8 @@ def test_one_text(entry):
     metric = direct(entry)
     if entry.header.input == "tokens":
         one, other, many = [["a", "b"]], [["a", "c", "c"]], tokens(20, 30, 1)
+    elif entry.header.input == "texts":
+        one, other, many = ["a b"], ["a c c"], [" ".join(text) for text in tokens(20, 30, 1)]
     else:
         one, other, many = like_embeddings(1, 16, 1), like_embeddings(1, 16, 2), like_embeddings(20, 16, 3)
     for p, q in itertools.permutations((one, other, many), 2):
@@ -187,3 +192,23 @@ def test_splits_of_the_classifier_are_averaged():
     p, q = like_embeddings(40, 16, 1), like_embeddings(40, 16, 2)
     assert Direct("classifier")(p, p + np.float32(3)) == 1                  # far apart
     assert Direct("classifier")(p, q) == Direct("classifier")(p, q)
+
+
+def test_semantic_f1_by_hand():
+    """Cosines of (1 0) with (1 0) and (-1 0): 1 and, cut off, 0.  Precision 1, recall 1/2."""
+    p, q = np.array([[1, 0]], np.float32), np.array([[2, 0], [-1, 0]], np.float32)
+    assert Direct("semantic_f1")(p, q) == pytest.approx(2 / 3)
+    assert Direct("semantic_f1")(p, -p) == 0
+
+
+def test_syntactic_f1_by_hand():
+    """One of three words differs: 1/(1 + 1/3).  Nothing in common: 1/2.  Nothing at all on both sides: 1."""
+    assert Direct("syntactic_f1")(["The cat sat"], ["the dog sat"]) == pytest.approx(3 / 4)
+    assert Direct("syntactic_f1")(["a b"], ["c"]) == 0.5
+    assert Direct("syntactic_f1")([""], [""]) == 1
+    assert Direct("syntactic_f1")([""], ["a b"]) == 0.5
+
+
+def test_syntactic_f1_of_more_texts_than_are_compared_at_once():
+    texts = [f"{i % 7} {i % 11} {i % 13}" for i in range(1200)]
+    assert Direct("syntactic_f1")(texts, texts[:600]) == Direct("syntactic_f1")(texts[:600], texts)

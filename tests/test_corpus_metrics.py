@@ -11,6 +11,7 @@ import numpy as np
 import prdc.prdc as prdc
 import pytest
 import sklearn.metrics
+from nltk.metrics.distance import edit_distance
 from scipy import linalg, spatial, stats
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 from sklearn.model_selection import LeaveOneOut, cross_val_predict
@@ -171,6 +172,22 @@ def test_energy_ahd_and_irpr_are_those_of_scipys_distances(p, q):
     assert Direct("energy")(p, q) == pytest.approx(2 * across.mean() - angles(p, p).mean() - angles(q, q).mean(), **tolerance)
     assert Direct("ahd")(p, q) == pytest.approx((there + back) / 2, **tolerance)
     assert Direct("irpr")(p, q) == pytest.approx(harmonic(there, back), **tolerance)
+
+
+@EMBEDDINGS
+def test_semantic_f1_is_that_of_scipys_cosines(p, q):
+    alike = np.clip(1 - spatial.distance.cdist(p.astype(float), q.astype(float), "cosine"), 0, 1)
+    theirs = harmonic(alike.max(axis=1).mean(), alike.max(axis=0).mean())
+    assert Direct("semantic_f1")(p, q) == pytest.approx(theirs, abs=1e-6)               # float32 products
+
+
+@TOKENS
+def test_syntactic_f1_is_that_of_nltks_edit_distance(p, q):
+    """On token lists as words; NLTK's distance of two lists, one pair at a time."""
+    p, q = p[:25], q[:25]
+    alike = np.array([[1 / (1 + edit_distance(a, b) / max(len(a), len(b), 1)) for b in q] for a in p])
+    theirs = harmonic(alike.max(axis=1).mean(), alike.max(axis=0).mean())
+    assert Direct("syntactic_f1")([" ".join(text) for text in p], [" ".join(text) for text in q]) == pytest.approx(theirs, abs=ROUNDING)
 
 
 def table_of(p, q, commonest):

@@ -1,0 +1,100 @@
+"""Interpolated Kneser-Ney n-grams (Chen and Goodman 1999, section 2.7, one discount): they write, and they are surprised.
+
+At a history h, p(w|h) = max(c(hw) - D, 0)/c(h) + D N(h)/c(h) p(w|h'), with N(h) the number of different words after h and h' the
+history without its first word.  In shorter histories c(hw) is the number of different words before hw; at the start of a
+text, where there is none, it is the count.  Below the single words lies one over all words that there are: perplexities of two
+models are comparable when they are told the same number of them.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import accumulate
+
+import numpy as np
+
+START, END = "<s>", "</s>"
+DISCOUNT = 0.75
+LONGEST = 60                                # words of a text that does not end by itself
+
+History = tuple[str, ...]
+
+
+class NGrams:
+    """A model of one order, trained on texts; `words` is how many different ones there are, seen or not, the end included."""
+
+    def __init__(self, texts: Iterable[str], order: int, words: int | None = None) -> None:
+        self.order = order
+        self._after: dict[History, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for text in texts:
+            read = [START, *text.split(), END]
+            for place in range(1, len(read)):
+                self._count(tuple(read[max(0, place - order + 1):place]), read[place])
+        self._total = {history: sum(counts.values()) for history, counts in self._after.items()}
+        self.vocabulary = sorted(self._after[()])
+        self._words = max(words or 0, len(self.vocabulary) + (words is None))       # not told: one was never seen
+        self._steps: dict[History, tuple[list[str], list[float]]] = {}
+
+    def _count(self, history: History, word: str) -> None:
+        """Counts a word after a history, and where that is new, that something new came before the shorter one."""
+        while True:
+            counts = self._after[history]
+            new = word not in counts
+            counts[word] += 1
+            if not history or not new:
+                return
+            history = history[1:]
+
+    def probability(self, word: str, history: Sequence[str]) -> float:
+        """p(word | history), of which the last words count."""
+        known = tuple(history)[-self.order + 1:] if self.order > 1 else ()
+        found = 1 / self._words
+        for start in range(len(known), -1, -1):
+            counts = self._after.get(known[start:])
+            if counts is not None:
+                total = self._total[known[start:]]
+                found = max(counts.get(word, 0) - DISCOUNT, 0) / total + DISCOUNT * len(counts) / total * found
+        return found
+
+    def surprise(self, text: str) -> tuple[float, int]:
+        """The negative log probability of a text, its end included, and how many words that are."""
+        words = [START, *text.split(), END]
+        logs = [math.log(self.probability(words[place], words[max(0, place - self.order + 1):place]))
+                for place in range(1, len(words))]
+        return -sum(logs), len(logs)
+
+    def perplexity(self, texts: Iterable[str]) -> float:
+        """exp of the mean surprise of a word."""
+        surprise, words = np.sum([self.surprise(text) for text in texts], axis=0)
+        return math.exp(surprise / words)
+
+    def write(self, rng: np.random.Generator) -> str:
+        """A text that is not empty."""
+        while True:
+            words = [START]
+            while len(words) <= LONGEST:
+                word = self._next(tuple(words[-self.order + 1:]) if self.order > 1 else (), rng)
+                if word == END:
+                    break
+                words.append(word)
+            if len(words) > 1:
+                return " ".join(words[1:])
+
+    def _next(self, history: History, rng: np.random.Generator) -> str:
+        """A word drawn from p(. | history): by the discounted counts, or else after the shorter history."""
+        while history not in self._after:
+            history = history[1:]
+        while True:
+            if history not in self._steps:
+                counts = self._after[history]
+                self._steps[history] = list(counts), list(accumulate(count - DISCOUNT for count in counts.values()))
+            words, steps = self._steps[history]
+            place = float(rng.random()) * self._total[history]
+            if place < steps[-1]:
+                return words[bisect_right(steps, place)]
+            if not history:
+                return self.vocabulary[int(rng.integers(len(self.vocabulary)))]
+            history = history[1:]

@@ -68,7 +68,7 @@ def test_what_one_metric_does_wrong_changes_nobody_elses_numbers(bad, write, smo
     culprit = read_submission(write("culprit", f"def distance(p, q):\n    {body}\n")).entries[0]
     honest = choose_entries(HONEST, SUBMISSIONS)
     path = tmp_path / "store.sqlite"
-    tally = run([honest[0], culprit, honest[1]], smoke, path, only=["known_similarity"])
+    tally = run([honest[0], culprit, *honest[1:]], smoke, path, only=["known_similarity"])
     assert tally.planned == tally.done
     failed = [failure for name, _, failure in tally.failures if name == "culprit"]
     assert len(failed) == (3 if sentence else 0)
@@ -127,7 +127,7 @@ def test_a_second_run_asks_nothing_and_retry_asks_what_failed(write, smoke, tmp_
 
 
 def test_a_new_measure_version_runs_no_unit_and_changes_the_fingerprint(smoke, tmp_path, monkeypatch):
-    entries = choose_entries(["jaccard"], SUBMISSIONS)
+    entries = choose_entries(["length_difference"], SUBMISSIONS)
     path = tmp_path / "store.sqlite"
     run(entries, smoke, path)
     task = smoke.tasks[0]

@@ -27,7 +27,7 @@ def store(tmp_path_factory):
 def test_run_says_what_it_did_and_shows_the_ranking(tmp_path):
     done = touchstone("run", "jaccard", "--suite", "smoke", "--store", tmp_path / "s.sqlite")
     assert done.returncode == 0
-    assert re.search(r"Asked 9 units in \d+ s: 9 answered\.", done.stderr)
+    assert re.search(r"Asked 28 units in \d+ s: 28 answered\.", done.stderr)
     assert re.search(r"^ *1 +jaccard +0\.\d\d", done.stdout, re.M)
     again = touchstone("run", "jaccard", "--suite", "smoke", "--store", tmp_path / "s.sqlite")
     assert "Nothing to ask" in again.stderr
@@ -39,7 +39,15 @@ def test_show_ranks_metrics_and_lists_controls_apart(store):
     names = re.findall(r"energy|jaccard|cosine|random|constant\[0\.875\]|constant|not ranked", shown)
     assert names.index("energy") < names.index("not ranked") < names.index("random")
     found = json.loads(touchstone("show", "--suite", "smoke", "--store", store, "--json").stdout)
-    entries = {entry["name"]: entry for entry in found["entries"]}
+    assert {entry["track"] for entry in found["entries"] if entry["name"] == "energy"} == {"corpus"}
+    texts = {entry["name"]: entry for entry in found["entries"] if entry["track"] == "text"}
+    assert sorted(entry["rank"] for entry in texts.values() if entry["rank"]) == [1, 2]
+    assert not parse_signature(texts["jaccard"]["tasks"]["alignment"]["signature"]).lifted
+    one = json.loads(touchstone("show", "--suite", "smoke", "--store", store, "--json", "--track", "corpus").stdout)["entries"]
+    assert one == [entry for entry in found["entries"] if entry["track"] == "corpus"]
+    wrong = touchstone("show", "--suite", "smoke", "--store", store, "--track", "txt")
+    assert (wrong.returncode, 'no track "txt". Did you mean "text"' in wrong.stderr) == (2, True)
+    entries = {entry["name"]: entry for entry in one}
     assert sorted(entry["rank"] for entry in entries.values() if entry["rank"]) == [1, 2, 3]
     assert entries["random"]["not_ranked"] == "control"
     assert entries["constant"]["tasks"]["known_similarity"]["score"]["value"] == 0.0

@@ -358,3 +358,24 @@ def test_every_text_a_metric_is_shown_was_embedded_before(desk, inputs, smoke):
         for question in of_smoke(smoke, task):
             outcome = desk.ask(choose_entries(["cosine"], SUBMISSIONS)[0], question, inputs)
             assert outcome.status is Status.ANSWERED, outcome.failure
+
+
+@pytest.mark.parametrize(("task", "settings"), [
+    ("alignment", {"axis": (("made_ratings", 40),), "comparisons": (("made_choices", 40),), "batch": 10}),
+    ("robustness", {"datasets": ("made_reports",), "documents": 90, "batch": 10}),
+    ("sensitivity", {"datasets": ("made_reports", "made_kitchen"), "documents": 80, "batch": 5})])
+def test_a_unit_without_a_document_says_nothing_and_harms_nothing(task, settings, desk, inputs, smoke):
+    names = ("made_ratings", "made_choices", "made_reports", "made_kitchen")
+    context = Context(1, smoke.model, {name: data.fingerprint(name) for name in names})
+    units = [one for one in TASKS[task].units(TASKS[task].settings_form.model_validate(settings), context) if one.stratum[-1] != "made_kitchen"]
+    empty = [one for one in units if one.parameters["start"] >= (24 if task == "alignment" else 72)] or units[-1:]
+    entry, = choose_entries(["exact_match"], SUBMISSIONS)
+    nothing = empty[-1]
+    outcome = desk.ask(entry, Question(TASKS[task], nothing), inputs)
+    assert outcome.status is Status.ANSWERED, outcome.failure
+    assert outcome.observation.places == ()
+    assert TASKS[task].measure(nothing, outcome.observation).score is None
+    other = next(one for one in units if one.stratum == nothing.stratum and one.parameters["start"] == 0)
+    full = desk.ask(entry, Question(TASKS[task], other), inputs).observation
+    alone, beside = (under(TASKS[task], mine, seen)["score"] for mine, seen in (([other], [full]), ([other, nothing], [full, outcome.observation])))
+    assert alone == pytest.approx(beside)

@@ -200,7 +200,8 @@ def attended(hidden: np.ndarray, at: str) -> np.ndarray:
 
 
 def linear(rows: np.ndarray, at: str) -> np.ndarray:
-    return rows @ weights[f"{at}.weight"].T + weights[f"{at}.bias"]
+    flat = rows.reshape(-1, rows.shape[2])      # one product of matrices, not one a text
+    return (flat @ weights[f"{at}.weight"].T + weights[f"{at}.bias"]).reshape(*rows.shape[:2], -1)
 
 
 def normed(rows: np.ndarray, at: str) -> np.ndarray:

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = []
+# dependencies = ["numpy>=2"]
 # [tool.touchstone]
 # name = "meteor"
 # title = "METEOR"
@@ -27,14 +27,18 @@ NLTK takes each worker longer than a thousand answers; stems and synonyms are th
 mistake leaves the words that matched by stem among those to match by synonyms.  Then a few values exceed 1, and count as 1 here.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
+
 ALPHA, BETA, GAMMA = 0.9, 3, 0.5
 Numbered = list[tuple[int, str]]            # words with their places
 Matches = list[tuple[int, int]]             # places in the hypothesis and in the reference
+CELLS = 1_000_000                           # of an array at a time: hypotheses x references x words
+VOCABULARY = 8_000                          # beyond, all pairs are done one by one
 
 
 def setup(models: dict[str, str]) -> None:
@@ -49,11 +53,13 @@ def similarity(a: list[str], b: list[str], published: bool = False) -> list[floa
 
 def meteor(reference: Sequence[str], hypothesis: Sequence[str], published: bool) -> float:
     matches = align(list(enumerate(hypothesis)), list(enumerate(reference)), published)
-    if not matches:
-        return 0.0
-    precision, recall = len(matches) / len(hypothesis), len(matches) / len(reference)
-    mean = precision * recall / (ALPHA * precision + (1 - ALPHA) * recall)
-    return min(1.0, mean * (1 - GAMMA * (chunks(matches) / len(matches)) ** BETA))
+    return float(score(np.array(len(matches)), np.array(chunks(matches)), np.array(len(reference)), np.array(len(hypothesis))))
+
+
+def score(matches: np.ndarray, chunks: np.ndarray, reference: np.ndarray, hypothesis: np.ndarray) -> np.ndarray:
+    """pr/(alpha p + (1 - alpha) r), less the penalty, of precision m/h and recall m/r; 0 without a match."""
+    mean = matches / np.maximum(ALPHA * reference + (1 - ALPHA) * hypothesis, ALPHA / 2)
+    return np.minimum(1, mean * (1 - GAMMA * (chunks / np.maximum(1, matches)) ** BETA))
 
 
 def align(hypothesis: Numbered, reference: Numbered, published: bool) -> Matches:
@@ -94,6 +100,74 @@ def places_of(words: Numbered) -> dict[str, list[int]]:
 def chunks(matches: Matches) -> int:
     """Runs of matches that are neighbours in both texts."""
     return 1 + sum(other != (i + 1, j + 1) for (i, j), other in pairwise(matches))
+
+
+# ---- all pairs at once ----------------------------------------------------------------------------------------------------
+
+def matrix(a: list[str], b: list[str], published: bool = False) -> np.ndarray:
+    """The same for all pairs: each word of many hypotheses finds its place in all references."""
+    texts = [[text.lower().split() for text in side] for side in (a, b)]
+    stems = [[[stem(word) for word in words] for words in side] for side in texts]
+    words, roots = numbered(*texts), numbered(*stems)
+    vocabulary = words[2] if published else roots[2]
+    if len(vocabulary) > VOCABULARY:
+        return np.array([[meteor(x, y, published) for y in texts[1]] for x in texts[0]])
+    related = relations(vocabulary)
+    step = max(1, CELLS // words[0].size)
+    parts = [place((words[0], words[1][part]), (roots[0], roots[1][part]), related, published)
+             for part in (slice(start, start + step) for start in range(0, len(b), step))]
+    matches, chunks = (np.concatenate(side) for side in zip(*parts, strict=True))
+    sizes = [np.array([len(one) for one in side]) for side in texts]
+    return score(matches, chunks, sizes[0][None, :], sizes[1][:, None]).T
+
+
+def place(words: tuple[np.ndarray, np.ndarray], roots: tuple[np.ndarray, np.ndarray], related: np.ndarray,
+          published: bool) -> tuple[np.ndarray, np.ndarray]:
+    """How many matches each hypothesis has with each reference, and how many chunks; as `align` does it."""
+    shape = len(words[1]), len(words[0])
+    found, free = np.full((*shape, words[1].shape[1]), -1), np.ones((*shape, words[0].shape[1]), dtype=bool)
+    again = np.full_like(found, -1)
+    take(lambda i: words[0][None] == words[1][:, i, None, None], free, found, found)
+    exact, left = found.copy(), free.copy()
+    take(lambda i: roots[0][None] == roots[1][:, i, None, None], free, found, found)
+    if published:
+        take(lambda i: related[words[1][:, i, None, None], words[0][None]], left, exact, again)
+    else:
+        take(lambda i: related[roots[1][:, i, None, None], roots[0][None]], free, found, found)
+    first, last = np.where(found >= 0, found, again), np.where(again >= 0, again, found)
+    neighbours = (last[:, :, :-1] >= 0) & (first[:, :, 1:] >= 0) & (first[:, :, 1:] == last[:, :, :-1] - 1)     # from the end
+    matches = (found >= 0).sum(axis=2) + (again >= 0).sum(axis=2)
+    return matches, matches - neighbours.sum(axis=2)
+
+
+def take(fitting: Callable[[int], np.ndarray], free: np.ndarray, taken: np.ndarray, found: np.ndarray) -> None:
+    """Each word of the hypotheses that has no place yet, from the last one, takes the last free one that fits."""
+    for i in reversed(range(found.shape[2])):
+        fits = fitting(i) & free & (taken[:, :, i] < 0)[:, :, None]
+        at = fits.argmax(axis=2)
+        row, column = np.nonzero(np.take_along_axis(fits, at[:, :, None], axis=2)[:, :, 0])
+        found[row, column, i] = at[row, column]
+        free[row, column, at[row, column]] = False
+
+
+def numbered(references: list[list[str]], hypotheses: list[list[str]]) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
+    """The words as numbers, a row a text, the references' from the end; past a text's words -1 or -2, which are no word's."""
+    numbers: dict[str, int] = {}
+    tables = []
+    for texts, past in ((references, -1), (hypotheses, -2)):
+        table = np.full((len(texts), max([1, *map(len, texts)])), past)
+        for row, words in zip(table, texts, strict=True):
+            row[:len(words)] = [numbers.setdefault(word, len(numbers)) for word in words][::-1 if texts is references else 1]
+        tables.append(table)
+    return tables[0], tables[1], numbers
+
+
+def relations(numbers: dict[str, int]) -> np.ndarray:
+    """Whether the word of the column is among the synonyms of the row's; the last two are no words'."""
+    related = np.zeros((len(numbers) + 2, len(numbers) + 2), dtype=bool)
+    for word, row in numbers.items():
+        related[row, [numbers[synonym] for synonym in synonyms(word) if synonym in numbers]] = True
+    return related
 
 
 # ---- WordNet -------------------------------------------------------------------------------------------------------------

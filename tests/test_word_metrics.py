@@ -101,6 +101,16 @@ def test_meteor_by_hand(parameters, expected, wordnet):
     assert max(metric.answer(["dog boats mills gardens"], ["dogs boat mill garden"])) <= 1
 
 
+@pytest.mark.parametrize("published", [False, True])
+@pytest.mark.parametrize("module", [{}, {"CELLS": 2_000}, {"VOCABULARY": 0}], ids=["whole", "in parts", "many words"])
+def test_matrix_of_meteor_is_the_pairs(published, module, wordnet):
+    metric = Direct("meteor", {"wordnet": str(wordnet)}, published=published)
+    vars(metric.module).update(module)
+    a, b = list(SENTENCES), ["dogs run fast and flew", *SENTENCES[::-1]]
+    pairs = metric.answer([x for x in a for _ in b], [y for _ in a for y in b])
+    np.testing.assert_allclose(metric.functions["matrix"](a, b), np.reshape(pairs, (len(a), len(b))), rtol=0, atol=1e-12)
+
+
 @pytest.fixture(scope="module")
 def glove(tmp_path_factory) -> Path:
     """A folder in the form of the GloVe model: a vector for most words of the sentences."""

@@ -29,6 +29,7 @@ from leaderboard.cli_options import (
     use_mirror,
 )
 from leaderboard.cli_papers import papers_app
+from leaderboard.cli_profile import profile_app
 from leaderboard.cli_serving import serving_app
 from leaderboard.cli_sources import data_app, models_app
 from leaderboard.cli_submitting import submitting_app
@@ -55,6 +56,7 @@ app.add_typer(serving_app)
 app.add_typer(submitting_app)
 app.add_typer(citing_app)
 app.add_typer(papers_app)
+app.add_typer(profile_app)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 

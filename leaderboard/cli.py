@@ -12,6 +12,7 @@ import typer
 from harness.errors import Refusal
 from leaderboard.cli_citing import citing_app
 from leaderboard.cli_ensembles import ensembles_app
+from leaderboard.cli_figures import figures_app
 from leaderboard.cli_options import (
     ANSWERED,
     REFUSED,
@@ -31,6 +32,7 @@ from leaderboard.cli_options import (
     use_mirror,
 )
 from leaderboard.cli_papers import papers_app
+from leaderboard.cli_profile import profile_app
 from leaderboard.cli_serving import serving_app
 from leaderboard.cli_sources import data_app, models_app
 from leaderboard.cli_submitting import submitting_app
@@ -57,7 +59,9 @@ app.add_typer(serving_app)
 app.add_typer(submitting_app)
 app.add_typer(citing_app)
 app.add_typer(papers_app)
+app.add_typer(figures_app)
 app.add_typer(ensembles_app)
+app.add_typer(profile_app)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 

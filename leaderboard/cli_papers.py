@@ -1,30 +1,30 @@
-"""The commands `touchstone reproduce` and `touchstone figure`: the papers' tables and pictures, from answers in the store."""
+"""The command `touchstone reproduce`: the papers' tables, from answers in the store."""
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from harness.errors import Refusal, did_you_mean
 from leaderboard.cli_options import (
     ANSWERED,
     SOME_FAILED,
     STOPPED,
     DataOption,
     JobsOption,
-    JsonOption,
     StoreOption,
-    SuiteOption,
-    no_answers,
-    print_json,
     side_by_side,
     store_path,
     use_mirror,
 )
+
+if TYPE_CHECKING:
+    from harness.submission import Entry
+    from tasks.suite import Suite
 
 papers_app = typer.Typer()
 
@@ -32,6 +32,8 @@ papers_app = typer.Typer()
 class Paper(StrEnum):
     kour2022 = "kour2022"
     usmb = "usmb"
+    ackerman = "ackerman"
+    zwerdling2021 = "zwerdling2021"
 
 
 class Form(StrEnum):
@@ -43,119 +45,139 @@ class Form(StrEnum):
 @papers_app.command()
 def reproduce(
     paper: Annotated[Paper, typer.Argument(help="kour2022: known-similarity corpora, table 3. usmb: five tasks for text "
-                                           "metrics.")],
-    repetitions: Annotated[int, typer.Option(min=2, max=1000, help="Of known similarity.")] = 25,
-    only: Annotated[list[str] | None, typer.Option(metavar="TASK", help="known_similarity or convergence alone.",
-                                                   show_default=False)] = None,
+                                           "metrics. ackerman: distributionality, classes and shapes. zwerdling2021: profiles of "
+                                           "generated corpora.")],
+    repetitions: Annotated[int, typer.Option(min=2, max=1000, help="Of known similarity (kour2022).")] = 25,
+    only: Annotated[list[str] | None, typer.Option(metavar="TASK|CORPUS", help="One task of kour2022 or ackerman, one corpus of "
+                                                   "zwerdling2021.", show_default=False)] = None,
     form: Annotated[Form, typer.Option("--format", help="How to print the table.")] = Form.terminal,
+    figures: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Draw the paper's figures there (ackerman).",
+                                                 show_default=False)] = None,
     store: StoreOption = None,
     data_dir: DataOption = None,
     jobs: JobsOption = None,
 ) -> None:
-    """A paper's table again: published beside ours; of kour2022 also the authors' code run again, and how far off in noise units.
+    """A paper's table again: published, the authors' code run again, ours, and how far off in units of the noise.
 
     [bold]touchstone reproduce kour2022 --only known_similarity[/bold]     minutes
     [bold]touchstone reproduce kour2022 --format markdown > table3.md[/bold]
     [bold]touchstone reproduce usmb --data-dir mirror[/bold]              needs snapshots of its sets
+    [bold]touchstone reproduce ackerman --figures figures[/bold]
+    [bold]touchstone reproduce zwerdling2021 --only news_headlines[/bold]
     """
-    from harness.run import Interrupted
+    if figures is not None and paper is not Paper.ackerman:
+        raise Refusal("--figures goes with ackerman; of the others, `touchstone figure` draws what is in the store.")
+    use_mirror(data_dir)
+    if paper is Paper.zwerdling2021:
+        reproduce_zwerdling(only or [], form, side_by_side(jobs))
+    elif paper is Paper.ackerman:
+        reproduce_ackerman(only or [], form, figures, store_path(store), side_by_side(jobs))
+    elif paper is Paper.usmb:
+        reproduce_usmb(only or [], form, store_path(store), side_by_side(jobs))
+    else:
+        reproduce_kour(repetitions, only or [], form, store_path(store), side_by_side(jobs))
+
+
+def reproduce_kour(repetitions: int, only: list[str], form: Form, path: str, jobs: int) -> None:
     from harness.store import Store
-    from leaderboard import reproduction, usmb
-    from leaderboard.running import run_suite
-    from leaderboard.scores import score_suite
-    from leaderboard.terminal import Drawn, output, plain_table, report_run
+    from leaderboard import reproduction
     from tasks.suite import read_suite
 
-    use_mirror(data_dir)
-    of_usmb = paper is Paper.usmb
-    suite = read_suite(usmb.SUITE) if of_usmb else read_suite(reproduction.SUITE, repetitions)
-    path, progress = store_path(store), Drawn()
-    wanted = only or (list(usmb.TASKS) if of_usmb else [])
+    suite = read_suite(reproduction.SUITE, repetitions)
+    failed = ask(reproduction.compared(), suite, path, only, jobs)
+    cells = reproduction.reproduce(Store(path, read_only=True), suite)
+    show(form, reproduction.as_terminal(cells), reproduction.summary(cells), reproduction.as_markdown(cells),
+         reproduction.as_csv(cells))
+    sys.exit(SOME_FAILED if failed else ANSWERED)
+
+
+def reproduce_usmb(only: list[str], form: Form, path: str, jobs: int) -> None:
+    from harness.store import Store
+    from leaderboard import usmb
+    from leaderboard.scores import score_suite
+    from leaderboard.terminal import plain_table
+    from tasks.suite import read_suite
+
+    suite, unmixed, wanted = read_suite(usmb.SUITE), read_suite(usmb.BY_CONDITION), only or list(usmb.TASKS)
+    failed = ask(usmb.compared(), suite, path, wanted, jobs)
+    in_its_batch = [entry for entry in usmb.compared() if entry.name == usmb.IN_ITS_BATCH]
+    conditions = [one for one in wanted if one in ("robustness", "sensitivity")]
+    failed |= bool(conditions) and ask(in_its_batch, unmixed, path, conditions, jobs)
+    opened = Store(path, read_only=True)
+    scored = {one.name: one.in_track("text") for one in score_suite(opened, suite)}
+    by_condition = {one.name: one.in_track("text") for one in score_suite(opened, unmixed)}
+    rows = usmb.reproduce(scored, suite, by_condition.get(usmb.IN_ITS_BATCH))
+    show(form, plain_table(usmb.HEADINGS, usmb.lines(rows)), "", usmb.as_markdown(rows), usmb.as_csv(rows))
+    sys.exit(SOME_FAILED if failed else ANSWERED)
+
+
+def reproduce_ackerman(only: list[str], form: Form, folder: Path | None, path: str, jobs: int) -> None:
+    from harness.embeddings import EmbeddingCache
+    from harness.places import cache_folder
+    from harness.store import Store
+    from leaderboard import reproduction_ackerman as reproduction
+    from leaderboard.figures import write
+    from leaderboard.figures_corpora import CORPUS_FIGURES, component_curves, components_figure
+    from leaderboard.scores import score_suite
+    from leaderboard.terminal import Drawn, messages
+    from tasks.distributionality import Distributionality
+    from tasks.suite import read_suite
+
+    suite = read_suite(reproduction.SUITE)
+    failed = ask(reproduction.compared(), suite, path, only, jobs)
+    lines = reproduction.reproduce(Store(path, read_only=True), suite)
+    show(form, reproduction.as_terminal(lines), reproduction.summary(lines), reproduction.as_markdown(lines),
+         reproduction.as_csv(lines))
+    if folder is not None:
+        scored = [one for one in score_suite(Store(path, read_only=True), suite) if one.name in reproduction.METRICS]
+        drawn = {kind: CORPUS_FIGURES[kind](scored) for kind in ("distributionality", "densities", "deviations", "perturbation")}
+        task, cache = Distributionality(), EmbeddingCache(suite.model.name, cache_folder())
+        units = suite.units(task)
+        cache.fill(sorted({text for unit in units for text in task.texts(unit)}), Drawn(), jobs)
+        drawn["components"] = components_figure(component_curves(units, task, cache))
+        for kind, figure_ in drawn.items():
+            for file in write(figure_, folder, kind):
+                messages.print(str(file), soft_wrap=True)
+    sys.exit(SOME_FAILED if failed else ANSWERED)
+
+
+def reproduce_zwerdling(only: list[str], form: Form, jobs: int) -> None:
+    from harness.embeddings import EmbeddingCache
+    from harness.places import cache_folder
+    from leaderboard import reproduction_zwerdling as reproduction
+    from leaderboard.terminal import Drawn
+
+    for name in only:
+        if name not in reproduction.CORPORA:
+            raise Refusal(f'The paper has no corpus "{name}".{did_you_mean(name, reproduction.CORPORA)} '
+                          f"It has {', '.join(reproduction.CORPORA)}.")
+    cache = EmbeddingCache(reproduction.MODEL, cache_folder())
+    rows = reproduction.reproduce(only or list(reproduction.CORPORA), cache, jobs, Drawn())
+    show(form, reproduction.as_terminal(rows), reproduction.LEGEND, reproduction.as_markdown(rows), reproduction.as_csv(rows))
+
+
+def ask(entries: list[Entry], suite: Suite, path: str, only: list[str], jobs: int) -> bool:
+    """Asks what the store has no answers of; whether some of all units have failed."""
+    from harness.run import Interrupted
+    from leaderboard.running import run_suite
+    from leaderboard.terminal import Drawn, report_run
+
+    progress = Drawn()
     try:
-        tally = run_suite(usmb.compared() if of_usmb else reproduction.compared(), suite, path, only=wanted,
-                          jobs=side_by_side(jobs), progress=progress)
+        tally = run_suite(entries, suite, path, only=only, jobs=jobs, progress=progress)
     except Interrupted as stopped:
         progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored; the same line again goes on.")
         sys.exit(STOPPED)
     report_run(tally)
-    if of_usmb:
-        unmixed = read_suite(usmb.BY_CONDITION)
-        in_its_batch = [entry for entry in usmb.compared() if entry.name == usmb.IN_ITS_BATCH]
-        report_run(run_suite(in_its_batch, unmixed, path, only=[one for one in wanted if one in ("robustness", "sensitivity")],
-                             jobs=side_by_side(jobs), progress=progress))
-        opened = Store(path, read_only=True)
-        scored = {one.name: one.in_track("text") for one in score_suite(opened, suite)}
-        by_condition = {one.name: one.in_track("text") for one in score_suite(opened, unmixed)}
-        rows = usmb.reproduce(scored, suite, by_condition.get(usmb.IN_ITS_BATCH))
-        if form is Form.terminal:
-            output.print(plain_table(usmb.HEADINGS, usmb.lines(rows)))
-        else:
-            print(usmb.as_markdown(rows) if form is Form.markdown else usmb.as_csv(rows), end="")
-        sys.exit(SOME_FAILED if tally.failed_in_store else ANSWERED)
-    cells = reproduction.reproduce(Store(path, read_only=True), suite)
+    return bool(tally.failed_in_store)
+
+
+def show(form: Form, table: Any, legend: str, markdown: str, csv: str) -> None:
+    from leaderboard.terminal import output
+
     if form is Form.terminal:
-        output.print(reproduction.as_terminal(cells))
+        output.print(table)
         output.print()
-        output.print(reproduction.summary(cells))
+        output.print(legend)
     else:
-        print(reproduction.as_markdown(cells) if form is Form.markdown else reproduction.as_csv(cells), end="")
-    sys.exit(SOME_FAILED if tally.failed_in_store else ANSWERED)
-
-
-@papers_app.command()
-def parity(
-    metric: Annotated[str, typer.Argument(help="chrf, bleu, rouge_l, meteor, levenshtein or bm25.")],
-    as_json: JsonOption = False,
-) -> None:
-    """What several libraries say by default of the same 200 pairs, and which of them our submission is.
-
-    [bold]touchstone parity chrf[/bold]
-    """
-    from leaderboard.parity import as_terminal, compare
-    from leaderboard.terminal import Drawn, output
-
-    rows = compare(metric, Drawn())
-    if as_json:
-        print_json([dataclasses.asdict(row) for row in rows])
-    else:
-        output.print(as_terminal(rows))
-
-
-class Kind(StrEnum):
-    separation = "separation"
-    convergence = "convergence"
-    radar = "radar"
-    boxes = "boxes"
-    sensitivity = "sensitivity"
-    tasks = "tasks"
-
-
-@papers_app.command()
-def figure(
-    kind: Annotated[Kind, typer.Argument(help="separation: distance against separation. convergence: as samples grow, and get "
-                                         "unequal. radar: the measures side by side. boxes: the measures over repetitions. "
-                                         "sensitivity: similarity by size and place of changes. tasks: bars of the text tasks.")],
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Metrics, as the table calls them.")],
-    folder: Annotated[Path, typer.Option("--to", help="Where to write the files.")] = Path(),
-    suite: SuiteOption = "core",
-    store: StoreOption = None,
-) -> None:
-    """Draw a figure of the papers from the answers in the store: HTML to look around in, and PNG.
-
-    [bold]touchstone figure separation energy fid mauve[/bold]
-    [bold]touchstone figure radar fid mauve --suite papers --to figures[/bold]
-    """
-    from harness.store import Store
-    from leaderboard.figures import draw, write
-    from leaderboard.scores import score_suite
-    from leaderboard.terminal import messages
-    from tasks.suite import read_suite
-
-    read = read_suite(suite)
-    scored = {one.name: one for one in score_suite(Store(store_path(store), read_only=True), read)}
-    for name in names:
-        if name not in scored:
-            raise no_answers(name, suite, scored)
-    drawn = draw(kind.value, [scored[name] for name in names])
-    for path in write(drawn, folder, f"{kind.value}-{'-'.join(names)}"):
-        messages.print(str(path), soft_wrap=True)
+        print(markdown if form is Form.markdown else csv, end="")

@@ -210,10 +210,10 @@ def test_the_measures_by_hand(returns):
     assert TASK.measure(unit, curve((3, 3, 3), (1, 2))).score is None
 
 
-def test_a_metric_sees_the_generator_learn(smoke, desk, inputs):
-    units = smoke.units(TASK)
-    outcomes = [desk.ask(read_submission(SUBMISSIONS / "energy.py").entries[0], Question(TASK, unit), inputs) for unit in units]
+def test_a_metric_sees_the_generator_learn(context, desk, inputs):
+    units = list(TASK.units(Settings(sources=(Learned(name="made_kitchen"),), steps=6, n=100, seeds=3), context))
+    outcomes = [desk.ask(read_submission(SUBMISSIONS / "chi.py").entries[0], Question(TASK, unit), inputs) for unit in units]
     assert {outcome.status for outcome in outcomes} == {Status.ANSWERED}
     measured = TASK.measure_all(units, [outcome.observation for outcome in outcomes])
-    assert all(one.score > 0.5 for one in measured)
+    assert np.mean([one.score for one in measured]) > 0.5
     assert all(one.values["first_gap"] > one.values["ifc_gap"] for one in measured)

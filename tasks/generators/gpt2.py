@@ -105,13 +105,17 @@ class Tuned:
             self._loss(rows[start:start + BATCH]).backward()
             self._optimiser.step()
 
-    def perplexity(self, texts: Sequence[str]) -> float:
-        """exp of the mean surprise of a token."""
+    def surprise(self, text: str) -> tuple[float, int]:
+        """The negative log probability of a text, its end included, and how many tokens that are."""
+        row, = self._encoded([text])
         self.model.eval()
         with self._torch.no_grad():
-            losses = [(float(self._loss([row])), len(row) - 1) for row in self._encoded(texts)]
-        surprise, tokens = np.array(losses).T
-        return math.exp(float(np.average(surprise, weights=tokens)))
+            return float(self._loss([row])) * (len(row) - 1), len(row) - 1
+
+    def perplexity(self, texts: Sequence[str]) -> float:
+        """exp of the mean surprise of a token."""
+        surprise, tokens = np.sum([self.surprise(text) for text in texts], axis=0)
+        return math.exp(surprise / tokens)
 
     def write(self, n: int) -> list[str]:
         """n texts that are not empty, drawn from the whole distribution."""

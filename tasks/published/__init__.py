@@ -62,3 +62,20 @@ def usmb_tables() -> list[UsmbFigure]:
 def rows(name: str, pair: tuple[str, str]) -> list[dict[str, str]]:
     with (FOLDER / name).open(encoding="utf-8", newline="") as file:
         return [row for row in csv.DictReader(file) if (row["source_a"], row["source_b"]) == pair]
+
+
+@dataclass(frozen=True)
+class PublishedProfile:
+    """A row of the tables of Zwerdling et al. 2021: figures by their columns' names; None where the table has none."""
+
+    corpus: str
+    model: str
+    figures: dict[str, float | None]
+
+
+def zwerdling2021_tables() -> list[PublishedProfile]:
+    """Unique is a number of sentences of train and test, and a share of what was generated."""
+    with (FOLDER / "zwerdling2021_tables.csv").open(encoding="utf-8", newline="") as file:
+        return [PublishedProfile(row.pop("corpus"), row.pop("model"),
+                                 {name: float(value) if value else None for name, value in row.items()})
+                for row in csv.DictReader(file)]

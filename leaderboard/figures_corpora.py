@@ -93,7 +93,7 @@ def densities(scored: Sequence[Scored]) -> go.Figure:
     draw(first, lambda one: one.ahd, "AHD", PROTOTYPES["AHD"], "dash")
     for place, (name, seen) in enumerate(entries.items()):
         draw(seen, answered, name, PALETTE[place % len(PALETTE)], "solid")
-    figure.update_xaxes(title_text="distance, standardised")
+    figure.update_xaxes(title_text="distance, standardised", row=-(-len(levels) // 2))
     return dressed(figure, "Densities of distances at a separation")
 
 
@@ -196,5 +196,5 @@ def components_figure(curves: Mapping[int, np.ndarray]) -> go.Figure:
         for place, (k, rows) in enumerate(curves.items()):
             levels = list(range(1, rows.shape[1] + 1))
             curve(figure, levels, rows[:, :, number], f"k = {k}", PALETTE[place % len(PALETTE)], place_of(number, 2), number == 0)
-    figure.update_xaxes(title_text="separation l")
+    figure.update_xaxes(title_text="separation l", row=2)
     return dressed(figure, "What precision-recall and density-coverage are made of")

@@ -232,7 +232,7 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(write, smoke, tmp_pa
     calm, rough = tmp_path / "calm.sqlite", tmp_path / "rough.sqlite"
     start(calm, *words).communicate()
     planned = stored(calm)
-    assert planned == 4 * 5
+    assert planned == 5 * 5                             # jaccard has a variant
     assert killed_and_resumed(rough, words, planned, 10, random.Random(1)) == 10
     assert Store(rough, read_only=True).raw() == Store(calm, read_only=True).raw()
 
@@ -252,7 +252,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(write, tmp_path):
     done, left = (int(number) for number in re.search(r"Stopped\. (\d+) units are done and stored, (\d+) are left", said).groups())
     assert done == stored(path)
     assert left > 0
-    assert done + left == 10
+    assert done + left == 3 * 5                         # jaccard has a variant
     assert "Traceback" not in said
     time.sleep(0.5)                                     # the kernel clears up after the last of them
     assert not [one for one in at_work if alive(one)]

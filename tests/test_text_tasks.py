@@ -315,7 +315,7 @@ def test_answers_are_the_same_with_and_without_a_matrix_and_however_pairs_are_mi
     question = of_smoke(smoke, task)[0]
     alone = entry_of("words", "def similarity(a, b): return [len(set(x.split()) & set(y.split())) / max(1, len(set(x.split()) | "
                      "set(y.split()))) for x, y in zip(a, b)]\n", **TEXT)
-    with_matrix, = choose_entries(["jaccard"], SUBMISSIONS)
+    with_matrix = choose_entries(["jaccard"], SUBMISSIONS)[0]
     first, second = (desk.ask(entry, question, inputs).observation for entry in (alone, with_matrix))
     ours, theirs = (question.task.measure(question.unit, seen) for seen in (first, second))
     assert ours.score == pytest.approx(theirs.score)

@@ -26,7 +26,7 @@ PUBLISHED = {("axis", "cosine", "overall"): 0.64, ("comparisons", "jaccard", "ac
 @pytest.fixture(scope="module")
 def store(smoke, tmp_path_factory):
     path = tmp_path_factory.mktemp("usmb") / "store.sqlite"
-    run_suite(choose_entries(["jaccard", "levenshtein", "length_difference", "constant"], SUBMISSIONS), smoke, path, only=usmb.TASKS, jobs=2,
+    run_suite(choose_entries(["jaccard", "levenshtein", "length_difference", "constant"], SUBMISSIONS), smoke, path, only=[*usmb.TASKS, "human_ordering"], jobs=2,
               progress=Silent())
     return Store(path, read_only=True)
 

@@ -259,7 +259,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(write, tmp_path):
     again = start(path, "jaccard", str(tmp_path / "slow.py"))
     again.communicate()
     assert again.returncode == 0
-    assert stored(path) == 10
+    assert stored(path) == 15
 
 
 def test_two_runs_at_once_on_one_store_one_says_so(write, tmp_path):

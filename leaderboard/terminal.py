@@ -50,34 +50,48 @@ def interval(estimate: Estimate | None, digits: int = 2) -> Text:
 def ranking_table(ranking: Ranking, suite: Suite, width: int) -> RenderableType:
     """The ranked table, then what is not ranked and why; measures beside the scores as far as the width allows."""
     ranked = [task for task in suite.tasks if task.declares.ranked]
-    shown = {task.name: COLUMNS.get(task.name, ())[: 5 if width >= WIDE else 1] for task in ranked}
+    several, wide = len(ranked) > 1, width >= WIDE
+    shown = {task.name: () if several else COLUMNS.get(task.name, ())[: 5 if wide else 1] for task in ranked}
+    intervals = wide or not several         # what there is no room for stands on the metric's card
     table = Table(box=LINES, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), border_style="dim")
-    table.add_column("", justify="right")
-    table.add_column("ranks", no_wrap=True, header_style="dim")
+    table.add_column("", justify="right", no_wrap=True, min_width=2)
+    if intervals:
+        table.add_column("ranks", no_wrap=True, header_style="dim")
     table.add_column("Metric", no_wrap=True)
+    if several:
+        table.add_column("Above\nchance", justify="right", no_wrap=True)
     for task in ranked:
-        table.add_column(task.declares.title.replace(" ", "\n"), justify="right")
-        table.add_column("95%", no_wrap=True)
+        table.add_column(task.declares.title.replace(" ", "\n").replace("-", "-\n"), justify="right", no_wrap=True)
+        if intervals:
+            table.add_column("95%", no_wrap=True)
         for short, _ in shown[task.name]:
             table.add_column(short, justify="right", no_wrap=True)
     table.add_column("Axioms", justify="right", no_wrap=True)
     table.add_column("")
+
+    def row(rank: str, between: str, name: Text, scored: Scored | None, notes: Text, end: bool = False) -> None:
+        cells = _cells(scored, shown, intervals) if scored else []
+        gap = [""] * (len(table.columns) - 2 - len(cells) - intervals) if not cells else []
+        table.add_row(rank, *([Text(between, style="dim")] if intervals else []), name, *cells, *gap, notes, end_section=end)
+
     for number, place in enumerate(ranking.ranked, start=1):
-        name = Text(place.scored.name, style="bold")
-        table.add_row(str(place.rank), Text(ranks(place), style="dim"), name, *_cells(place.scored, shown), _notes(place.scored),
-                      end_section=number in ranking.lines)
-    rest = [place for place in ranking.places if place.rank is None]
+        row(str(place.rank), ranks(place), Text(place.scored.name, style="bold"), place.scored, _notes(place.scored),
+            number in ranking.lines)
+    rest, below = [place for place in ranking.places if place.rank is None], []
     if rest:
         table.add_row()
-        table.add_row("", "", Text("not ranked", style="dim"))
+        row("", "", Text("not ranked", style="dim"), None, Text(""))
     for place in rest:
         notes = Text(", ").join(note for note in (Text(place.reason or "", style="dim"), _notes(place.scored)) if note)
-        table.add_row("", "", Text(place.scored.name, style="dim"), *_cells(place.scored, shown), notes)
+        if not intervals:                   # whole sentences would take the table apart
+            below.append(Text.assemble((f"{place.scored.name}: ", "dim"), notes))
+            notes = Text("")
+        row("", "", Text(place.scored.name, style="dim"), place.scored, notes)
     heading = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}")
     footing = Text("0 is chance, 1 is perfect. The intervals speak of new draws from these datasets. Under ranks: how many are "
                    "better for sure, and worse, judged for all pairs at once (5%); a line is drawn where everybody above is "
                    "better for sure than everybody below.", style="dim")
-    return Group(heading, Text(""), table, Text(""), footing)
+    return Group(heading, Text(""), table, Text(""), *below, *([Text("")] if below else []), footing)
 
 
 def ranks(place: Placed) -> str:
@@ -88,10 +102,12 @@ def ranks(place: Placed) -> str:
     return f"{low}-{high}" if low != high else str(low)
 
 
-def _cells(scored: Scored, shown: Mapping[str, Sequence[tuple[str, str]]]) -> list[RenderableType]:
+def _cells(scored: Scored, shown: Mapping[str, Sequence[tuple[str, str]]], intervals: bool) -> list[RenderableType]:
     cells: list[RenderableType] = []
+    if len(scored.ranked_tasks) > 1:
+        cells.append("-" if scored.overall is None else f"{scored.overall:.2f}")
     for score in scored.ranked_tasks:
-        cells += [number(score.score), interval(score.score)]
+        cells += [number(score.score), interval(score.score)] if intervals else [number(score.score)]
         cells += [number(score.measures.get(name)) for _, name in shown[score.task.name]]
     axioms = scored.tasks.get("axioms")
     if axioms is None or not axioms.asked:

@@ -25,11 +25,11 @@ def store(tmp_path_factory):
 
 
 def test_run_says_what_it_did_and_shows_the_ranking(tmp_path):
-    done = touchstone("run", "jaccard", "--suite", "smoke", "--store", tmp_path / "s.sqlite")
+    done = touchstone("run", "word_overlap", "--suite", "smoke", "--store", tmp_path / "s.sqlite")
     assert done.returncode == 0
     assert re.search(r"Asked 9 units in \d+ s: 9 answered\.", done.stderr)
-    assert re.search(r"^ *1 +jaccard +0\.\d\d", done.stdout, re.M)
-    again = touchstone("run", "jaccard", "--suite", "smoke", "--store", tmp_path / "s.sqlite")
+    assert re.search(r"^ *1 +word_overlap +0\.\d\d", done.stdout, re.M)
+    again = touchstone("run", "word_overlap", "--suite", "smoke", "--store", tmp_path / "s.sqlite")
     assert "Nothing to ask" in again.stderr
     assert again.stdout == done.stdout
 

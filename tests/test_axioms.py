@@ -90,7 +90,7 @@ def test_a_crash_costs_its_trial_and_no_other(examined, entry_of):
     assert all(share == 1 for name, share in shares.items() if share is not None and name != "finite_when_awkward")
 
 
-@pytest.mark.parametrize("name", ["energy", "ahd", "irpr", "cosine", "jaccard", "levenshtein"])
+@pytest.mark.parametrize("name", ["energy", "ahd", "irpr", "cosine", "jaccard", "levenshtein", "tfidf_cosine", "containment"])
 def test_the_projects_own_metrics_hold_what_their_headers_claim(name, examined):
     entry = choose_entries([name], SUBMISSIONS)[0]
     shares, _ = examined(entry)

@@ -21,7 +21,7 @@ from tests.conftest import descendants
 from tests.test_bounds import ATTEMPTS, NARROW, ODDITIES
 from tests.test_isolation import ATTACKS, PRELUDE, filled
 
-HONEST = ["jaccard", "length_difference"]
+HONEST = ["word_overlap", "length_difference"]
 TASK = ["known_similarity"]
 ENDS = r"^(could not be loaded: )?(raised|did not answer|was killed|left with|broke the protocol|distance returned|answered|closed its channel)"
 

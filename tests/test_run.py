@@ -28,7 +28,7 @@ from leaderboard.scores import score_suite
 from tasks.suite import read_suite
 from tests.conftest import alive, descendants
 
-HONEST = ["jaccard", "length_difference"]
+HONEST = ["word_overlap", "length_difference"]
 SAME = ["known_similarity", "axioms"]       # five units of smoke; seconds, as `timing` answers, are never the same twice
 
 
@@ -154,11 +154,11 @@ def distance(p, q):
 def test_a_metric_that_remembers_corpora_gains_by_it_and_is_caught(write, smoke, tmp_path):
     """The attack succeeds as far as the score goes; the fresh workers give it away."""
     cheat = read_submission(write("seriation", SERIATION)).entries[0]
-    honest = choose_entries(["jaccard"], SUBMISSIONS)
+    honest = choose_entries(["word_overlap"], SUBMISSIONS)
     path = tmp_path / "store.sqlite"
     run([cheat, *honest], smoke, path, only=["known_similarity"])
     scored = {one.name: one for one in score_suite(Store(path, read_only=True), smoke)}
-    cheated, fair = (scored[name].tasks["known_similarity"] for name in ("seriation", "jaccard"))
+    cheated, fair = (scored[name].tasks["known_similarity"] for name in ("seriation", "word_overlap"))
     assert cheated.score.value > fair.score.value
     assert cheated.score.value > 0.95
     assert "context-dependent" in cheated.marks
@@ -228,7 +228,7 @@ def killed_and_resumed(path: Path, words: list[str], planned: int, times: int, r
 
 def test_kill_9_at_random_moments_loses_and_doubles_nothing(write, smoke, tmp_path):
     write("slow", SLOW, kind="text", returns="similarity", range="[0.0, 1.0]")
-    words = [str(tmp_path / "slow.py"), "jaccard", "length_difference", "levenshtein"]
+    words = [str(tmp_path / "slow.py"), "word_overlap", "length_difference", "levenshtein"]
     calm, rough = tmp_path / "calm.sqlite", tmp_path / "rough.sqlite"
     start(calm, *words).communicate()
     planned = stored(calm)
@@ -240,7 +240,7 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(write, smoke, tmp_pa
 def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(write, tmp_path):
     write("slow", SLOW.replace("0.01", "0.05"), kind="text", returns="similarity", range="[0.0, 1.0]")
     path = tmp_path / "store.sqlite"
-    process = start(path, "jaccard", str(tmp_path / "slow.py"))
+    process = start(path, "word_overlap", str(tmp_path / "slow.py"))
     while not stored(path):
         assert process.poll() is None
         time.sleep(0.02)
@@ -256,7 +256,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(write, tmp_path):
     assert "Traceback" not in said
     time.sleep(0.5)                                     # the kernel clears up after the last of them
     assert not [one for one in at_work if alive(one)]
-    again = start(path, "jaccard", str(tmp_path / "slow.py"))
+    again = start(path, "word_overlap", str(tmp_path / "slow.py"))
     again.communicate()
     assert again.returncode == 0
     assert stored(path) == 15
@@ -268,7 +268,7 @@ def test_two_runs_at_once_on_one_store_one_says_so(write, tmp_path):
     first = start(path, str(tmp_path / "slow.py"))
     while not path.with_suffix(".lock").exists() or not path.with_suffix(".lock").read_text():
         time.sleep(0.02)
-    second = start(path, "jaccard")
+    second = start(path, "word_overlap")
     _, said = second.communicate(timeout=60)
     assert first.poll() is None                         # it was still at work
     first.kill()
@@ -280,5 +280,5 @@ def test_two_runs_at_once_on_one_store_one_says_so(write, tmp_path):
 
 def test_outcomes_have_the_statuses_they_should(smoke, tmp_path):
     path = tmp_path / "store.sqlite"
-    run(choose_entries(["jaccard"], SUBMISSIONS), smoke, path)
+    run(choose_entries(["word_overlap"], SUBMISSIONS), smoke, path)
     assert {row[2] for row in Store(path, read_only=True).raw()} == {Status.ANSWERED.value}

@@ -164,7 +164,8 @@ def readable(ground: Ground) -> list[str]:
 def variables(temporary: Path) -> dict[str, str]:
     """Everything a worker finds in its environment: one thread, one hash seed, no network libraries, no home."""
     one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS")
-    return {**dict.fromkeys(one_thread, "1"),
+    backends = (f"POT_BACKEND_DISABLE_{name}" for name in ("JAX", "PYTORCH", "TENSORFLOW", "CUPY"))     # it imports what is there
+    return {**dict.fromkeys((*one_thread, *backends), "1"),
             "MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 29),   # what was freed is taken again
             "PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "HOME": str(temporary),
             "TMPDIR": str(temporary), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}

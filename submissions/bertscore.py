@@ -9,6 +9,7 @@
 # input = "texts"
 # returns = "similarity"
 # range = [0.0, 1.0]
+# lift = false
 # symmetric = true
 # models = ["minilm"]
 # paper = "https://arxiv.org/abs/1904.09675"

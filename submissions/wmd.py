@@ -30,7 +30,6 @@ order of data sets comes out, but for two of the same printed mean, once the vec
 the words at hand.
 """
 
-import os
 import re
 from collections import Counter
 from collections.abc import Callable
@@ -61,8 +60,6 @@ solve: Callable[..., tuple[np.ndarray, float, np.ndarray, np.ndarray, int]]
 
 def setup(models: dict[str, str]) -> None:
     global solve, rows, vectors, known
-    for backend in ("JAX", "PYTORCH", "TENSORFLOW", "CUPY"):
-        os.environ[f"POT_BACKEND_DISABLE_{backend}"] = "1"      # POT would import each of them that is there
     # What `ot.emd2` calls, without its checks: they take longer than the solving.
     from ot.lp.emd_wrap import emd_c as solve
 

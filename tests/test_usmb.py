@@ -100,4 +100,4 @@ def test_figures_show_the_measures_and_the_scores(scored):
     assert list(mine[0].y) == [found[f"insertion {size} begin"].value for size in ("5%", "10%", "25%", "50%", "100%")]
     bars = draw("tasks", two).data[1]
     assert bars.name == "length_difference"
-    assert list(bars.y) == [two[1].tasks[task].score.value for task in ("alignment", "robustness", "sensitivity", "clustering", "retrieval")]
+    assert list(bars.y) == [two[1].tasks[task].score.value for task in [*usmb.TASKS, "human_ordering"]]

@@ -260,6 +260,9 @@ class Asked:
         asked_in_order = [places[i] for i in rng.permutation(len(places))]
         for c in rng.permutation(needed).tolist():
             worker.hold(handles[c], contents[c], seed_of(self.unit.id, "corpus", c))
+        if self.kind == "corpus":
+            questions = [([handles[c] for c in pairs[place]], self._seed(first + place)) for place in asked_in_order]
+            return dict(zip(asked_in_order, worker.series(self.entry.header.returns, questions), strict=True))
         answers: dict[int, float] = {}
         for place in asked_in_order:
             pair = pairs[place]

@@ -124,12 +124,15 @@ class Pool:
                 desk.close()
 
 
+HOSTS_AT_HAND = 2                           # a metric's, and that of the reference which it is timed beside
+
+
 class Desk:
-    """Where one job asks: a host, and the worker that holds the entry at hand."""
+    """Where one job asks: hosts, and the worker that holds the entry at hand."""
 
     def __init__(self, conditions: Conditions, adopt: Callable[[Host], None] | None = None) -> None:
         self._conditions, self._adopt = conditions, adopt
-        self._host: Host | None = None
+        self._hosts: list[Host] = []            # the one used last at the end
         self._worker: Worker | None = None
         self._entry: Entry | None = None
         self.noticed: dict[tuple[str, str], None] = {}      # what watched metrics tried, and in which line
@@ -170,7 +173,7 @@ class Desk:
         try:
             return self._start(entry, until)
         except Fault:
-            if self._host is None or self._host.alive:
+            if not self._hosts or self._hosts[-1].alive:
                 raise
             return self._start(entry, until)        # its supervisor was about to end, or ended with it: once more
 
@@ -189,16 +192,23 @@ class Desk:
         return worker
 
     def _fork(self, ground: Ground) -> Worker:
-        """A worker of the host at hand, or of a new one: that a supervisor is gone is never the next metric's fault."""
-        if self._host is not None and self._host.alive and self._host.ground == ground:
+        """A worker of a host at hand, or of a new one: that a supervisor is gone is never the next metric's fault."""
+        fitting = [host for host in self._hosts if host.ground == ground and host.alive]
+        if fitting:
+            self._hosts.sort(key=fitting.__contains__)      # to the end
             with contextlib.suppress(HostGone):
-                return self._host.fork()
-        if self._host is not None:
-            self._host.close()
-        self._host = Host(self._conditions.confinement, self._conditions.limits, ground)
+                return fitting[0].fork()
+        self._dismiss([host for host in self._hosts if not host.alive] or self._hosts[:1 - HOSTS_AT_HAND])
+        host = Host(self._conditions.confinement, self._conditions.limits, ground)
+        self._hosts.append(host)
         if self._adopt is not None:
-            self._adopt(self._host)
-        return self._host.fork()
+            self._adopt(host)
+        return host.fork()
+
+    def _dismiss(self, hosts: Sequence[Host]) -> None:
+        for host in hosts:
+            self._hosts.remove(host)
+            host.close()
 
     def _let_go(self) -> None:
         if self._worker is not None:
@@ -207,8 +217,7 @@ class Desk:
 
     def close(self) -> None:
         self._let_go()
-        if self._host is not None:
-            self._host.close()
+        self._dismiss(list(self._hosts))
 
 
 class Patience:

@@ -35,6 +35,8 @@ PR_SET_PDEATHSIG = 1
 QUESTION = struct.Struct("<cQQBQII")      # "?", number, seed, which of FUNCTIONS, handle to hold under, shape of the answer
 ARGUMENT = struct.Struct("<cQQII4s")      # kind, handle or place in the inbox, bytes, rows, columns, type of the elements
 ANSWER = struct.Struct("<cQdII")          # "=", number, value, shape
+SERIES = struct.Struct("<cQBI")           # "*", number, which of FUNCTIONS, how many questions follow, or answers (doubles)
+OF_SERIES = struct.Struct("<QQQ")         # seed, handles of the two corpora
 HELD, ARRAY, LISTED = b"h", b"a", b"l"    # kinds of arguments: a corpus held here, an array, a list as JSON
 FUNCTIONS = ("setup", "prepare", "fit", "distance", "similarity", "matrix", "")      # "": nothing, to time the way there and back
 
@@ -209,14 +211,22 @@ def serve(channel: socket.socket, confine: Callable[[list[str]], None] | None) -
         packet, descriptors = receive(channel)
         if not packet:
             return
-        asked = packet.startswith(b"?")
-        frame = {} if asked else json.loads(packet)
-        number = QUESTION.unpack_from(packet)[1] if asked else frame["n"]
+        number, act = understood(metric, packet, descriptors)
         try:
-            reply = answer(number, metric, packet) if asked else obey(number, metric, frame, descriptors)
+            reply = act()
         except Exception as wrong:      # noqa: BLE001  # whatever a metric does wrong is reported, not suffered
             reply = json.dumps({"n": number, "wrong": describe(wrong)}).encode()
         channel.send(reply)
+
+
+def understood(metric: Metric, packet: bytes, descriptors: list[int]) -> tuple[int, Callable[[], bytes]]:
+    """The number of a frame, and what it takes to reply to it."""
+    if packet.startswith(b"?"):
+        return QUESTION.unpack_from(packet)[1], lambda: answer(metric, packet)
+    if packet.startswith(b"*"):
+        return SERIES.unpack_from(packet)[1], lambda: answers(metric, packet)
+    frame = json.loads(packet)
+    return frame["n"], lambda: obey(frame["n"], metric, frame, descriptors)
 
 
 def obey(number: int, metric: Metric, frame: dict[str, Any], descriptors: list[int]) -> bytes:
@@ -239,9 +249,9 @@ def obey(number: int, metric: Metric, frame: dict[str, Any], descriptors: list[i
     return json.dumps(reply).encode()
 
 
-def answer(number: int, metric: Metric, packet: bytes) -> bytes:
+def answer(metric: Metric, packet: bytes) -> bytes:
     """Calls one function of the submission."""
-    _, _, call_seed, which, handle, rows, columns = QUESTION.unpack_from(packet)
+    _, number, call_seed, which, handle, rows, columns = QUESTION.unpack_from(packet)
     arguments = [argument(metric, *one) for one in ARGUMENT.iter_unpack(packet[QUESTION.size:])]
     name = FUNCTIONS[which]
     seed(call_seed)
@@ -258,6 +268,16 @@ def answer(number: int, metric: Metric, packet: bytes) -> bytes:
     else:
         value = one_number(metric.functions[name](*arguments), name)
     return ANSWER.pack(b"=", number, value, rows, columns)
+
+
+def answers(metric: Metric, packet: bytes) -> bytes:
+    """Calls one function of the submission on many pairs of corpora that are held."""
+    _, number, which, count = SERIES.unpack_from(packet)
+    name, values = FUNCTIONS[which], []
+    for call_seed, p, q in OF_SERIES.iter_unpack(packet[SERIES.size:]):
+        seed(call_seed)
+        values.append(one_number(metric.functions[name](metric.held[p], metric.held[q]), name))
+    return SERIES.pack(b"*", number, which, count) + struct.pack(f"<{count}d", *values)
 
 
 def argument(metric: Metric, kind: bytes, where: int, size: int, rows: int, columns: int, elements: bytes) -> Any:

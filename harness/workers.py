@@ -24,12 +24,13 @@ from harness.errors import amount, printable
 from harness.faults import Fault, FaultKind
 from harness.mailboxes import Content, Mailboxes
 from harness.output import Output
-from harness.worker import ANSWER, FRAME_BYTES, FUNCTIONS, QUESTION
+from harness.worker import ANSWER, FRAME_BYTES, FUNCTIONS, OF_SERIES, QUESTION, SERIES
 
 if TYPE_CHECKING:
     from harness.hosts import Host
 
 QUICK = struct.pack("ll", 0, 5_000)         # struct timeval: 5 ms
+LONGEST_SERIES = 2_000                      # questions in one frame
 PATIENCE = 0.5                              # seconds between a closed channel and a kill
 
 
@@ -73,6 +74,20 @@ class Worker:
     def number(self, function: str, arguments: Sequence[int | Content], seed: int) -> float:
         """One number from `distance(p, q)` or `similarity(p, q)`; held corpora are given by their handles."""
         return self._question(function, arguments, seed)
+
+    def series(self, function: str, questions: Sequence[tuple[Sequence[int], int]]) -> list[float]:
+        """The numbers for many pairs of held corpora, each with a seed, in one exchange."""
+        values: list[float] = []
+        for start in range(0, len(questions), LONGEST_SERIES):
+            part = questions[start:start + LONGEST_SERIES]
+            self._number = secrets.randbits(63)
+            head = SERIES.pack(b"*", self._number, FUNCTIONS.index(function), len(part))
+            reply = self._exchange(head + b"".join(OF_SERIES.pack(seed, *handles) for handles, seed in part))
+            found = reply.get("values")
+            if not isinstance(found, tuple) or len(found) != len(part):         # a tuple comes from no JSON
+                self._broken(f"its reply to a series of `{function}` is not as many answers as it was asked for")
+            values += found
+        return values
 
     def nothing(self, arguments: Sequence[int | Content]) -> None:
         """The way there and back with these arguments, without a call of the metric."""
@@ -151,6 +166,9 @@ class Worker:
         if packet.startswith(b"=") and len(packet) == ANSWER.size:
             _, number, value, *shape = ANSWER.unpack(packet)
             return {"n": number, "value": value, "shape": tuple(shape)}
+        if packet.startswith(b"*") and len(packet) >= SERIES.size and (len(packet) - SERIES.size) % 8 == 0:
+            _, number, _, _ = SERIES.unpack_from(packet)
+            return {"n": number, "values": tuple(np.frombuffer(packet, "<f8", offset=SERIES.size).tolist())}
         try:
             reply = json.loads(packet)
         except (ValueError, RecursionError):

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["mauve-text==0.4.0", "numpy>=2", "scipy>=1.14"]
+# dependencies = ["faiss-cpu>=1.8", "numpy>=2", "scipy>=1.14"]
 # [tool.touchstone]
 # name = "mauve"
 # title = "MAUVE"
@@ -21,6 +21,8 @@ equal: MAUVE is 1 then, but mauve-text may say 0.75, as the order of points with
 At n = 100 another seed moves an answer by about 0.08.
 """
 
+from typing import NamedTuple
+
 import faiss
 import numpy as np
 from scipy import linalg, special
@@ -32,28 +34,46 @@ SEED = 25 + 2                               # of the k-means: mauve-text adds 2 
 WEIGHTS = np.linspace(1e-6, 1 - 1e-6, 25)
 
 
-def prepare(corpus: np.ndarray) -> np.ndarray:
+class Prepared(NamedTuple):
+    rows: np.ndarray
+    products: np.ndarray                    # of every row with every row
+
+
+def prepare(corpus: np.ndarray) -> Prepared:
     lengths = np.linalg.norm(corpus, axis=1, keepdims=True)
-    return (corpus / np.where(lengths > 0, lengths, 1)).astype(np.float64)      # a zero vector stays one
+    rows = (corpus / np.where(lengths > 0, lengths, 1)).astype(np.float64)      # a zero vector stays one
+    return Prepared(rows, rows @ rows.T)
 
 
-def similarity(p: np.ndarray, q: np.ndarray) -> float:
-    clusters = max(2, round(min(len(p), len(q)) / 10))
-    coordinates = principal_components(np.concatenate([q, p]))
+def similarity(p: Prepared, q: Prepared) -> float:
+    clusters = max(2, round(min(len(p.rows), len(q.rows)) / 10))
+    coordinates = principal_components(q, p)
     kmeans = faiss.Kmeans(coordinates.shape[1], clusters, niter=ITERATIONS, nredo=RESTARTS, update_index=True, seed=SEED,
                           min_points_per_centroid=1)                            # no warning; nothing else depends on it
     kmeans.train(coordinates)
     labels = kmeans.index.search(coordinates, 1)[1].ravel()
-    of_q, of_p = (np.bincount(side, minlength=clusters) / len(side) for side in np.split(labels, [len(q)]))
+    of_q, of_p = (np.bincount(side, minlength=clusters) / len(side) for side in np.split(labels, [len(q.rows)]))
     x, y = frontier(of_p, of_q)
     return min(1.0, (area(x, y) + area(y, x)) / 2)
 
 
-def principal_components(rows: np.ndarray) -> np.ndarray:
-    """The rows' coordinates on their first principal components, as few as hold 90% of the variance."""
-    rows = rows - rows.mean(axis=0)
-    of_rows = len(rows) <= rows.shape[1]                # the smaller of the two Gram matrices: their eigenvalues are the same
-    variances, directions = linalg.eigh(rows @ rows.T if of_rows else rows.T @ rows, driver="evd")
+def principal_components(first: Prepared, second: Prepared) -> np.ndarray:
+    """The rows' coordinates on their first principal components, as few as hold 90% of the variance.
+
+    From the smaller of the two Gram matrices, whose eigenvalues are the same.
+    """
+    texts, dimensions = len(first.rows) + len(second.rows), first.rows.shape[1]
+    of_rows = texts <= dimensions
+    if of_rows:
+        between = first.rows @ second.rows.T
+        products = np.block([[first.products, between], [between.T, second.products]])
+        means = products.mean(axis=0)
+        gram = products - means - means[:, None] + means.mean()
+    else:
+        rows = np.concatenate([first.rows, second.rows])
+        rows -= rows.mean(axis=0)
+        gram = rows.T @ rows
+    variances, directions = linalg.eigh(gram, driver="evd", overwrite_a=True)
     variances, directions = np.maximum(variances[::-1], 0), directions[:, ::-1]
     kept = 1 + int(np.argmax(np.cumsum(variances) >= EXPLAINED * variances.sum()))      # equal rows: one, of zeros
     coordinates = directions[:, :kept] * np.sqrt(variances[:kept]) if of_rows else rows @ directions[:, :kept]

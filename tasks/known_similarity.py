@@ -18,8 +18,9 @@ from harness.task import Context, Declared, Measures, Paper, Task, Unit
 from tasks import data
 from tasks.rechecking import Rechecked, context_marks, differ, excused, or_chance
 
-CHECKED_SHARE, CHECKED_LEAST = 0.05, 5
-MIRROR_SHARE = 0.25
+CHECKED_SHARE, CHECKED_LEAST = 0.05, 5      # of the pairs of a collection, asked again alone
+CHECKED_THOROUGHLY = 2                      # repetitions; of those after, one pair: fresh workers would take most of the time
+MIRRORED = 5                                # pairs asked in the other direction too, of a metric that says it is symmetric
 
 KOUR_2022 = Paper(
     "kour2022measuring",
@@ -50,8 +51,9 @@ class Distances:
 
     k: int
     forward: tuple[float, ...]              # d(c_i, c_j), i < j, in the order of `separated_pairs`
-    backward: tuple[float, ...]             # d(c_j, c_i), the same pairs; of some, `mirrored`, what was asked forward
-    mirrored: int                           # how many: where a metric says it is symmetric, and was on all that were asked
+    backward: tuple[float, ...]             # d(c_j, c_i), the same pairs
+    mirrored: int                           # how many answers of the two are those of the other direction, which alone was asked:
+                                            # where a metric says it is symmetric, and was on all that were asked
     orientation: Orientation
     rechecked: tuple[Rechecked, ...]
 
@@ -65,7 +67,7 @@ class KnownSimilarity(Task[Distances]):
     declares: ClassVar[Declared] = Declared(
         title="Known similarity", short="ks",
         score="mean of 2A-1, 2Aw-1, monotonicity, signed separability, signed linearity",
-        chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=2, measure_version=1,
+        chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=3, measure_version=1,
         paper=KOUR_2022,
         measures={
             "accuracy": "A: share of nested interval pairs judged right, ties one half",
@@ -105,7 +107,7 @@ class KnownSimilarity(Task[Distances]):
         there = separated_pairs(k)
         pairs = [*there, *((j, i) for i, j in there)]
         answers, mirrored = both_directions(metric, corpora, pairs, unit.seed)
-        checked = places_to_check(k, unit.seed)
+        checked = places_to_check(k, unit.seed, unit.parameters["repetition"])
         alone = metric.alone(corpora, pairs, checked)
         rechecked = tuple(Rechecked(pairs[place], answers[place], first, again)
                           for place, (first, again) in zip(checked, alone, strict=True))
@@ -169,33 +171,37 @@ def both_directions(metric: Asked, corpora: Sequence[Sequence[str]], pairs: Sequ
                     seed: int) -> tuple[list[float], int]:
     """The answers for all pairs, the second half being the first the other way round; and how many were taken from there.
 
-    A metric that says it is symmetric is asked a quarter of the second half, mixed with the first; if one of those answers
-    differs, the rest is asked too.
+    A metric that says it is symmetric is asked each pair in one direction, drawn for it so that the directions say nothing of
+    the order of the corpora, and five in the other one too; if one of those answers differs, all the others as well.
     """
     half = len(pairs) // 2
     rest: list[int] = []
     if metric.entry.header.symmetric:
-        share = max(CHECKED_LEAST, round(MIRROR_SHARE * half))
-        rest = sorted(np.random.default_rng([seed, half]).permutation(half)[share:].tolist())
-    skipped = {place + half for place in rest}
+        rng = np.random.default_rng([seed, half])
+        other_side = np.arange(half) + half * rng.integers(2, size=half)
+        rest = sorted(other_side[rng.permutation(half)[MIRRORED:]].tolist())
+    skipped = set(rest)
     first = [place for place in range(len(pairs)) if place not in skipped]
     answers = dict(zip(first, metric.distances(corpora, [pairs[place] for place in first]), strict=True))
-    if any(differ(answers[place], answers[place - half]) for place in first if place >= half):
-        later = [place + half for place in rest]
-        found = metric.distances(corpora, [pairs[place] for place in later], order=1, first=len(pairs))
-        answers |= dict(zip(later, found, strict=True))
+
+    def mirror(place: int) -> int:
+        return (place + half) % len(pairs)
+    if any(differ(answers[place], answers[mirror(place)]) for place in first if mirror(place) not in skipped):
+        found = metric.distances(corpora, [pairs[place] for place in rest], order=1, first=len(pairs))
+        answers |= dict(zip(rest, found, strict=True))
         rest = []
-    answers |= {place + half: answers[place] for place in rest}
+    answers |= {place: answers[mirror(place)] for place in rest}
     return [answers[place] for place in range(len(pairs))], len(rest)
 
 
-def places_to_check(k: int, seed: int) -> list[int]:
+def places_to_check(k: int, seed: int, repetition: int) -> list[int]:
     """Which questions are asked again alone: as many as 5% of the k(k-1)/2 pairs, at least five, of either direction.
 
-    They are drawn so that a metric cannot know them.
+    They are drawn so that a metric cannot know them.  After some repetitions one each is enough: a metric is told neither
+    which repetition it is in nor anything of those before, and is judged by all of them together.
     """
     pairs = len(separated_pairs(k))
-    count = max(CHECKED_LEAST, round(CHECKED_SHARE * pairs))
+    count = max(CHECKED_LEAST, round(CHECKED_SHARE * pairs)) if repetition < CHECKED_THOROUGHLY else 1
     return sorted(np.random.default_rng([seed, k]).choice(2 * pairs, count, replace=False).tolist())
 
 

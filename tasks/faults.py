@@ -100,14 +100,26 @@ def eda_noise(texts: Sequence[str], strength: float, material: Material, rng: np
 
 
 def eda(text: str, strength: float, rng: np.random.Generator) -> str:
-    """Easy data augmentation (Wei and Zou 2019): each word meets each of the four operations with a quarter of the strength.
+    """Noise by the operations of easy data augmentation: each word meets each of the four with a quarter of the strength."""
+    return edited(text, rng.random((4, len(text.split()))) < strength / 4, rng)
 
-    A synonym replaces it, where our small thesaurus knows one; a synonym of it, or else itself, is inserted somewhere; it
-    changes places with another; it is deleted, unless it is the last that is left.
+
+def augmented(text: str, rng: np.random.Generator, share: float = 0.1) -> str:
+    """Easy data augmentation as its authors do it (Wei and Zou 2019): one operation, to a tenth of the words, to one at least."""
+    count = len(text.split())
+    met = np.zeros((4, count), dtype=bool)
+    met[rng.integers(4), rng.choice(count, max(1, int(share * count)), replace=False)] = True
+    return edited(text, met, rng)
+
+
+def edited(text: str, met: np.ndarray, rng: np.random.Generator) -> str:
+    """The text after the operations that its words meet, 4 x words.
+
+    A synonym replaces it, where our small thesaurus knows one; it changes places with another; it is deleted, unless it is the
+    last that is left; a synonym of it, or else itself, is inserted somewhere.
     """
     words = text.split()
     count = len(words)
-    met = rng.random((4, count)) < strength / 4
     choice, place = rng.random(count), rng.random((2, count))
     if not met.any():
         return text

@@ -18,7 +18,7 @@ from harness.submission import read_folder, read_submission
 from harness.task import Unit
 from tasks import data
 from tasks.diagnostics import STRENGTHS, Answers, Diagnostics, draw, onset, sensitivity, upper_edge
-from tasks.faults import Fault, Material, eda, put
+from tasks.faults import Fault, Material, augmented, eda, put
 from tasks.synonyms import SYNONYMS, read
 from tests.corpora import Direct
 
@@ -95,6 +95,17 @@ def test_eda_by_its_operations():
     replaced = {eda("good", 1.0, np.random.default_rng(seed)).split()[0] for seed in range(60)}
     assert replaced <= {"good", *SYNONYMS["good"]}
     assert replaced & set(SYNONYMS["good"])
+
+
+def test_augmentation_does_one_thing_to_a_tenth_of_the_words_and_to_one_at_least():
+    text = "alpha beta gamma delta epsilon"                 # none of them has a synonym here
+    found = [augmented(text, np.random.default_rng(seed)) for seed in range(200)]
+    lengths = [len(one.split()) for one in found]
+    assert set(lengths) == {4, 5, 6}                        # a deletion, a swap or nothing, an insertion
+    assert all(abs(lengths.count(n) - 50) < 25 for n in (4, 6))
+    assert augmented("good", np.random.default_rng(1))
+    twenty = " ".join(f"word{i}" for i in range(20))
+    assert {len(augmented(twenty, np.random.default_rng(seed)).split()) for seed in range(50)} == {18, 20, 22}
 
 
 def test_synonyms_stand_for_each_other():

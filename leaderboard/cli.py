@@ -167,16 +167,26 @@ def check(
 @app.command()
 def show(
     suite: SuiteOption = "core", store: StoreOption = None, track: TrackOption = None, as_json: JsonOption = False,
+    weights: Annotated[str | None, typer.Option(metavar="TASK:WEIGHT,…", help="Order by your own weights of the tasks instead; "
+                                                "the others do not count.", show_default=False)] = None,
+    borda: Annotated[bool, typer.Option("--borda", help="Order by Borda points instead: the mean share of the ranked metrics "
+                                        "that are beaten on a task.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Also draw the table into this SVG file.", show_default=False)] = None,
 ) -> None:
     """The ranked tables of a suite, one a track.
 
     [bold]touchstone show[/bold]
     [bold]touchstone show --suite smoke --json[/bold]
+    [bold]touchstone show --track corpus --weights known_similarity:2,fine_tuning:1[/bold]
     """
     from tasks.suite import read_suite
 
     read, path = read_suite(suite), store_path(store)
+    if weights is not None or borda:
+        if weights is not None and borda:
+            raise Refusal("An order is by --weights or by --borda, not by both.")
+        show_own_order(read, path, weights, track, as_json)
+        return
     if picture is not None:
         from leaderboard.terminal import draw, ranking_tables
 
@@ -234,8 +244,33 @@ def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] 
     elif rankings:
         output.print(ranking_tables(rankings, suite, output.width))
     else:
-        raise Refusal(f"The store {path} has no answers to this state of the suite {suite.name} "
-                      f"({suite.name}@{suite.fingerprint[:6]}); `touchstone run --suite {suite.name}` asks for them.")
+        raise nothing_answered(suite, path)
+
+
+def nothing_answered(suite: Suite, path: str) -> Refusal:
+    return Refusal(f"The store {path} has no answers to this state of the suite {suite.name} "
+                   f"({suite.name}@{suite.fingerprint[:6]}); `touchstone run --suite {suite.name}` asks for them.")
+
+
+def show_own_order(suite: Suite, path: str, weights: str | None, track: str | None, as_json: bool) -> None:
+    """The ranked entries in another order: by weights, or where there are none by Borda points."""
+    from leaderboard.own_order import by_borda, by_own_weights, of_tracks, read_weights
+    from leaderboard.terminal import output, own_order_tables
+
+    _, rankings = ranking(suite, path, track)
+    if not rankings:
+        raise nothing_answered(suite, path)
+    if not any(ranked.ranked for ranked in rankings.values()):
+        raise Refusal(f"Nobody is ranked on {suite.name} yet; `touchstone show` says why.")
+    if weights is None:
+        orders = {name: by_borda(ranked) for name, ranked in rankings.items()}
+    else:
+        read = read_weights(weights)
+        orders = {name: by_own_weights(ranked, read) for name, ranked in of_tracks(rankings, read).items()}
+    if as_json:
+        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, "orders": orders})
+    else:
+        output.print(own_order_tables(orders, "Borda points" if weights is None else f"by {weights}"))
 
 
 def ranking(suite: Suite, path: str, track: str | None = None) -> tuple[Any, dict[str, Ranking]]:

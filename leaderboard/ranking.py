@@ -168,7 +168,7 @@ def why_unranked(scored: Scored) -> str | None:
     if scored.entry.header.control:
         return "control"
     if scored.entry.variant is not None:
-        return f"variant of {scored.entry.header.name}, which is ranked by its default"
+        return f"variant of {scored.entry.header.name}"
     if "context-dependent" in scored.marks:
         return "context-dependent: its answers change with what else it was asked"
     if scored.overall is not None and not math.isfinite(scored.overall):

@@ -95,6 +95,15 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
     return Group(title, Text(""), table, *(said if gameable else []))
 
 
+def own_order_tables(orders: Mapping[str, Mapping[str, tuple[int, float]]], heading: str) -> RenderableType:
+    """Entries in another order than the ranking's, a table a track."""
+    parts: list[RenderableType] = []
+    for track, entries in orders.items():
+        rows = [(str(rank), name, f"{value:.3f}") for name, (rank, value) in entries.items()]
+        parts += [Text(f"{track} metrics · {heading}", style="bold"), plain_table(("", "Metric", "value"), rows), Text("")]
+    return Group(*parts, Text("An order without intervals; who is better for sure, `touchstone show` says.", style="dim"))
+
+
 def has_intervals(ranked: Sequence[Any], width: int) -> bool:
     """Whether there is room for the intervals of all tasks; the cards and the JSON have them always."""
     return len(ranked) <= 2 or width >= WIDE + 40

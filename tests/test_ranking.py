@@ -5,12 +5,15 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.errors import Refusal
 from harness.header import Header
 from harness.records import Failure, Outcome, Status
 from harness.task import Declared, Measures, Task, Unit
+from leaderboard.own_order import by_weights, read_weights
 from leaderboard.ranking import order as rank
 from leaderboard.scores import TaskScore, score_task
 
@@ -120,3 +123,16 @@ def test_too_many_failures_and_missing_units_take_the_rank():
         assert reason in placed.reason
     (placed,) = rank([FakeScored("x", 0.9, ranked_tasks=[toy_score({i: "raised" if i < 2 else 1.0 for i in range(10)})])])
     assert placed.rank == 1                             # 20% may fail
+
+
+def test_an_order_by_ones_own_weights():
+    scores = {"a": {"x": 1.0, "y": 0.0}, "b": {"x": 0.5, "y": 0.5}, "c": {"x": 0.5, "y": 0.5}, "d": {"x": None, "y": 0.1}}
+    assert by_weights(scores, ["x", "y"], {"x": 1.0}) == {"a": (1, 1.0), "b": (2, 0.5), "c": (2, 0.5), "d": (4, 0.0)}
+    assert list(by_weights(scores, ["x", "y"], {"x": 1.0, "y": 3.0})) == ["b", "c", "a", "d"]      # .5 .5 .25 .075
+    for weights, said in (({"z": 1.0}, 'no ranked task "z"'),
+                          ({"x": 0.0}, "one of them is more"), ({"x": -1.0, "y": 2.0}, "0 or more")):
+        with pytest.raises(Refusal, match=said):
+            by_weights(scores, ["x", "y"], weights)
+    assert read_weights("x:1, y:.5") == {"x": 1.0, "y": 0.5}
+    with pytest.raises(Refusal, match="write task:weight"):
+        read_weights("x=1")

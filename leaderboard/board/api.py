@@ -14,6 +14,7 @@ from leaderboard.board.snapshot import Snapshot
 from leaderboard.board.tables import FORMS, table, written
 from leaderboard.citing import CITATIONS, cite
 from leaderboard.comparing import compare
+from leaderboard.own_order import read_weights
 from leaderboard.releases import FACTS, REPLICATES, SCORES, SUMMARY, SUMS, UNITS
 
 Names = Annotated[str | None, Query(description="names parted by commas, in the wanted order", max_length=20_000)]
@@ -59,7 +60,7 @@ def add_api(site: FastAPI, shelf: Shelf) -> None:
                    release: str | None = None) -> Response:
         if form not in FORMS:
             raise NotThere(f"There is no board.{printable(form, 20)}; there are {', '.join(FORMS)}.")
-        shown = table(snapshot_of(release), track, listed(names), listed(columns), own_weights(weights))
+        shown = table(snapshot_of(release), track, listed(names), listed(columns), None if weights is None else read_weights(weights))
         return Response(written(shown, form), media_type=FORMS[form],
                         headers={"Content-Disposition": f'attachment; filename="touchstone-{track}.{form}"'})
 
@@ -110,17 +111,3 @@ def add_api(site: FastAPI, shelf: Shelf) -> None:
 
 def listed(names: str | None) -> list[str] | None:
     return None if names is None else [name.strip() for name in names.split(",") if name.strip()]
-
-
-def own_weights(weights: str | None) -> dict[str, float] | None:
-    """task:weight pairs; refuses what is none."""
-    if weights is None:
-        return None
-    found = {}
-    for one in weights.split(","):
-        task, _, weight = one.partition(":")
-        try:
-            found[task.strip()] = float(weight)
-        except ValueError:
-            raise Refusal(f'"{printable(one, 60)}" is no weight; write task:weight, for instance known_similarity:2.') from None
-    return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pandas as pd
 
@@ -13,6 +12,7 @@ from harness.errors import Refusal, did_you_mean, printable
 from leaderboard.board.board_page import columns_of, default_columns, value_of
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.citing import latex, markdown
+from leaderboard.own_order import by_weights
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
 FORMS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "tex": "application/x-tex", "md": "text/markdown"}
@@ -33,7 +33,9 @@ def table(snapshot: Snapshot, track: str, names: Sequence[str] | None = None, co
         if key not in known and columns is not None:
             raise Refusal(f'There is no column "{printable(key, 80)}".{did_you_mean(key, known)}')
     rows = []
-    own = weighted(snapshot, track, ranked, weights) if weights is not None else None
+    tasks = [task["name"] for task in snapshot.ranked_tasks(track)]
+    scores = {name: {task: entry["tasks"][task]["above_chance"] for task in tasks} for name, entry in ranked.items()}
+    own = by_weights(scores, tasks, weights) if weights is not None else None
     for name in ranked if names is None else names:
         entry, (low, high) = ranked[name], ranked[name]["rank_interval"] or (None, None)
         overall = entry["overall"] or {}
@@ -43,22 +45,6 @@ def table(snapshot: Snapshot, track: str, names: Sequence[str] | None = None, co
         rows.append({**standing, "metric": name, "title": entry["title"], **score,
                      **{known[key]: value_of(entry, key) for key in wanted if key in known}})
     return pd.DataFrame(rows)
-
-
-def weighted(snapshot: Snapshot, track: str, ranked: Mapping[str, Mapping[str, Any]],
-             weights: Mapping[str, float]) -> dict[str, tuple[int, float]]:
-    """Each entry's rank and score when the tasks count as somebody wishes."""
-    tasks = [task["name"] for task in snapshot.ranked_tasks(track)]
-    for name in weights:
-        if name not in tasks:
-            raise Refusal(f'There is no ranked task "{printable(name, 80)}" in this track.{did_you_mean(name, tasks)}')
-    counted = {task: weights.get(task, 0.0) for task in tasks}
-    whole = sum(counted.values())
-    if not all(0 <= weight < float("inf") for weight in counted.values()) or whole <= 0:
-        raise Refusal("Weights are 0 or more, and one of them is more.")
-    scores = {name: sum(weight * (entry["tasks"][task]["above_chance"] or 0.0) for task, weight in counted.items()) / whole
-              for name, entry in ranked.items()}
-    return {name: (1 + sum(other > score for other in scores.values()), score) for name, score in scores.items()}
 
 
 def written(shown: pd.DataFrame, form: str) -> bytes:

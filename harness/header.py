@@ -122,6 +122,7 @@ class Header(BaseModel):
     symmetric: bool = False
     repeatable: bool = True
     control: bool = False
+    on_request: bool = False                # true: takes hours of a suite, so that only those ask it who name it
     lift: bool = True                       # false: a text metric that takes too long a pair to be asked all pairs of two corpora
     models: Annotated[tuple[Annotated[str, AfterValidator(_model_name)], ...], Field(max_length=5)] = ()
     trained_on: Annotated[tuple[Annotated[Plain, Field(max_length=80)], ...], Field(max_length=50)] = ()

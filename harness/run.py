@@ -52,7 +52,7 @@ def plan(entries: Iterable[Entry], questions: Sequence[Question], store: Store, 
     kept = (Status.ANSWERED, Status.NOT_APPLICABLE) if retry else tuple(Status)
     done = set() if again else store.done(kept)
     return [(entry, question) for entry in entries for question in questions
-            if question.task.meant_for(entry.header) and (question.unit.id, entry.digest) not in done]
+            if question.task.meant_for(entry) and (question.unit.id, entry.digest) not in done]
 
 
 def execute(asking: Sequence[Asking], store: Store, run: int, cache: EmbeddingCache, conditions: Conditions,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from harness.asking import Asked
     from harness.header import Header
+    from harness.submission import Entry
 
 Observation = TypeVar("Observation")
 
@@ -129,11 +130,15 @@ class Task(Generic[Observation]):
         """Every text that `observe` will show to a metric, so that vectors are there before it starts."""
         raise NotImplementedError
 
-    def meant_for(self, header: Header) -> bool:
-        """Whether such a metric is asked this task at all: corpus metrics their track, text metrics both, if lifted."""
+    def meant_for(self, entry: Entry) -> bool:
+        """Whether a metric is asked this task at all: corpus metrics their track, text metrics both, if they are lifted.
+
+        Of a family of text metrics the default is lifted: its variants differ in how they treat a pair of texts.
+        """
+        header = entry.header
         if self.declares.track == "text":
             return header.kind == "text"
-        return header.kind == "corpus" or header.lift
+        return header.kind == "corpus" or (header.lift and entry.variant is None)
 
     def applies(self, unit: Unit, header: Header) -> str | None:
         """Why this metric cannot be asked this unit; None if it can."""

@@ -83,7 +83,7 @@ def check(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress
                 failures.append(outcome.failure)
                 break
             seen.append(outcome.observation)
-        if seen and similarity.task.meant_for(entry.header):
+        if seen and similarity.task.meant_for(entry):
             outcome = desk.ask(entry, similarity, inputs)
             if outcome.failure is not None:
                 failures.append(outcome.failure)

@@ -118,11 +118,15 @@ def run(
     from tasks.suite import read_suite
 
     use_mirror(data_dir)
-    entries = choose_entries(what, SUBMISSIONS) if what else [e for s in read_folder(SUBMISSIONS) for e in s.entries]
+    families = [] if what else read_folder(SUBMISSIONS)
+    entries = choose_entries(what or [], SUBMISSIONS) or [e for s in families if not s.header.on_request for e in s.entries]
     read = read_suite(suite)
     limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000).changed(limit or [])
     path = store_path(store)
     progress = Drawn()
+    left_out = [family.header.name for family in families if family.header.on_request]
+    if left_out:
+        progress.say(f"Not asked, since they take hours, unless they are named: {', '.join(left_out)}.")
     try:
         tally = run_suite(entries, read, path, only=only or [], again=refresh_env, retry=retry, trust=trust, limits=limits,
                           jobs=side_by_side(jobs), progress=progress)

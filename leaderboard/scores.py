@@ -154,7 +154,7 @@ def score_suite(store: Store, suite: Suite) -> list[Scored]:
 
 
 def score_entry(store: Store, suite: Suite, stored: StoredEntry, drawn: Mapping[str, Plan]) -> Scored:
-    meant = [task for task in suite.tasks if task.meant_for(stored.entry.header)]
+    meant = [task for task in suite.tasks if task.meant_for(stored.entry)]
     outcomes = store.outcomes(stored.digest, {task.name: task.observation_form for task in meant})
     scores = {task.name: score_task(task, suite.units(task), outcomes, drawn.get(task.name)) for task in meant}
     return Scored(stored, suite, scores)

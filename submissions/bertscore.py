@@ -10,6 +10,7 @@
 # returns = "similarity"
 # range = [0.0, 1.0]
 # lift = false
+# on_request = true
 # symmetric = true
 # models = ["minilm"]
 # paper = "https://arxiv.org/abs/1904.09675"

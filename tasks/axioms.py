@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.asking import Asked, Orientation
 from harness.faults import Fault, FaultKind
-from harness.header import Header
+from harness.submission import Entry
 from harness.task import Context, Declared, Measures, Task, Unit
 from tasks import data
 
@@ -84,7 +84,7 @@ class Axioms(Task[Trials]):
     def datasets(self, settings: Settings) -> set[str]:
         return set(DOMAINS)
 
-    def meant_for(self, header: Header) -> bool:
+    def meant_for(self, entry: Entry) -> bool:
         """Everybody: text metrics are asked pairs here, not corpora."""
         return True
 

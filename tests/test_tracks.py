@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.jobs import Question
+from harness.places import SUBMISSIONS
 from harness.records import Failure, Outcome, Status
 from harness.run import plan
 from harness.statistics import stratified_mean, stratified_plan
@@ -23,6 +24,8 @@ from leaderboard.comparing import difference
 from leaderboard.ranking import part, rank
 from leaderboard.resampling import plans, resample
 from leaderboard.scores import Scored, score_task
+from tasks.known_similarity import KnownSimilarity
+from tasks.robustness import Robustness
 from tasks.suite import Suite
 
 
@@ -120,6 +123,16 @@ def test_corpus_metrics_are_never_asked_text_tasks_and_text_metrics_both(tmp_pat
     asking = plan(choose_entries(["energy", "jaccard"], SUBMISSIONS), [*SUITE.questions, *smoke.questions], store)
     by_kind = {kind: {question.task.declares.track for entry, question in asking if entry.header.kind == kind} for kind in ("corpus", "text")}
     assert by_kind == {"corpus": {"corpus"}, "text": {"corpus", "text"}}
+
+
+def test_of_a_family_of_text_metrics_the_default_alone_is_lifted():
+    corpora, texts = KnownSimilarity(), Robustness()
+    default, *variants = choose_entries(["jaccard"], SUBMISSIONS)
+    assert variants
+    assert [corpora.meant_for(default), texts.meant_for(default)] == [True, True]
+    assert {(corpora.meant_for(one), texts.meant_for(one)) for one in variants} == {(False, True)}
+    assert {(corpora.meant_for(one), texts.meant_for(one)) for one in choose_entries(["pr"], SUBMISSIONS)} == {(True, False)}
+    assert not any(corpora.meant_for(one) for one in choose_entries(["wmd"], SUBMISSIONS))       # lift = false
 
 
 def test_the_score_is_that_of_all_documents_and_its_interval_is_drawn_over_them():

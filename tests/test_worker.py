@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+from harness import workers
 from harness.faults import Fault, FaultKind
 from harness.hosts import Host, sweep
 from harness.isolation import Limits
@@ -331,6 +332,33 @@ def test_an_answer_of_another_form_is_a_fault(host, reply):
     with pytest.raises(Fault) as caught:
         made.number("distance", [np.array([[float(made._number + 1)]]), ARRAY], 1)
     assert caught.value.kind is FaultKind.PROTOCOL
+
+
+@pytest.mark.parametrize("reply", [
+    "json.dumps({'n': n, 'values': [1.0, 1.0, 1.0]}).encode()", "json.dumps({'n': n, 'values': 3}).encode()",
+    "struct.pack('<cQBI2d', b'*', n, 3, 3, 1.0, 1.0)", "struct.pack('<cQBI3d', b'*', n, 3, 3, 1.0, 1.0, 1.0)[:-1]",
+    "struct.pack('<cQdII', b'=', n, 1.0, 0, 0)"])
+def test_a_series_answered_in_another_form_is_a_fault(host, reply):
+    made = worker(host, FORGE.format(forge=f"import struct, sys; n = sys._getframe(1).f_locals['number']; c.send({reply})"))
+    made.hold(1, ARRAY, 1)
+    with pytest.raises(Fault) as caught:
+        made.series("distance", [([1, 1], 1)] * 3)
+    assert caught.value.kind is FaultKind.PROTOCOL
+
+
+def test_a_series_is_answered_like_its_questions_one_by_one(host, monkeypatch):
+    monkeypatch.setattr(workers, "LONGEST_SERIES", 2)       # so that five make three frames
+    made = worker(host, "import random\ndef distance(p, q): return random.random() + float(p.sum() - 2 * q.sum())\n")
+    made.hold(1, ARRAY, 1)
+    made.hold(2, ARRAY + 1, 1)
+    questions = [([1, 2], 7), ([2, 1], 8), ([1, 1], 7), ([2, 2], 9), ([1, 2], 7)]
+    assert made.series("distance", questions) == [made.number("distance", handles, seed) for handles, seed in questions]
+    wrong = worker(host, "def distance(p, q): return 1.0 if p.sum() else None\n")
+    wrong.hold(1, ARRAY, 1)
+    wrong.hold(2, ARRAY * 0, 1)
+    with pytest.raises(Fault, match="returned None; it must return one number"):
+        wrong.series("distance", [([1, 1], 1), ([2, 2], 1)])
+    assert wrong.series("distance", [([1, 1], 1)]) == [1.0]        # that was no end of it
 
 
 def test_the_inbox_cannot_be_written_by_the_worker(host):

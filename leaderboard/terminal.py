@@ -30,6 +30,7 @@ output = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)
 
 WIDE = 110
+NAMES_WIDTH, SCORE_WIDTH, INTERVAL_WIDTH = 86, 7, 15        # of ranks, name, overall score, axioms and notes; of a column
 LINES = Box("\n".join(["    "] * 4 + [" ── ", "    ", "    ", "    "]), ascii=False)      # between sections only
 # The measures shown beside a task's score in the ranked table: heading and name.
 COLUMNS = {"known_similarity": (("A", "accuracy"), ("Aw", "weighted_accuracy"), ("mono.", "monotonicity"),
@@ -59,7 +60,8 @@ def ranking_tables(rankings: Mapping[str, Ranking], suite: Suite, width: int) ->
 def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> RenderableType:
     """The ranked table, then what is not ranked and why; measures beside the scores as far as the width allows."""
     ranked = [task for task in suite.tasks if task.declares.ranked and task.declares.track == track]
-    shown = {task.name: COLUMNS.get(task.name, ())[: 5 if width >= WIDE else 1] for task in ranked}
+    measures, intervals = room([task.name for task in ranked], width)
+    shown = {task.name: COLUMNS.get(task.name, ())[:measures] for task in ranked}
     table = Table(box=LINES, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), border_style="dim")
     table.add_column("", justify="right")
     table.add_column("ranks", no_wrap=True, header_style="dim")
@@ -68,17 +70,17 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
     if len(ranked) > 1:
         table.add_column("all" if crowded else "Above\nchance", justify="right", no_wrap=True)
     for task in ranked:
-        heading = task.declares.short if crowded else task.declares.title.replace(" ", "\n")
+        heading = task.declares.short if crowded else task.declares.title.replace(" ", "\n").replace("-", "-\n")
         table.add_column(heading, justify="right", no_wrap=True)
-        if has_intervals(ranked, width):
+        if intervals:
             table.add_column("95%", no_wrap=True)
         for short, _ in shown[task.name]:
             table.add_column(short, justify="right", no_wrap=True)
-    table.add_column("Axioms", justify="right", no_wrap=True)
+    table.add_column("ax." if crowded else "Axioms", justify="right", no_wrap=True)
     table.add_column("")
     for number, place in enumerate(ranking.ranked, start=1):
         name = Text(place.scored.name, style="bold")
-        table.add_row(str(place.rank), Text(ranks(place), style="dim"), name, *_cells(place.scored, shown, width),
+        table.add_row(str(place.rank), Text(ranks(place), style="dim"), name, *_cells(place.scored, shown, intervals),
                       _notes(place.scored), end_section=number in ranking.lines)
     rest = [place for place in ranking.places if place.rank is None]
     if rest:
@@ -86,7 +88,7 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
         table.add_row("", "", Text("not ranked", style="dim"))
     for place in rest:
         notes = Text(", ").join(note for note in (Text(place.reason or "", style="dim"), _notes(place.scored)) if note)
-        table.add_row("", "", Text(place.scored.name, style="dim"), *_cells(place.scored, shown, width), notes)
+        table.add_row("", "", Text(place.scored.name, style="dim"), *_cells(place.scored, shown, intervals), notes)
     of_track = f" · {track} metrics" if len(suite.tracks) > 1 else ""
     title = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}{of_track}")
     titles = {task.name: task.declares.title for task in ranked}
@@ -104,9 +106,17 @@ def own_order_tables(orders: Mapping[str, Mapping[str, tuple[int, float]]], head
     return Group(*parts, Text("An order without intervals; who is better for sure, `touchstone show` says.", style="dim"))
 
 
-def has_intervals(ranked: Sequence[Any], width: int) -> bool:
-    """Whether there is room for the intervals of all tasks; the cards and the JSON have them always."""
-    return len(ranked) <= 2 or width >= WIDE + 40
+def room(tasks: Sequence[str], width: int) -> tuple[int, bool]:
+    """How many measures a task there is room for, and whether for intervals; the cards and the JSON have them all always."""
+    if len(tasks) <= 2:
+        return 5 if width >= WIDE else 1, True
+    left = width - NAMES_WIDTH - SCORE_WIDTH * len(tasks)
+    intervals = left >= INTERVAL_WIDTH * len(tasks)
+    left -= INTERVAL_WIDTH * len(tasks) if intervals else 0
+    measures = 0
+    while measures < 5 and SCORE_WIDTH * sum(len(COLUMNS.get(task, ())[:measures + 1]) for task in tasks) <= left:
+        measures += 1
+    return measures, intervals
 
 
 def ranks(place: Placed) -> str:
@@ -117,12 +127,12 @@ def ranks(place: Placed) -> str:
     return f"{low}-{high}" if low != high else str(low)
 
 
-def _cells(scored: Scored, shown: Mapping[str, Sequence[tuple[str, str]]], width: int) -> list[RenderableType]:
+def _cells(scored: Scored, shown: Mapping[str, Sequence[tuple[str, str]]], intervals: bool) -> list[RenderableType]:
     cells: list[RenderableType] = []
     if len(shown) > 1:
         cells.append("-" if scored.overall is None else f"{scored.overall:.2f}")
     for score in scored.ranked_tasks:
-        cells += [number(score.score), *([interval(score.score)] if has_intervals(scored.ranked_tasks, width) else [])]
+        cells += [number(score.score), *([interval(score.score)] if intervals else [])]
         cells += [number(score.measures.get(name)) for _, name in shown[score.task.name]]
     axioms = scored.tasks.get("axioms")
     if axioms is None or not axioms.asked:

@@ -12,6 +12,7 @@ import typer
 from harness.errors import Refusal
 from leaderboard.cli_citing import citing_app
 from leaderboard.cli_ensembles import ensembles_app
+from leaderboard.cli_explaining import explaining_app
 from leaderboard.cli_figures import figures_app
 from leaderboard.cli_options import (
     ANSWERED,
@@ -61,6 +62,7 @@ app.add_typer(citing_app)
 app.add_typer(papers_app)
 app.add_typer(figures_app)
 app.add_typer(ensembles_app)
+app.add_typer(explaining_app)
 app.add_typer(profile_app)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")

@@ -114,17 +114,23 @@ def run(
     from harness.isolation import Limits
     from harness.places import SUBMISSIONS
     from harness.run import Interrupted
-    from harness.submission import choose_entries, read_folder
+    from harness.submission import choose_entries, look_through
     from leaderboard.running import run_suite
     from leaderboard.terminal import Drawn, report_run
     from tasks.suite import read_suite
 
     use_mirror(data_dir)
-    entries = choose_entries(what, SUBMISSIONS) if what else [e for s in read_folder(SUBMISSIONS) for e in s.entries]
+    progress = Drawn()
+    if what:
+        entries = choose_entries(what, SUBMISSIONS)
+    else:
+        here, absent = look_through(SUBMISSIONS)
+        entries = [entry for submission in here for entry in submission.entries]
+        for name, lacking in absent.items():
+            progress.say(f"not run: {name}, needs the model {lacking.model}; `touchstone models list` says how it comes here.")
     read = read_suite(suite)
     limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000).changed(limit or [])
     path = store_path(store)
-    progress = Drawn()
     try:
         tally = run_suite(entries, read, path, only=only or [], again=refresh_env, retry=retry, trust=trust, limits=limits,
                           jobs=side_by_side(jobs), progress=progress)

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from harness.places import SUBMISSIONS
 from harness.store import Store
-from harness.submission import Entry, choose_entries
+from harness.submission import Entry, look_through
 from leaderboard.terminal import plain_table
 from tasks import orders
 from tasks.human_ordering import RANDOM, HumanOrdering, Pair, Rated, read
@@ -28,9 +28,8 @@ SUITE, DATASET, PEOPLE = "yamshchikov2020", "human_similarity_14", "human"
 # The paper's metric: our entry, in the definition of which the paper's means come out.
 METRICS = {"word_overlap": "word_overlap", "chrf": "chrf[published]", "wmd": "wmd[published]", "rouge1": "rouge1[published]",
            "rouge2": "rouge2[published]", "rougeL": "rouge_l[published]", "bleu": "bleu", "meteor": "meteor[published]",
-           "bertscore": "bertscore"}
-ABSENT = {"pos_distance": "its tagger is not stated", "elmo_l2": "ELMo's weights and its library cannot be had",
-          "cosine_word2vec": "the vectors of word2vec cannot be had", "cosine_fasttext": "the vectors of fastText cannot be had"}
+           "bertscore": "bertscore", "cosine_word2vec": "cosine_word2vec", "cosine_fasttext": "cosine_fasttext"}
+NO_ENTRY = {"pos_distance": "which tagger is not known", "elmo_l2": "neither ELMo's weights nor its library are to be had"}
 OTHER_VECTORS = {"wmd": "GloVe's vectors in place of the paper's, which cannot be had: compare orders, not means",
                  "bertscore": "MiniLM in place of a large model: compare orders, not means"}
 DISTANCES = frozenset({"pos_distance", "cosine_word2vec", "cosine_fasttext", "wmd", "elmo_l2"})
@@ -74,10 +73,9 @@ class Row:
 
 
 def compared() -> list[Entry]:
-    """Our entries; of a family only those that stand for the paper's."""
+    """Our entries that can be asked here; of a family only those that stand for the paper's."""
     wanted = set(METRICS.values())
-    return [entry for entry in choose_entries(dict.fromkeys(name.partition("[")[0] for name in METRICS.values()), SUBMISSIONS)
-            if entry.name in wanted]
+    return [entry for submission in look_through(SUBMISSIONS).here for entry in submission.entries if entry.name in wanted]
 
 
 def reproduce(store: Store, suite: Suite, dataset: str = DATASET) -> list[Row]:
@@ -89,7 +87,8 @@ def reproduce(store: Store, suite: Suite, dataset: str = DATASET) -> list[Row]:
         found = set_means(store, suite, asked[name].digest) if name in asked else None
         if found is not None:
             means[metric] = found
-    return compare(published, means)
+    lacking = {metric: f"needs the model {why.model}" for metric, why in look_through(SUBMISSIONS).absent.items()}
+    return compare(published, means, NO_ENTRY | lacking)
 
 
 def set_means(store: Store, suite: Suite, digest: str) -> dict[PairSet, float] | None:
@@ -109,8 +108,9 @@ def human_means(pairs: Mapping[tuple[str, str], Sequence[Pair]]) -> dict[PairSet
     return {(group, kind == RANDOM): float(np.mean([pair.score for pair in some])) for (kind, group), some in pairs.items()}
 
 
-def compare(published: Sequence[PublishedOrdering], means: Mapping[str, Mapping[PairSet, float]]) -> list[Row]:
-    """Pure: every metric of the paper beside our means of it, where there are any."""
+def compare(published: Sequence[PublishedOrdering], means: Mapping[str, Mapping[PairSet, float]],
+            reasons: Mapping[str, str]) -> list[Row]:
+    """Pure: every metric of the paper beside our means of it, where there are any, or the reason why not."""
     people, = (one for one in published if one.metric == PEOPLE)
     meant = mended(people)
     rows = []
@@ -118,8 +118,8 @@ def compare(published: Sequence[PublishedOrdering], means: Mapping[str, Mapping[
         repaired, found = mended(one), means.get(one.metric)
         printed = Ordering(one.means, one.ranks, one.scores)
         ours = None if found is None else ordering(one.metric, found, means[PEOPLE])
-        absent = ABSENT.get(one.metric, "not all of its answers are stored")
-        note = OTHER_VECTORS.get(one.metric, "") if ours else f"not run: {absent}"
+        reason = reasons.get(one.metric, "not all of its answers are stored")
+        note = OTHER_VECTORS.get(one.metric, "") if ours else f"not run: {reason}"
         name = "mean of the ratings" if one.metric == PEOPLE else METRICS.get(one.metric, "-")
         rows.append(Row(one.metric, name, printed, ordering(one.metric, repaired, meant), ours, note))
     return rows
@@ -218,7 +218,7 @@ def mean_lines(rows: Sequence[Row]) -> Lines:
 
 def three(row: Row) -> list[tuple[str, str, Ordering]]:
     """What there is of a metric: who, from where, and the ordering."""
-    found = [(row.metric, "printed", row.printed), ("", "of the printed means", row.mended)]
+    found = [(row.metric, "printed", row.printed), ("", "from means", row.mended)]
     return found if row.ours is None else [*found, (row.entry, "ours", row.ours)]
 
 
@@ -260,8 +260,8 @@ def remarks(rows: Sequence[Row]) -> list[str]:
             for (metric, where), (printed, meant, why) in MISPRINTS.items()]
     against = [f"{row.metric} ({', '.join(short(one) for one in found)})" for row in rows if (found := contradicted(row))]
     told.append(f"The printed order of {len(against)} of {len(rows)} rows contradicts the printed means: {'; '.join(against)}.")
-    return [*told, "Off: mean distance of our means from the printed ones, misprints mended; near: sets within "
-            f"{NEAR:g}. Pearson's correlation is printed without its sign; that of a distance is turned here."]
+    return [*told, "From means: what the printed means give, misprints mended. Off: mean distance of our means from those; near: "
+            f"sets within {NEAR:g}. Pearson's correlation is printed without its sign; that of a distance is turned here."]
 
 
 def as_terminal(rows: Sequence[Row], most: Ceilings) -> RenderableType:

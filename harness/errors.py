@@ -10,6 +10,14 @@ class Refusal(Exception):
     """One sentence: what is wrong, where, what to do.  The command line prints it and leaves with exit code 2."""
 
 
+class ModelAbsent(Refusal):
+    """A model that is known, but not here; the sentence says how it comes here."""
+
+    def __init__(self, model: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.model = model
+
+
 class NotApplicable(Exception):
     """This metric cannot be asked this question (its kind, its cost); that is no failure and no score."""
 

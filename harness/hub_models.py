@@ -16,7 +16,7 @@ from pydantic import BaseModel, ValidationError
 
 from harness.embedding_model import Model, fingerprint_files
 from harness.encoders import Encoder, SentenceTransformerEncoder, read_tokenizer
-from harness.errors import Refusal, printable
+from harness.errors import ModelAbsent, Refusal, printable
 from harness.header import is_model_name
 from harness.hub import clone_of, reached
 from harness.noted import note, read_notes
@@ -109,8 +109,8 @@ def fetched() -> list[HubModel]:
 def find_fetched(name: str) -> HubModel:
     said = read_notes(lock()).get(name)
     if said is None:
-        raise Refusal(f'The model "{printable(name, 100)}" of the Hugging Face hub is not here yet; '
-                      f"`touchstone models fetch {printable(name, 100)}` fetches it.")
+        raise ModelAbsent(name, f'The model "{printable(name, 100)}" of the Hugging Face hub is not here yet; '
+                          f"`touchstone models fetch {printable(name, 100)}` fetches it.")
     return _noted(name, said)
 
 

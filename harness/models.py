@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.archived_models import ARCHIVED_MODELS
+from harness.brought_models import BROUGHT, find_brought
 from harness.embedding_model import Model, fingerprint_files
 from harness.encoders import Encoder, SentenceTransformerEncoder, WordLlamaEncoder, read_tokenizer
 from harness.errors import Refusal, did_you_mean
@@ -80,16 +81,18 @@ MODELS: dict[str, PackagedModel] = {model.name: model for model in (
 
 
 def find_model(name: str) -> Model:
-    """The model of that name.  Nothing is fetched: one of the hub must have been before."""
+    """The model of that name.  Nothing is fetched: one of the hub must have been before, one of no index brought."""
     if name in MODELS:
         return MODELS[name]
     if name in SERVICES:
         return SERVICES[name]
     if name in ARCHIVED_MODELS:
         return ARCHIVED_MODELS[name]
+    if name in BROUGHT:
+        return find_brought(name)
     if "/" in name:
         return find_fetched(name)
-    known = [*MODELS, *ARCHIVED_MODELS, *SERVICES]
+    known = [*MODELS, *ARCHIVED_MODELS, *BROUGHT, *SERVICES]
     raise Refusal(f'There is no registered model "{name}".{did_you_mean(name, known)} Registered: {", ".join(known)}; '
                   "one of the Hugging Face hub is called owner/name.")
 

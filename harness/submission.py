@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from harness.errors import Refusal, did_you_mean
+from harness.errors import ModelAbsent, Refusal, did_you_mean
 from harness.header import FILE_BYTES, Header, Scalar, read_header
 from harness.identity import digest_of
 from harness.models import model_fingerprint
@@ -60,40 +61,69 @@ class Entry:
 
 
 def read_submission(path: Path) -> Submission:
-    """The submission in a file, its header validated; the file is not executed."""
-    try:
-        with path.open("rb") as file:
-            source = file.read(FILE_BYTES + 1)
-    except OSError as wrong:
-        raise Refusal(f"{path}: the file cannot be read ({wrong.strerror}).") from None
-    submission = Submission(path.name, source, read_header(source, path.name))
+    """The submission in a file, its header validated and its models known; the file is not executed."""
+    submission = read_file(path)
     for model in submission.header.models:
         model_fingerprint(model)
     return submission
 
 
+def read_file(path: Path) -> Submission:
+    """The same, whether its models are here or not."""
+    try:
+        with path.open("rb") as file:
+            source = file.read(FILE_BYTES + 1)
+    except OSError as wrong:
+        raise Refusal(f"{path}: the file cannot be read ({wrong.strerror}).") from None
+    return Submission(path.name, source, read_header(source, path.name))
+
+
+class Folder(NamedTuple):
+    """The submissions of a folder, by name: those that can be asked here, and which model the others lack."""
+
+    here: list[Submission]
+    absent: dict[str, ModelAbsent]
+
+
 def read_folder(folder: Path) -> list[Submission]:
-    """Every submission of a folder, by name; two files may not claim one name."""
-    found = [read_submission(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+    """Every submission of a folder that can be asked here, by name."""
+    return look_through(folder).here
+
+
+def look_through(folder: Path) -> Folder:
+    """Every submission of a folder; two files may not claim one name."""
     owner: dict[str, str] = {}
-    for submission in found:
+    here, absent = [], {}
+    for submission in (read_file(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"):
         name = submission.header.name
         if name in owner:
             raise Refusal(f'{submission.filename} and {owner[name]} both call themselves "{name}"; rename one.')
         owner[name] = submission.filename
-    return sorted(found, key=lambda submission: submission.header.name)
+        try:
+            for model in submission.header.models:
+                model_fingerprint(model)
+        except ModelAbsent as why:
+            absent[name] = why
+        else:
+            here.append(submission)
+    return Folder(sorted(here, key=lambda submission: submission.header.name), absent)
 
 
 def choose_entries(wanted: Iterable[str], folder: Path) -> list[Entry]:
     """The entries meant by names (`energy`, `pr[k=5]`) and files; a family's name means all its variants."""
     known: dict[str, Submission] | None = None
+    absent: dict[str, ModelAbsent] = {}
     chosen: dict[str, Entry] = {}
     for word in wanted:
         if word.endswith(".py") or "/" in word:
             submission, variant = read_submission(Path(word)), None
         else:
-            known = known if known is not None else {s.header.name: s for s in read_folder(folder)}
+            if known is None:
+                here, absent = look_through(folder)
+                known = {submission.header.name: submission for submission in here}
             family, _, rest = word.partition("[")
+            if family in absent:
+                raise absent[family]
             if family not in known:
                 raise Refusal(f'There is no submission "{word}" in {folder.name}/.{did_you_mean(family, known)} '
                               "Name one of them, or a file (my_metric.py).")

@@ -12,6 +12,7 @@ import typer
 from harness.errors import Refusal
 from leaderboard.cli_citing import citing_app
 from leaderboard.cli_ensembles import ensembles_app
+from leaderboard.cli_explaining import explaining_app
 from leaderboard.cli_figures import figures_app
 from leaderboard.cli_options import (
     ANSWERED,
@@ -38,7 +39,9 @@ from leaderboard.cli_sources import data_app, models_app
 from leaderboard.cli_submitting import submitting_app
 
 if TYPE_CHECKING:
+    from harness.submission import Entry
     from leaderboard.ranking import Ranking
+    from leaderboard.terminal import Drawn
     from tasks.suite import Suite
 
 app = typer.Typer(
@@ -61,6 +64,7 @@ app.add_typer(citing_app)
 app.add_typer(papers_app)
 app.add_typer(figures_app)
 app.add_typer(ensembles_app)
+app.add_typer(explaining_app)
 app.add_typer(profile_app)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
@@ -112,21 +116,17 @@ def run(
     from harness.isolation import Limits
     from harness.places import SUBMISSIONS
     from harness.run import Interrupted
-    from harness.submission import choose_entries, read_folder
+    from harness.submission import choose_entries
     from leaderboard.running import run_suite
     from leaderboard.terminal import Drawn, report_run
     from tasks.suite import read_suite
 
     use_mirror(data_dir)
-    families = [] if what else read_folder(SUBMISSIONS)
-    entries = choose_entries(what or [], SUBMISSIONS) or [e for s in families if not s.header.on_request for e in s.entries]
+    progress = Drawn()
+    entries = choose_entries(what, SUBMISSIONS) if what else by_default(progress)
     read = read_suite(suite)
     limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000).changed(limit or [])
     path = store_path(store)
-    progress = Drawn()
-    left_out = [family.header.name for family in families if family.header.on_request]
-    if left_out:
-        progress.say(f"Not asked, since they take hours, unless they are named: {', '.join(left_out)}.")
     try:
         tally = run_suite(entries, read, path, only=only or [], again=refresh_env, retry=retry, trust=trust, limits=limits,
                           jobs=side_by_side(jobs), progress=progress)
@@ -137,6 +137,20 @@ def run(
     report_run(tally)
     show_ranking(read, path, as_json, only_entries={entry.name for entry in entries} if as_json and what else None)
     sys.exit(REFUSED if tally.refused else SOME_FAILED if tally.failed_in_store else ANSWERED)
+
+
+def by_default(progress: Drawn) -> list[Entry]:
+    """Every entry of submissions/ that can be asked here, and does not wait to be named; the others are said."""
+    from harness.places import SUBMISSIONS
+    from harness.submission import look_through
+
+    here, absent = look_through(SUBMISSIONS)
+    for name, lacking in absent.items():
+        progress.say(f"Not asked: {name}, which needs the model {lacking.model}; see `touchstone models list`.")
+    for submission in here:
+        if submission.header.on_request:
+            progress.say(f"Not asked: {submission.header.name}, which takes hours; name it to have it asked.")
+    return [entry for submission in here if not submission.header.on_request for entry in submission.entries]
 
 
 @app.command()

@@ -34,6 +34,7 @@ class Paper(StrEnum):
     usmb = "usmb"
     ackerman = "ackerman"
     zwerdling2021 = "zwerdling2021"
+    yamshchikov2020 = "yamshchikov2020"
 
 
 class Form(StrEnum):
@@ -46,7 +47,8 @@ class Form(StrEnum):
 def reproduce(
     paper: Annotated[Paper, typer.Argument(help="kour2022: known-similarity corpora, table 3. usmb: five tasks for text "
                                            "metrics. ackerman: distributionality, classes and shapes. zwerdling2021: profiles of "
-                                           "generated corpora.")],
+                                           "generated corpora. yamshchikov2020: fourteen sets of pairs in the order of their "
+                                           "means.")],
     repetitions: Annotated[int, typer.Option(min=2, max=1000, help="Of known similarity (kour2022).")] = 25,
     only: Annotated[list[str] | None, typer.Option(metavar="TASK|CORPUS", help="One task of kour2022 or ackerman, one corpus of "
                                                    "zwerdling2021.", show_default=False)] = None,
@@ -64,12 +66,15 @@ def reproduce(
     [bold]touchstone reproduce usmb --data-dir mirror[/bold]              needs snapshots of its sets
     [bold]touchstone reproduce ackerman --figures figures[/bold]
     [bold]touchstone reproduce zwerdling2021 --only news_headlines[/bold]
+    [bold]touchstone reproduce yamshchikov2020 --data-dir mirror[/bold]   needs a snapshot of its pairs
     """
     if figures is not None and paper is not Paper.ackerman:
         raise Refusal("--figures goes with ackerman; of the others, `touchstone figure` draws what is in the store.")
     use_mirror(data_dir)
     if paper is Paper.zwerdling2021:
         reproduce_zwerdling(only or [], form, side_by_side(jobs))
+    elif paper is Paper.yamshchikov2020:
+        reproduce_yamshchikov(only or [], form, store_path(store), side_by_side(jobs))
     elif paper is Paper.ackerman:
         reproduce_ackerman(only or [], form, figures, store_path(store), side_by_side(jobs))
     elif paper is Paper.usmb:
@@ -154,6 +159,21 @@ def reproduce_zwerdling(only: list[str], form: Form, jobs: int) -> None:
     cache = EmbeddingCache(reproduction.MODEL, cache_folder())
     rows = reproduction.reproduce(only or list(reproduction.CORPORA), cache, jobs, Drawn())
     show(form, reproduction.as_terminal(rows), reproduction.LEGEND, reproduction.as_markdown(rows), reproduction.as_csv(rows))
+
+
+def reproduce_yamshchikov(only: list[str], form: Form, path: str, jobs: int) -> None:
+    from harness.store import Store
+    from leaderboard import reproduction_yamshchikov as reproduction
+    from tasks.human_ordering import read
+    from tasks.suite import read_suite
+
+    suite = read_suite(reproduction.SUITE)
+    failed = ask(reproduction.compared(), suite, path, only, jobs)
+    rows = reproduction.reproduce(Store(path, read_only=True), suite)
+    most = reproduction.ceilings(read(reproduction.DATASET))
+    show(form, reproduction.as_terminal(rows, most), "\n".join(reproduction.remarks(rows)), reproduction.as_markdown(rows, most),
+         reproduction.as_csv(rows, most))
+    sys.exit(SOME_FAILED if failed else ANSWERED)
 
 
 def ask(entries: list[Entry], suite: Suite, path: str, only: list[str], jobs: int) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.text import Text
 
 from harness.archived_models import ARCHIVED_MODELS
+from harness.brought_models import BROUGHT, bring, declared
 from harness.embedding_model import Model
 from harness.errors import Refusal
 from harness.hub_models import DECLARED, fetch_model, fetched
@@ -21,7 +22,8 @@ def describe_all() -> list[dict[str, Any]]:
     """The models that are here, and those that papers use and are not."""
     here = fetched()
     absent = [name for name in DECLARED if name not in {model.name for model in here}]
-    return [*(describe(model) for model in (*MODELS.values(), *ARCHIVED_MODELS.values(), *here, *SERVICES.values())),
+    brought = [declared(name) for name in BROUGHT]
+    return [*(describe(one) for one in (*MODELS.values(), *ARCHIVED_MODELS.values(), *here, *brought, *SERVICES.values())),
             *({"name": name, "title": DECLARED[name].title, "dimensions": None, "origin": "hub",
                "licence": DECLARED[name].licence, "status": "unverified", "here": False, "unusable": DECLARED[name].unusable}
               for name in absent)]
@@ -67,6 +69,10 @@ def fetch_all(names: Sequence[str], again: bool) -> None:
             fetch_archived(ARCHIVED_MODELS[name], Drawn())
             messages.print(f"{name}: as pinned, in {ARCHIVED_MODELS[name].folder}", soft_wrap=True)
             continue
+        if name in BROUGHT:
+            messages.print(f"{name}: in {bring(name, again=again).folder}, unverified: no pinned fingerprint; noted in "
+                           "brought.lock", soft_wrap=True)
+            continue
         model = fetch_model(name, again=again)
         messages.print(f"{name}: {model.dimensions:,} dimensions, {len(model.files)} files in {model.folder}, unverified: "
                        "no pinned fingerprint; noted in models.lock", soft_wrap=True)
@@ -76,7 +82,8 @@ def verify_all() -> bool:
     """Whether the files of every model that is here are those of its fingerprint."""
     good = True
     archived = (model for model in ARCHIVED_MODELS.values() if model.folder.is_dir())
-    for model in (*MODELS.values(), *archived, *fetched()):
+    brought = (model for model in map(declared, BROUGHT) if model.fingerprint)
+    for model in (*MODELS.values(), *archived, *fetched(), *brought):
         try:
             model.verify()
         except Refusal as refusal:

@@ -95,9 +95,10 @@ class Scored:
 
     @property
     def tracks(self) -> list[str]:
-        """In which tracks it was asked anything."""
-        return [track for track in self.suite.tracks if any(score.asked for score in self.tasks.values()
-                                                            if score.task.declares.track == track)]
+        """In which tracks it was asked anything; axioms alone, which all are asked, put nobody into one."""
+        ranked = {score.task.declares.track for score in self.tasks.values() if score.task.declares.ranked}
+        return [track for track in self.suite.tracks if (track in ranked or not ranked)
+                and any(score.asked for score in self.tasks.values() if score.task.declares.track == track)]
 
     @cached_property
     def marks(self) -> frozenset[str]:

@@ -79,3 +79,35 @@ def zwerdling2021_tables() -> list[PublishedProfile]:
         return [PublishedProfile(row.pop("corpus"), row.pop("model"),
                                  {name: float(value) if value else None for name, value in row.items()})
                 for row in csv.DictReader(file)]
+
+
+PairSet = tuple[str, bool]                  # a dataset of pairs, and whether they are random
+
+
+@dataclass(frozen=True)
+class PublishedOrdering:
+    """A metric of Yamshchikov et al. 2020, or people: tables 1 to 5 as printed."""
+
+    metric: str
+    means: dict[PairSet, float]             # tables 1 and 2
+    ranks: dict[PairSet, float]             # table 3; 1 is the most alike
+    scores: dict[str, float]                # tables 4 and 5, by our names; of people the variability alone
+
+
+def yamshchikov2020_tables() -> list[PublishedOrdering]:
+    """The figures as they are printed, misprints among them; people come last."""
+    means: dict[str, dict[PairSet, float]] = {}
+    with (FOLDER / "yamshchikov2020_means.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            means.setdefault(row["metric"], {})[row["dataset"], row["random"] == "1"] = float(row["mean"])
+    found = []
+    with (FOLDER / "yamshchikov2020_orders.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            metric = row.pop("metric")
+            ranks = {(dataset, random): float(row.pop(f"{dataset}_random" if random else dataset))
+                     for dataset, random in means[metric]}
+            scores = {name: float(value) for name, value in row.items() if value}
+            if "variability_percent" in scores:
+                scores["variability"] = scores.pop("variability_percent") / 100
+            found.append(PublishedOrdering(metric, means[metric], ranks, scores))
+    return found

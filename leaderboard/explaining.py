@@ -1,0 +1,189 @@
+"""What a value means: where it lies among a text metric's values on random pairs, related pairs, and paraphrases.
+
+The values are those that a run has stored for `human_ordering`: pairs that people rated.  A pair of which they say at least 4 of
+5 is a paraphrase, from 2 to under 4 related, under 1 random, like all pairs that were put together at random; 5 is the greatest
+rating that a pair of its dataset has.  Those from 1 to under 2 are of no class.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from harness.asking import Inputs, check
+from harness.embeddings import EmbeddingCache
+from harness.environments import prepare
+from harness.errors import Refusal, did_you_mean
+from harness.faults import Fault
+from harness.isolation import Limits
+from harness.jobs import Conditions, Desk
+from harness.probing import confine
+from harness.progress import Progress
+from harness.store import Store
+from harness.submission import Entry
+from leaderboard.model_archives import fetch_named
+from leaderboard.terminal import plain_table
+from tasks.human_ordering import RANDOM, HumanOrdering, Rated, pairs_of
+from tasks.suite import Suite
+
+SEED = 20
+CLASSES = {"random": "rated under 1 of 5, or put together at random", "related": "rated 2 to under 4 of 5",
+           "paraphrase": "rated at least 4 of 5"}
+FEWEST = 20                                 # pairs, for a class to be spoken of
+SHOWN = (5, 25, 50, 75, 95)                 # percentiles
+
+
+@dataclass(frozen=True)
+class Place:
+    """A class of pairs, and where a value lies in it."""
+
+    of: str
+    meaning: str
+    pairs: int
+    quantiles: Mapping[str, float]          # of the raw values, by percentile; nothing of fewer than FEWEST pairs
+    percentile: float | None                # share of the class that is less alike, ties one half, in percent
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A value, and its places."""
+
+    metric: str
+    returns: str
+    value: float
+    places: tuple[Place, ...]
+    datasets: Mapping[str, int]             # how many pairs of each are behind it, those of no class too
+    told_apart: float | None                # share of (paraphrase, random) of which the paraphrase is more alike, ties one half
+
+    @property
+    def sentence(self) -> str:
+        known = [place for place in self.places if place.percentile is not None]
+        if not known:
+            return f"{self.metric} says {self.value:.4g}; too few pairs are stored to say what that means."
+        shares = ", ".join(f"{place.percentile:.0f}% of the {place.of} pairs" for place in known)
+        start = f"{self.metric} says {self.value:.4g}: more alike than {shares}"
+        if self.told_apart is not None and self.told_apart < 0.6:
+            return f"{start}; but it hardly tells random pairs from paraphrases, so that this says little."
+        nearest = min(known, key=lambda place: abs((place.percentile or 0.0) - 50))
+        return f"{start}; such a value is most ordinary for a {nearest.of} pair."
+
+
+def explain(name: str, a: str, b: str, suite: Suite, store: Store, progress: Progress) -> Explanation:
+    """Asks an entry of the store for its value of two texts, and places it among those that it has given."""
+    entry, seen = newest(name, suite, store)
+    rated = [pair for question in suite.of([HumanOrdering.name]) for pair in pairs_of(question.unit)]
+    collection = [text for pair in rated for text in (pair.a, pair.b)]
+    return place(entry, ask(entry, a, b, collection, suite, progress), seen)
+
+
+def newest(name: str, suite: Suite, store: Store) -> tuple[Entry, list[tuple[str, str, Rated]]]:
+    """The entry of that name, and its answers as (dataset, kind of pairs, answers)."""
+    known = {stored.entry.name: stored for stored in store.entries()}
+    questions = suite.of([HumanOrdering.name])
+    get = f"`touchstone run {name} --suite {suite.name} --only {HumanOrdering.name}` gets them"
+    if name not in known:
+        raise Refusal(f'The store has no answers of "{name}".{did_you_mean(name, known)} If there is such a metric, {get}.')
+    stored = known[name]
+    if stored.entry.header.kind != "text":
+        raise Refusal(f'"{name}" compares corpora; only the values of text metrics, those of kind = "text", can be explained.')
+    outcomes = store.outcomes(stored.digest, {HumanOrdering.name: Rated})
+    seen = [(question.unit.parameters["dataset"], question.unit.parameters["kind"], outcome.observation) for question in questions
+            if (outcome := outcomes.get(question.unit.id)) is not None and outcome.observation is not None]
+    if not seen:
+        raise Refusal(f'The store has no answers of "{name}" for the rated pairs of the suite {suite.name}; {get}.')
+    return stored.entry, seen
+
+
+def ask(entry: Entry, a: str, b: str, collection: Sequence[str], suite: Suite, progress: Progress) -> float:
+    """The value of one pair, of a worker as in any run; a metric that is fitted sees the rated pairs and this one."""
+    fetch_named([entry], progress)
+    environments, refused = prepare([entry], Limits(), progress)
+    if refused:
+        raise Refusal(refused[0])
+    kind = entry.header.input
+    desk = Desk(Conditions(confine(), Limits(), environments))
+    with tempfile.TemporaryDirectory() as folder:           # what somebody tries out is no part of the kept vectors
+        inputs = Inputs(EmbeddingCache(suite.model.name, Path(folder)))
+        try:
+            worker = desk.start(entry)
+            texts = list(dict.fromkeys([*collection, a, b])) if "fit" in worker.functions else [a, b]
+            if kind == "embeddings":
+                inputs.cache.fill(sorted(set(texts)), progress, 1)
+            if "fit" in worker.functions:
+                worker.fit(inputs.of(texts, kind), SEED)
+            number, = worker.numbers(entry.header.returns, [inputs.of([a], kind), inputs.of([b], kind)], (1,), SEED).tolist()
+            worker.close()
+            return check(number)
+        except Fault as fault:
+            raise Refusal(f"{entry.name} could not be asked about these texts: {fault.sentence}.") from None
+        finally:
+            desk.close()
+
+
+def place(entry: Entry, value: float, seen: Sequence[tuple[str, str, Rated]]) -> Explanation:
+    """Pure: a value among the answers of the same entry."""
+    classes: dict[str, list[float]] = {name: [] for name in CLASSES}
+    highest: dict[str, float] = {}
+    datasets: dict[str, int] = {}
+    for dataset, _, rated in seen:
+        highest[dataset] = max(highest.get(dataset, -np.inf), *rated.human)
+        datasets[dataset] = datasets.get(dataset, 0) + len(rated.places)
+    for dataset, kind, rated in seen:
+        for answer, human in zip(rated.answers, rated.human, strict=True):
+            of = class_of(kind, 5 * human / highest[dataset])
+            if of is not None:
+                classes[of].append(answer)
+    sign = 1 if entry.header.returns == "similarity" else -1
+    places = tuple(place_in(name, sign, value, np.array(values)) for name, values in classes.items())
+    random, paraphrase = np.array(classes["random"]), np.array(classes["paraphrase"])
+    apart = None
+    if min(len(random), len(paraphrase)) >= FEWEST:
+        apart = float(np.mean([share_below(sign * random, sign * one) for one in paraphrase]))
+    return Explanation(entry.name, entry.header.returns, value, places, datasets, apart)
+
+
+def class_of(kind: str, rating: float) -> str | None:
+    """By how pairs were put together, and the rating on a scale whose greatest is 5."""
+    if kind == RANDOM or rating < 1:
+        return "random"
+    if rating < 2:
+        return None
+    return "related" if rating < 4 else "paraphrase"
+
+
+def place_in(name: str, sign: int, value: float, values: np.ndarray) -> Place:
+    if len(values) < FEWEST:
+        return Place(name, CLASSES[name], len(values), {}, None)
+    quantiles = {str(one): float(np.percentile(values, one)) for one in SHOWN}
+    return Place(name, CLASSES[name], len(values), quantiles, 100 * share_below(sign * values, sign * value))
+
+
+def share_below(values: np.ndarray, one: float) -> float:
+    """Of the values, ties one half."""
+    return float(np.mean(values < one) + np.mean(values == one) / 2)
+
+
+def as_terminal(found: Explanation) -> Table:
+    return plain_table(("pairs", "how many", *(f"{one}%" for one in SHOWN), "less alike than this one", "which"), [
+        (Text(place.of, style="bold"), f"{place.pairs:,}", *(f"{place.quantiles[str(one)]:.4g}" if place.quantiles else "-"
+                                                             for one in SHOWN),
+         "unknown" if place.percentile is None else f"{place.percentile:.0f}%", Text(place.meaning, style="dim"))
+        for place in found.places])
+
+
+def made_of(found: Explanation) -> str:
+    """What the classes are made of."""
+    held = ", ".join(f"{pairs:,} pairs of {name}" for name, pairs in found.datasets.items())
+    return f"From the stored answers for {held}; a rating of 5 is the greatest of its dataset."
+
+
+def as_json(found: Explanation) -> dict[str, Any]:
+    return {**dataclasses.asdict(found), "sentence": found.sentence, "made_of": made_of(found)}

@@ -1,0 +1,156 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["numpy>=2", "rapidfuzz>=3.9"]
+# [tool.touchstone]
+# name = "pos_distance"
+# title = "Distance of parts of speech"
+# summary = "How many words must be put in, taken out or exchanged until both texts have the same sequence of parts of speech."
+# kind = "text"
+# input = "texts"
+# returns = "distance"
+# range = [0.0, inf]
+# lift = false
+# symmetric = true
+# models = ["brill-tagger"]
+# paper = "https://arxiv.org/abs/2004.05001"
+# license = "Apache-2.0"
+#
+# [[tool.touchstone.variants]]
+# name = "nouns"
+# parameters = { nouns = true }
+# summary = "How many distinct nouns, in small letters, only one of the two texts has."
+# ///
+"""Tags of Brill's rule-based tagger (1992) with the lexicon and the rules of the package pattern, as TextBlob carries them.
+
+A known word has its commonest tag, an unknown one NNP if it is capitalised, CD if it is a number, else NN as the rules of its
+form change it; then the rules of the context change all.  Words are numbers, runs of letters and digits with apostrophes
+inside, or single other characters; a text is one sentence.  What Yamshchikov et al. 2020 computed under the name is not known:
+neither entry gives its means.
+"""
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from rapidfuzz.distance import Levenshtein
+
+WORD = re.compile(r"\d+(?:[.,:/]\d+)+|\w+(?:['\u2019]\w+)*|[^\w\s]")
+NUMBER = re.compile(r"[\d.,:/%$+-]*\d[\d.,:/%$+-]*")
+EDGE = ("STAART", "STAART")
+KEPT = 50_000                               # texts whose tags are at hand
+Tagged = tuple[str, str]
+
+lexicon: dict[str, str]
+forms: list[list[str]]                      # rules of a word's form
+contexts: list[tuple[str, str, str, str, str]]                 # of its context: tag or *, new tag, command, x, y
+
+
+def setup(models: dict[str, str]) -> None:
+    global lexicon, forms, contexts
+    folder = Path(models["brill-tagger"])
+    lexicon = {line[0]: line[1] for line in fields(folder / "lexicon.txt")}
+    forms = fields(folder / "morphology.txt")
+    contexts = [(old, new, command.lower(), x, y[0] if y else "") for old, new, command, x, *y in fields(folder / "context.txt")]
+    rules_for.cache_clear()
+    tagged.cache_clear()
+
+
+def fields(path: Path) -> list[list[str]]:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [line.split() for line in lines if line.strip() and not line.startswith(";;;")]
+
+
+def distance(a: list[str], b: list[str], nouns: bool = False) -> np.ndarray:
+    if nouns:
+        return np.array([len(nouns_of(x) ^ nouns_of(y)) for x, y in zip(a, b, strict=True)], dtype=float)
+    return np.array([Levenshtein.distance(tags(x), tags(y)) for x, y in zip(a, b, strict=True)], dtype=float)
+
+
+def tags(text: str) -> list[str]:
+    return [tag for _, tag in tagged(text)]
+
+
+def nouns_of(text: str) -> set[str]:
+    return {word.lower() for word, tag in tagged(text) if tag.startswith("NN")}
+
+
+@lru_cache(KEPT)
+def tagged(text: str) -> tuple[Tagged, ...]:
+    words = WORD.findall(text)
+    known = [lexicon.get(word) or (lexicon.get(word.lower()) if place == 0 else None) for place, word in enumerate(words)]
+    first = [tag or guess(words, place) for place, tag in enumerate(known)]
+    return tuple(zip(words, in_context(words, first), strict=True))
+
+
+def guess(words: list[str], place: int) -> str:
+    """The tag of an unknown word by its form and its neighbours."""
+    word = words[place]
+    if word.istitle():
+        return "NNP"
+    if NUMBER.fullmatch(word):
+        return "CD"
+    before, after = words[place - 1] if place else None, words[place + 1] if place + 1 < len(words) else None
+    tag = "NN"
+    for rule in forms:
+        if rule[1] in COMMANDS:
+            old, x, command = None, rule[0], rule[1]
+        else:
+            old, x, command = rule[0], rule[1], rule[2].removeprefix("f")
+        if (old is None or old == tag) and has_form(word, command, x, before, after):
+            tag = rule[-2]
+    return tag
+
+
+COMMANDS = frozenset({"char", "haspref", "hassuf", "addpref", "addsuf", "deletepref", "deletesuf", "goodleft", "goodright"})
+
+
+def has_form(word: str, command: str, x: str, before: str | None, after: str | None) -> bool:
+    if command == "char":
+        return x in word
+    if command == "haspref":
+        return word.startswith(x)
+    if command == "hassuf":
+        return word.endswith(x)
+    if command in ("addpref", "addsuf"):
+        return (x + word if command == "addpref" else word + x) in lexicon
+    if command == "deletepref":
+        return word.startswith(x) and word[len(x):] in lexicon
+    if command == "deletesuf":
+        return word.endswith(x) and word[:-len(x)] in lexicon
+    return x == (after if command == "goodleft" else before)
+
+
+def in_context(words: list[str], first: list[str]) -> list[str]:
+    """The tags once the rules of the context are applied, word by word: of those that fit a word's first tag the last counts."""
+    around = [EDGE] * 3 + list(zip(words, first, strict=True)) + [EDGE] * 3
+    for i in range(3, len(around) - 3):
+        for _, new, command, x, y in rules_for(around[i][1]):
+            if holds(around, i, command, x, y):
+                around[i] = (around[i][0], new)
+                break
+    return [tag for _, tag in around[3:-3]]
+
+
+PLACES = {"prevtag": (-1,), "nexttag": (1,), "prev2tag": (-2,), "next2tag": (2,), "prev1or2tag": (-1, -2), "next1or2tag": (1, 2),
+          "prev1or2or3tag": (-1, -2, -3), "next1or2or3tag": (1, 2, 3), "curwd": (0,), "prevwd": (-1,), "nextwd": (1,),
+          "prev1or2wd": (-1, -2), "next1or2wd": (1, 2)}
+@lru_cache(None)
+def rules_for(tag: str) -> list[tuple[str, str, str, str, str]]:
+    """The rules of the context that may change a tag, the last one first."""
+    return [rule for rule in reversed(contexts) if rule[0] in (tag, "*")]
+
+
+# Places and kinds (0 a word, 1 its tag) of x and of y.
+PAIRS = {"surroundtag": (-1, 1, 1, 1), "prevwdtag": (-1, 0, -1, 1), "nextwdtag": (1, 0, 1, 1), "wdprevtag": (-1, 1, 0, 0),
+         "wdnexttag": (0, 0, 1, 1), "wdand2aft": (0, 0, 2, 0), "wdand2tagbfr": (-2, 1, 0, 0), "wdand2tagaft": (0, 0, 2, 1),
+         "lbigram": (-1, 0, 0, 0), "rbigram": (0, 0, 1, 0), "prevbigram": (-2, 1, -1, 1), "nextbigram": (1, 1, 2, 1)}
+
+
+def holds(t: list[Tagged], i: int, command: str, x: str, y: str) -> bool:
+    """Whether x, and y, stand where the command says."""
+    if command in PAIRS:
+        at, kind, at_y, kind_y = PAIRS[command]
+        return t[i + at][kind] == x and t[i + at_y][kind_y] == y
+    kind = 1 if command.endswith("tag") else 0
+    return any(t[i + at][kind] == x for at in PLACES.get(command, ()))

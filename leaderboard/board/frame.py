@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote, urlencode
 
-PAGES = {"board": "Board", "compare": "Compare", "choose": "Which metric?", "map": "Map", "tasks": "Tasks", "submit": "Submit",
+PAGES = {"board": "Board", "compare": "Compare", "choose": "Which metric?", "map": "Map", "try": "Try it", "tasks": "Tasks", "submit": "Submit",
          "about": "About and cite"}
 ONLY_SERVED = ("compare", "choose")         # what a copy without a server cannot do
 

@@ -22,6 +22,7 @@ from leaderboard.board.app import application
 from leaderboard.board.frame import Links, json_in_page
 from leaderboard.board.insight_cards import overlaps
 from leaderboard.board.pages import Shelf, drawn, page_of
+from leaderboard.board.published_cards import alike
 from leaderboard.board.site import write_site
 from leaderboard.board.snapshot import Snapshot, of_release, of_store
 from leaderboard.board.tables import harmless, table, written
@@ -187,6 +188,31 @@ def test_a_fault_is_noticed_from_the_strength_on_at_which_it_is(tmp_path):
     page = drawn(snapshot, Links(), {"metric": "repeated"}).html
     assert "unknown: it does not change" in page
     assert page.count('<span class="no">never</span>') == sum(one["onset"] is None for one in noticed.values())
+
+
+def test_published_numbers_stand_beside_ours(snapshot):
+    """Kour et al. 2022, table 3: MAUVE's A is .976 at k=7 and .888 at k=12; energy is not in it."""
+    page = drawn(snapshot, Links(), {"view": "tasks"}).html
+    row = dict(re.findall(r'<tr><th scope="row">(?:<a [^>]*>)?(mauve|energy)(?:</a>)?</th>(.*?)</tr>', page))
+    assert row["mauve"].startswith("<td>0.976</td><td>0.888</td>")
+    assert row["energy"].count("<td>\N{EN DASH}</td>") == 2
+    ours = snapshot.entry("energy")["tasks"]["known_similarity"]["measures"]["accuracy_tree"]["value"]
+    assert f"{ours:.3f}" in row["energy"]
+    assert "compare the order" in page                              # made texts are not the paper's
+    assert 'href="/notes/kour2022.md"' in page
+
+
+def test_orders_are_correlated_where_there_are_enough():
+    """By hand: of four pairs the last two are swapped, 1 - 6 * 2/(4 * 15) = .8."""
+    assert ".8" in alike([(1, 1), (2, 2), (3, 4), (4, 3)])
+    assert alike([(1, 1), (2, 2), (3, 3)]) == ""
+    assert alike([(1, 1), (2, 1), (3, 1), (4, 1)]) == ""
+
+
+def test_pages_on_papers_are_served_and_nothing_beside_them(client):
+    assert client.get("/notes/usmb.md").text.startswith("# USMB")
+    for file in ("kour2022.py", "..%2f..%2fREADME.md", "suite.py"):
+        assert client.get(f"/notes/{file}").status_code == 404
 
 
 def test_a_release_that_was_changed_is_not_shown(client, folder):

@@ -20,8 +20,10 @@ from fastapi import FastAPI, Request
 from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from leaderboard.board.api import add_api
+from harness.places import PROJECT
+from leaderboard.board.api import NotThere, add_api
 from leaderboard.board.pages import Shelf
+from leaderboard.board.published_cards import NOTES
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.board.try_route import add_trying
 from leaderboard.comparing import compare
@@ -64,6 +66,12 @@ def application(snapshot: Snapshot) -> Any:
     @site.get("/board.js", include_in_schema=False)
     def script() -> Response:
         return Response((HERE / "board.js").read_bytes(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+
+    @site.get("/notes/{file}", include_in_schema=False)
+    def note(file: str) -> Response:
+        if file not in NOTES:
+            raise NotThere(f"There is no such page; there are {', '.join(NOTES)}.")
+        return Response((PROJECT / "tasks" / file).read_bytes(), media_type="text/plain; charset=utf-8")
 
     return gr.mount_gradio_app(
         site, blocks(shelf), path="/", theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),

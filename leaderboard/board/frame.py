@@ -37,6 +37,10 @@ class Links:
             asked["release"] = self.release
         return f"?{urlencode(asked)}"
 
+    def note(self, file: str) -> str:
+        """A page of words on a paper, as it stands beside the tasks."""
+        return file if self.static else f"/notes/{file}"
+
 
 def file_of(page: str, metric: str | None = None, track: str | None = None) -> str:
     """The name of a page's file in a static copy."""

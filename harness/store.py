@@ -196,6 +196,12 @@ class Store:
             current = {row.name: row for row in connection.execute(query)}
         return [self._entry(row) for row in current.values()]
 
+    def digests(self) -> list[tuple[str, str, str]]:
+        """(name, digest, first seen) of every entry there ever was, those of before too; the oldest first."""
+        query = sa.select(ENTRIES.c.name, ENTRIES.c.digest, ENTRIES.c.first_seen).order_by(ENTRIES.c.first_seen, ENTRIES.c.digest)
+        with self._explained(), self._engine.connect() as connection:
+            return [(name, digest, first_seen) for name, digest, first_seen in connection.execute(query)]
+
     @staticmethod
     def _entry(row: Any) -> StoredEntry:
         from harness.header import read_header

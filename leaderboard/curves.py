@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ from scipy import stats
 
 from leaderboard.scores import Scored
 from tasks.convergence import Curves
+from tasks.diagnostics import STRENGTHS, Answers
 from tasks.known_similarity import Distances, KnownSimilarity, separated_pairs
+from tasks.timing import Times
 
 Point = tuple[float, float, float | None, float | None]     # x, y, and its 95% interval
 
@@ -18,7 +20,7 @@ Point = tuple[float, float, float | None, float | None]     # x, y, and its 95% 
 def curves(scored: Scored) -> list[dict[str, Any]]:
     """Every curve that the answers of a metric give: {task, title, x, y, series: [{name, points}]}."""
     found = []
-    for task, of_task in ((("known_similarity"), separation), ("convergence", convergence)):
+    for task, of_task in DRAWN.items():
         score = scored.tasks.get(task)
         if score is None or not score.observed:
             continue
@@ -52,7 +54,30 @@ def convergence(title: str, seen: Sequence[Curves]) -> list[dict[str, Any]]:
             for what, sizes, answers in sides]
 
 
-def points(x: Sequence[int], rows: np.ndarray) -> list[Point]:
+def faults(title: str, seen: Sequence[Answers]) -> list[dict[str, Any]]:
+    """The distance, z-scored in each unit, as ever more of a fault is put in: its mean over units at each strength."""
+    distances = np.array([one.orientation.distance(np.array(one.faulty)) for one in seen])
+    spread = distances.std(axis=1, keepdims=True)
+    z = np.divide(distances - distances.mean(axis=1, keepdims=True), spread, out=np.zeros_like(distances), where=spread > 0)
+    return [{"title": title.replace("_", " "), "x": "strength", "y": "distance, standardised",
+             "series": [{"name": "", "points": points(STRENGTHS, z)}]}]
+
+
+def growth(title: str, seen: Sequence[Times]) -> list[dict[str, Any]]:
+    """Seconds a pair of corpora against their size; nothing of the units that time a whole collection."""
+    grown = [one for one in seen if one.by_size]
+    if not grown:
+        return []
+    sizes = [size for size, _ in grown[0].by_size]
+    return [{"title": "one pair of corpora", "x": "texts in each corpus", "y": "seconds", "logarithmic": True, "series": [
+        {"name": "", "points": points(sizes, np.array([[seconds for _, seconds in one.by_size] for one in grown]))}]}]
+
+
+DRAWN: Mapping[str, Callable[[str, Sequence[Any]], list[dict[str, Any]]]] = {
+    "known_similarity": separation, "convergence": convergence, "diagnostics": faults, "timing": growth}
+
+
+def points(x: Sequence[float], rows: np.ndarray) -> list[Point]:
     """The mean of each column with Student's interval over rows; none of one row."""
     n, mean = len(rows), rows.mean(axis=0)
     reach = stats.t.ppf(0.975, n - 1) * rows.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else None

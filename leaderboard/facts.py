@@ -44,12 +44,29 @@ def board_facts(suite: Suite, rankings: Mapping[str, Ranking], store: Store, rel
         for place in ranking.places:
             runs = store.provenance(place.scored.stored.digest)
             entries.append({**place_facts(place), **header_facts(place.scored), "borda": borda_of(place.scored, panel),
-                            "curves": curves(place.scored), "environment": runs[0] if runs else None})
+                            "curves": curves(place.scored), "faults_noticed": faults_noticed(place.scored),
+                            "environment": runs[0] if runs else None})
     return {
         "release": release, "licence": "CC0-1.0", "harness": {"version": version(), "commit": commit()},
         "suite": suite_facts(suite), **standing(rankings), "agreement": {
             track: agreement([place.scored for place in ranking.places]) for track, ranking in rankings.items()},
         "entries": entries}
+
+
+def faults_noticed(scored: Scored) -> dict[str, dict[str, float | None]]:
+    """Of each fault: the share of units in which the distance leaves the self-distance band, and from which strength on."""
+    score = scored.tasks.get("diagnostics")
+    if score is None or not score.observed:
+        return {}
+    units = [unit for unit in scored.suite.units(score.task) if unit.id in score.observed]
+    onsets: dict[str, list[float | None]] = {}
+    for unit, measured in zip(units, score.task.measure_all(units, [score.observed[unit.id] for unit in units]), strict=True):
+        onsets.setdefault(unit.stratum[0], []).append(measured.values["onset"])
+    found: dict[str, dict[str, float | None]] = {}
+    for fault, strengths in onsets.items():
+        known = [strength for strength in strengths if strength is not None]
+        found[fault] = {"noticed": len(known) / len(strengths), "onset": float(np.median(known)) if known else None}
+    return found
 
 
 def borda_of(scored: Scored, panel: Sequence[Scored]) -> float | None:

@@ -6,12 +6,14 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from harness.places import SUBMISSIONS
 from harness.statistics import Estimate
 from harness.submission import Entry, read_folder
 from leaderboard.ensemble_tables import tables
 from leaderboard.ensembles import ensemble
+from leaderboard.facts import estimate_facts
 from leaderboard.scores import Scored
 from tasks.published import UsmbFigure, usmb_tables
 from tasks.suite import Suite
@@ -75,20 +77,27 @@ def measured(one: Scored, figure: UsmbFigure) -> Estimate | None:
     """Our number for a published one."""
     if figure.table == "usmb" and figure.measure == "overall":
         return None if one.usmb is None else Estimate(one.usmb, None, None, len(TASKS))
-    task = {"axis": "alignment", "comparisons": "alignment"}.get(figure.table, figure.table)
+    task, measure = stands_for(figure)
+    found = estimate_facts(one.tasks[task].measures.get(measure)) if task in one.tasks else None
+    scaled = on_their_scale(figure, found)
+    return None if scaled is None else Estimate(**scaled)
+
+
+def stands_for(figure: UsmbFigure) -> tuple[str, str]:
+    """The task and the measure of ours that a number of a table is of."""
     if figure.table == "usmb":
-        task, measure = figure.measure, USMB
-    elif figure.table == "axis":
-        measure = f"pearson_{figure.measure}"
-    else:
-        measure = USMB if figure.measure == "overall" else figure.measure
-    if task not in one.tasks:
-        return None
-    found = one.tasks[task].measures.get(measure)
+        return figure.measure, USMB
+    task = {"axis": "alignment", "comparisons": "alignment"}.get(figure.table, figure.table)
+    if figure.table == "axis":
+        return task, f"pearson_{figure.measure}"
+    return task, USMB if figure.measure == "overall" else figure.measure
+
+
+def on_their_scale(figure: UsmbFigure, found: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """Our estimate as the table has it: of correlations 0.5(1 + r)."""
     if found is None or figure.table != "axis":
-        return found
-    low, high = (None if edge is None else (1 + edge) / 2 for edge in (found.low, found.high))
-    return Estimate((1 + found.value) / 2, low, high, found.units)
+        return None if found is None else dict(found)
+    return {**found, **{edge: (1 + found[edge]) / 2 for edge in ("value", "low", "high") if found[edge] is not None}}
 
 
 def ensembles(scored: Mapping[str, Scored], suite: Suite) -> dict[tuple[str, str], Estimate]:

@@ -20,6 +20,7 @@ from harness.store import Store
 from harness.submission import choose_entries, read_submission
 from leaderboard.board.snapshot import Snapshot, of_store
 from leaderboard.running import run_suite
+from leaderboard.trying import PAIR_METRICS
 from tasks.suite import read_suite
 from tests.conftest import HEADER, touchstone
 
@@ -211,8 +212,47 @@ def test_two_are_compared(page, address):
     assert "p = " in page.locator(".ts main").inner_text()
 
 
+def test_texts_are_tried(page, address):
+    page.goto(f"{address}/?view=try")
+    page.wait_for_selector("form[data-try]")
+    page.locator("[name=a]").fill("a b c")
+    page.locator("[name=b]").fill(f"b c d {HOSTILE}")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")            # the button is next
+    page.wait_for_selector("#ts-tried table", timeout=60_000)
+    assert page.locator("#ts-tried tbody tr").count() == len(PAIR_METRICS)
+    page.get_by_role("link", name="Two corpora").click()
+    page.wait_for_selector("text=First corpus")
+    assert asked(page, "kind") == "corpora"
+    for field, word in (("a", "rain"), ("b", "late")):
+        page.locator(f"[name={field}]").fill("\n".join(f"{word} in town {i}" for i in range(8)))
+    page.get_by_role("button", name="Ask the metrics").click()
+    page.wait_for_selector("#ts-tried table", timeout=60_000)
+    assert "apart" in page.locator("#ts-tried tr", has_text="vocabulary_jsd").inner_text()
+    assert "owned" not in page.title()
+
+
+def test_without_an_answer_or_javascript_there_is_a_sentence(browser, address):
+    context = browser.new_context()
+    opened = context.new_page()
+    opened.goto(f"{address}/?view=try&kind=corpora")
+    opened.locator("[name=a]").fill("one")
+    opened.locator("[name=b]").fill("two")
+    opened.get_by_role("button", name="Ask the metrics").click()
+    opened.wait_for_selector("#ts-tried >> text=the first one has 1")
+    opened.route("**/try*", lambda route: route.abort())
+    opened.get_by_role("button", name="Ask the metrics").click()
+    opened.wait_for_selector("#ts-tried >> text=The server gave no answer")
+    context.close()
+    plain = browser.new_context(java_script_enabled=False)
+    empty = plain.new_page()
+    empty.goto(address)
+    assert "needs JavaScript" in empty.locator("body").inner_text()
+    plain.close()
+
+
 @pytest.mark.parametrize("query", ["", "?metric=energy", "?view=compare&metrics=energy,zipf", "?view=choose", "?view=map", "?view=tasks",
-                                   "?view=submit", "?view=about"])
+                                   "?view=submit", "?view=about", "?view=try", "?view=try&kind=corpora"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_accessibility_fault(query, scheme, browser, address):
     """axe-core's own rules, all of those that it calls serious or critical."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 
 import pandas as pd
 import pytest
@@ -19,16 +20,30 @@ from leaderboard import releases
 from leaderboard.board import pages
 from leaderboard.board.app import application
 from leaderboard.board.frame import Links, json_in_page
+from leaderboard.board.insight_cards import overlaps
 from leaderboard.board.pages import Shelf, drawn, page_of
+from leaderboard.board.published_cards import alike
 from leaderboard.board.site import write_site
 from leaderboard.board.snapshot import Snapshot, of_release, of_store
 from leaderboard.board.tables import harmless, table, written
 from leaderboard.comparing import compare
+from leaderboard.history import versions
 from leaderboard.releases import read_release, release
 from leaderboard.running import run_suite
 from tasks.suite import Suite, read_suite
 from tests.conftest import HEADER
 from tests.test_board import HOSTILE, SUITE
+
+FAULTS = """
+title = "Faults of made texts"
+seed = 7
+model = "minilm"
+[tasks.diagnostics]
+source = "made_weather"
+elsewhere = "made_trains"
+n = 40
+repetitions = 2
+"""
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +141,78 @@ def test_an_address_that_names_nothing_says_so(path, status, said, client):
     assert found.status_code == status
     if said is not None:
         assert said in found.json()["error"]
+
+
+def test_a_metrics_page_names_the_states_it_was_in_before(suite, tmp_path):
+    """Two files of one name, the first of them released: the page of the second links to what the first was."""
+    path, place = tmp_path / "changing.py", tmp_path / "store.sqlite"
+    text = HEADER.format(name="changing", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
+    first = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0])))\n", suite, place)
+    made = release("2031.1", suite, Store(place, read_only=True), tmp_path / "releases")
+    second = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0]))) + 1\n", suite, place)
+    known = versions(Store(place, read_only=True), tmp_path / "releases")["changing"]
+    assert [one.digest for one in known] == [first, second]
+    assert [[name for name, _, _ in one.released] for one in known] == [["2031.1"], []]
+    shown = drawn(replace(of_store(suite, Store(place, read_only=True)), versions={"changing": known}), Links(), {"metric": "changing"}).html
+    assert "?metric=changing&amp;release=2031.1" in shown
+    assert shown.index(second[:12]) < shown.index(first[:12])
+    (made.folder / "scores.csv").write_text("changed")
+    assert [one.released for one in versions(Store(place, read_only=True), tmp_path / "releases")["changing"]] == [(), ()]
+
+
+def ask_once(path, source: str, suite: Suite, store) -> str:
+    """Its digest."""
+    path.write_text(source)
+    entry, = read_submission(path).entries
+    run_suite([entry], suite, store, progress=Silent(), jobs=1)
+    return entry.digest
+
+
+@pytest.mark.parametrize(("named", "expected"), [
+    ("BoolQ", ["boolq_questions"]), ("Twitter", []), ("tweets, 2014", ["tweets"]), ("Wikipedia 2014", []), ("of the", []),
+    ("XSum: BBC articles and their first sentences", ["xsum"])])
+def test_training_data_is_found_among_the_suites_by_its_name(named, expected):
+    assert overlaps(named, [["boolq_questions", ""], ["tweets", ""], ["xsum", ""], ["unheard_of", ""]]) == expected
+
+
+def test_a_fault_is_noticed_from_the_strength_on_at_which_it_is(tmp_path):
+    """By hand: a metric that counts repeated texts sees copies of few from the first tenth on, and no other texts at all."""
+    suite_file, path, place = tmp_path / "faults.toml", tmp_path / "repeated.py", tmp_path / "store.sqlite"
+    suite_file.write_text(FAULTS)
+    text = HEADER.format(name="repeated", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
+    ask_once(path, text + "def distance(p, q): return float(len(q) - len(set(q)))\n", read_suite(str(suite_file)), place)
+    snapshot = of_store(read_suite(str(suite_file)), Store(place, read_only=True))
+    noticed = snapshot.entry("repeated")["faults_noticed"]
+    assert noticed["mode_collapse"] == {"noticed": 1.0, "onset": 0.1}
+    assert noticed["contamination"] == {"noticed": 0.0, "onset": None}
+    page = drawn(snapshot, Links(), {"metric": "repeated"}).html
+    assert "unknown: it does not change" in page
+    assert page.count('<span class="no">never</span>') == sum(one["onset"] is None for one in noticed.values())
+
+
+def test_published_numbers_stand_beside_ours(snapshot):
+    """Kour et al. 2022, table 3: MAUVE's A is .976 at k=7 and .888 at k=12; energy is not in it."""
+    page = drawn(snapshot, Links(), {"view": "tasks"}).html
+    row = dict(re.findall(r'<tr><th scope="row">(?:<a [^>]*>)?(mauve|energy)(?:</a>)?</th>(.*?)</tr>', page))
+    assert row["mauve"].startswith("<td>0.976</td><td>0.888</td>")
+    assert row["energy"].count("<td>\N{EN DASH}</td>") == 2
+    ours = snapshot.entry("energy")["tasks"]["known_similarity"]["measures"]["accuracy_tree"]["value"]
+    assert f"{ours:.3f}" in row["energy"]
+    assert "compare the order" in page                              # made texts are not the paper's
+    assert 'href="/notes/kour2022.md"' in page
+
+
+def test_orders_are_correlated_where_there_are_enough():
+    """By hand: of four pairs the last two are swapped, 1 - 6 * 2/(4 * 15) = .8."""
+    assert ".8" in alike([(1, 1), (2, 2), (3, 4), (4, 3)])
+    assert alike([(1, 1), (2, 2), (3, 3)]) == ""
+    assert alike([(1, 1), (2, 1), (3, 1), (4, 1)]) == ""
+
+
+def test_pages_on_papers_are_served_and_nothing_beside_them(client):
+    assert client.get("/notes/usmb.md").text.startswith("# USMB")
+    for file in ("kour2022.py", "..%2f..%2fREADME.md", "suite.py"):
+        assert client.get(f"/notes/{file}").status_code == 404
 
 
 def test_a_release_that_was_changed_is_not_shown(client, folder):

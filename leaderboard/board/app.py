@@ -20,12 +20,17 @@ from fastapi import FastAPI, Request
 from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from leaderboard.board.api import add_api
+from harness.places import PROJECT
+from leaderboard.board.api import NotThere, add_api
 from leaderboard.board.pages import Shelf
+from leaderboard.board.published_cards import NOTES
 from leaderboard.board.snapshot import Snapshot
+from leaderboard.board.try_route import add_trying
 from leaderboard.comparing import compare
 
 HERE = Path(__file__).parent
+NO_SCRIPT = b'<noscript>This page needs JavaScript. The same numbers are at <a href="/api/board.csv">/api/board.csv</a>; touchstone site ' \
+    b"writes pages that need none.</noscript>"
 FIRST = '<div id="touchstone" aria-busy="true"></div>'
 SMALLEST_ZIPPED = 2_000                     # bytes
 LONGEST_ASKED = 2_000                       # characters of a value in an address
@@ -35,8 +40,8 @@ def application(snapshot: Snapshot) -> Any:
     """The whole site as an ASGI application."""
     shelf = Shelf(snapshot)
     site = FastAPI(title="Touchstone", description="A leaderboard of text-similarity metrics.", docs_url=None, redoc_url=None)
-    site.add_middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED, compresslevel=3)
     add_api(site, shelf)
+    add_trying(site, shelf)
 
     @site.get("/page", include_in_schema=False)
     def page(request: Request) -> JSONResponse:
@@ -54,16 +59,33 @@ def application(snapshot: Snapshot) -> Any:
         response = await answer(request)
         if response.status_code == 200 and asked:
             response.status_code = shelf.page(asked).status
-        return response
+        return await with_words_without_script(response)
+
+    site.add_middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED, compresslevel=3)       # around what stands above
 
     @site.get("/board.js", include_in_schema=False)
     def script() -> Response:
         return Response((HERE / "board.js").read_bytes(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
 
+    @site.get("/notes/{file}", include_in_schema=False)
+    def note(file: str) -> Response:
+        if file not in NOTES:
+            raise NotThere(f"There is no such page; there are {', '.join(NOTES)}.")
+        return Response((PROJECT / "tasks" / file).read_bytes(), media_type="text/plain; charset=utf-8")
+
     return gr.mount_gradio_app(
         site, blocks(shelf), path="/", theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),
         css=(HERE / "style.css").read_text(encoding="utf-8"), head='<script src="/board.js"></script>', footer_links=[], ssr_mode=False,
         show_error=False)
+
+
+async def with_words_without_script(response: Any) -> Response:
+    """The page that Gradio serves is empty without JavaScript; it says so."""
+    content = b"".join([part async for part in response.body_iterator])
+    headers = {name: value for name, value in response.headers.items() if name != "content-length"}
+    if headers.get("content-type", "").startswith("text/html"):
+        content = content.replace(b"</body>", NO_SCRIPT + b"</body>", 1)
+    return Response(content, response.status_code, headers)
 
 
 def asked_of(request: Request) -> dict[str, str]:

@@ -63,6 +63,10 @@
       wanted.set("against", event.target.value);
       go("?" + wanted);
     });
+    one("form[data-try]", holder)?.addEventListener("submit", (event) => {
+      event.preventDefault();
+      tryOut(event.target, one("#ts-tried", holder));
+    });
     for (const form of all("form[data-go]", holder)) {
       form.addEventListener("submit", (event) => {
         event.preventDefault();
@@ -73,6 +77,32 @@
         go("?" + wanted);
       });
     }
+  }
+
+  // What metrics say of texts that somebody brings.
+  async function tryOut(form, shown) {
+    const button = one("button", form);
+    button.disabled = true;
+    shown.textContent = "The metrics are asked …";
+    try {
+      const answer = await fetch("/try" + location.search, {
+        method: "POST", headers: { "content-type": "application/json" }, signal: AbortSignal.timeout(60_000),
+        body: JSON.stringify({ kind: form.dataset.try, a: form.elements.a.value, b: form.elements.b.value }),
+      });
+      const said = await answer.json();
+      if (answer.ok) shown.innerHTML = said.html;
+      else shown.replaceChildren(failure(said.error));
+    } catch {
+      shown.replaceChildren(failure("The server gave no answer. Try again, with less text if it was much."));
+    }
+    button.disabled = false;
+  }
+
+  function failure(words) {
+    const line = document.createElement("p");
+    line.className = "failed";
+    line.textContent = words;
+    return line;
   }
 
   // ---- the table --------------------------------------------------------------------------------------------------------

@@ -14,10 +14,12 @@ from leaderboard.board.frame import Estimate, Links, interval, number, table
 from leaderboard.board.metric_page import RADAR
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.comparing import compare as compared
+from leaderboard.where import largest, parts
 
 MOST = 4
 QUICK, SLOW = 1.0, 10.0                     # times the cost of chi
 SHORT_LIST = 5
+MOST_PARTS = 5                              # either way
 
 
 def compare(snapshot: Snapshot, links: Links, metrics: str | None) -> str:
@@ -58,7 +60,7 @@ def section(snapshot: Snapshot, links: Links, track: str, names: Sequence[str]) 
         between = [[escape(task["title"]), *told(pair["tasks"].get(task["name"]), pair["a"], pair["b"])] for task in tasks]
         differences.append(f"<h3>{escape(pair['a'])} less {escape(pair['b'])}</h3>"
                            + table(["Task", "Difference", "95%", "Verdict, on this task alone"], between, "Paired differences", words=True)
-                           + f"<p>{overall_verdict(pair, p)}</p>")
+                           + f"<p>{overall_verdict(pair, p)}</p>{where_ahead(snapshot, track, pair['a'], pair['b'])}")
     axes = {label: f"{task}.{measure}" for task, of_task in RADAR.items() for measure, label in of_task.items()
             if all(value_of(one, f"{task}.{measure}") is not None for one in entries)}
     picture = ""
@@ -91,6 +93,25 @@ def overall_verdict(pair: Mapping[str, Any], p: float | None) -> str:
     if p is None:
         return f"Overall they are not judged: not both are ranked, or there are too few units. {tasks}"
     return f"Overall {'they differ for sure' if p <= 0.05 else 'neither is better for sure'}: p = {p:.4f}, adjusted for all pairs. {tasks}"
+
+
+def where_ahead(snapshot: Snapshot, track: str, a: str, b: str) -> str:
+    """The parts of tasks on which the two differ most, either way.
+
+    Without texts: what is prepared holds no answers to single texts, and of most sets no text may be shown.
+    """
+    entries = [snapshot.entry(name, track) for name in (a, b)]
+    tasks = {task["name"]: task["title"] for task in snapshot.ranked_tasks(track)}
+    found = parts(snapshot.samples, entries[0], entries[1], list(tasks)) if entries[0] and entries[1] else []
+    sides = [(name, other, side) for name, other, side in zip((a, b), (b, a), largest(found, MOST_PARTS), strict=True) if side]
+    if not sides:
+        return ""
+    shown = "".join(table(["Where " + escape(name) + " is ahead", "Part", escape(a), escape(b), "Difference"], [
+        [escape(tasks[part.task]), escape(part.where.replace("_", " ").replace(" | ", ", ")), f"{part.a:.2f}", f"{part.b:.2f}",
+         f"{part.difference:+.2f}"] for part in side], f"Where {name} is furthest ahead of {other}", words=True) for name, other, side in sides)
+    return (f'<details><summary>Where each is furthest ahead</summary>{shown}<p class="cap">The largest of {len(found)} parts, picked because they are '
+            "large: elsewhere expect less. 1 is perfect in each. No texts are shown: the licences of most sets do not allow it, and answers to "
+            "single texts stay in the store.</p></details>")
 
 
 def correlations(snapshot: Snapshot, track: str, names: Sequence[str]) -> str:

@@ -29,26 +29,37 @@ def percent(value: float) -> str:
     return f"{100 * min(1.0, max(0.0, value)):.1f}%"
 
 
-def curve(drawn: Mapping[str, Any], other: Mapping[str, Any] | None = None) -> str:
-    """A curve with its 95% band; another metric's beside it, dashed."""
-    both = [one for one in (drawn, other) if one is not None]
-    points = [point for one in both for series in one["series"] for point in series["points"]]
+def curve(drawn: Mapping[str, Any], *beside: Mapping[str, Any] | None) -> str:
+    """A curve with its 95% band; others beside it, the first dashed.  None keeps its colour for nobody."""
+    logarithmic = drawn.get("logarithmic", False)
+    every = [None if one is None else shown_points(one, logarithmic) for one in (drawn, *beside)]
+    points = [point for one in every if one is not None for point in one]
     xs = [point[0] for point in points]
     ys = [edge for point in points for edge in (point[1], point[2], point[3]) if edge is not None]
-    x, y = Axis(xs, LEFT, WIDTH - RIGHT), Axis(ys, HEIGHT - BOTTOM, TOP)
+    x, y = Axis(xs, LEFT, WIDTH - RIGHT, logarithmic), Axis(ys, HEIGHT - BOTTOM, TOP, logarithmic)
     parts = [grid(x, y, drawn["x"], drawn["y"])]
-    for place, one in enumerate(both):
-        for series in one["series"]:
-            low = [(x.at(p[0]), y.at(p[2])) for p in series["points"] if p[2] is not None]
-            high = [(x.at(p[0]), y.at(p[3])) for p in series["points"] if p[3] is not None]
-            if low:
+    for place, one in enumerate(every):
+        if one:
+            low = [(x.at(p[0]), y.at(p[2])) for p in one if p[2] is not None]
+            high = [(x.at(p[0]), y.at(p[3])) for p in one if p[3] is not None]
+            if low and len(low) == len(high):
                 parts.append(f'<polygon class="band series{place}" points="{path([*low, *high[::-1]])}"/>')
-            parts.append(f'<polyline class="line series{place}" points="{path([(x.at(p[0]), y.at(p[1])) for p in series["points"]])}"/>')
-            parts += [f'<circle class="dot series{place}" cx="{x.at(p[0]):.1f}" cy="{y.at(p[1]):.1f}" r="2.8"/>'
-                      for p in series["points"]]
+            parts.append(f'<polyline class="line series{place}" points="{path([(x.at(p[0]), y.at(p[1])) for p in one])}"/>')
+            parts += [f'<circle class="dot series{place}" cx="{x.at(p[0]):.1f}" cy="{y.at(p[1]):.1f}" r="2.8"/>' for p in one]
     first, last = drawn["series"][0]["points"][0], drawn["series"][0]["points"][-1]
-    label = f"{drawn['title']}: {drawn['y']} {first[1]:.2f} at {drawn['x']} {first[0]:g}, {last[1]:.2f} at {last[0]:g}"
+    label = f"{drawn['title']}: {drawn['y']} {first[1]:.2g} at {drawn['x']} {first[0]:g}, {last[1]:.2g} at {last[0]:g}"
     return picture(parts, label)
+
+
+def shown_points(drawn: Mapping[str, Any], logarithmic: bool) -> list[tuple[float, float, float | None, float | None]]:
+    """Where the points of a curve stand: their logarithms, if it is to be drawn so; an edge that has none is left out."""
+    points = [tuple(point) for series in drawn["series"] for point in series["points"]]
+    if not logarithmic:
+        return points
+
+    def log(value: float | None) -> float | None:
+        return math.log10(value) if value is not None and value > 0 else None
+    return [(math.log10(x), math.log10(y), log(low), log(high)) for x, y, low, high in points if x > 0 and y > 0]
 
 
 def scatter(named: Sequence[tuple[str, float, float]], x_title: str, y_title: str, joined: Sequence[str] = ()) -> str:
@@ -91,9 +102,10 @@ def radar(axes: Sequence[str], series: Mapping[str, Sequence[float | None]]) -> 
     return picture(parts, label)
 
 
-def legend(names: Sequence[str]) -> str:
+def legend(names: Sequence[str | None]) -> str:
+    """The colours of some names, in the order of the series; None has none."""
     return '<p class="legend">' + "".join(f'<span><i class="swatch series{place}"></i>{escape(name)}</span>'
-                                          for place, name in enumerate(names)) + "</p>"
+                                          for place, name in enumerate(names) if name is not None) + "</p>"
 
 
 class Axis:
@@ -111,6 +123,12 @@ class Axis:
     def marks(self) -> list[tuple[float, str]]:
         """Round values within, about five of them, and their words."""
         span = self.high - self.low
+        if self.logarithmic:
+            factors = (1, 2, 5) if span < 2 else (1,)
+            round_ones = [factor * 10.0 ** power for power in range(math.floor(self.low), math.ceil(self.high) + 1) for factor in factors]
+            known = [(math.log10(value), f"{value:g}") for value in round_ones if self.low <= math.log10(value) <= self.high]
+            if len(known) > 1:
+                return known
         step = 10 ** math.floor(math.log10(span / 4))
         step *= next(factor for factor in (1, 2, 5, 10) if span / (step * factor) <= 5)
         first = math.ceil(self.low / step - 1e-9)

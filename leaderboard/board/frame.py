@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 from urllib.parse import quote, urlencode
 
-PAGES = {"board": "Board", "compare": "Compare", "choose": "Which metric?", "map": "Map", "tasks": "Tasks", "submit": "Submit",
+PAGES = {"board": "Board", "compare": "Compare", "choose": "Which metric?", "map": "Map", "try": "Try it", "tasks": "Tasks", "submit": "Submit",
          "about": "About and cite"}
 ONLY_SERVED = ("compare", "choose")         # what a copy without a server cannot do
 
@@ -36,6 +36,10 @@ class Links:
         if self.release:
             asked["release"] = self.release
         return f"?{urlencode(asked)}"
+
+    def note(self, file: str) -> str:
+        """A page of words on a paper, as it stands beside the tasks."""
+        return file if self.static else f"/notes/{file}"
 
 
 def file_of(page: str, metric: str | None = None, track: str | None = None) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from leaderboard.board import insight_cards
 from leaderboard.board.board_page import value_of
 from leaderboard.board.drawing import curve, legend, radar
 from leaderboard.board.frame import Links, interval, number, outside, rank_of, table
+from leaderboard.board.insight_cards import card
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.citing import as_bibtex, as_latex
 from tasks import TASKS
@@ -25,8 +27,12 @@ def metric(snapshot: Snapshot, links: Links, name: str, against: str | None = No
         return None
     entry = standing[0]
     other = next((one for one in snapshot.facts["entries"] if one["name"] == against), None) or default_rival(snapshot, entry)
-    cards = "".join((scores(snapshot, links, standing, other), pictures(entry, other), measures(snapshot, standing),
-                     axioms(snapshot, entry), running(snapshot, entry), source(snapshot, entry)))
+    tried = [one for one in standing if insight_cards.similarities(one)] or standing       # only the text track has sensitivity
+    cards = "".join((
+        scores(snapshot, links, standing, other), pictures(entry, other),
+        insight_cards.sensitivity(tried[0], rival_in(snapshot, tried[0], other)), insight_cards.faults(entry, other),
+        axioms(snapshot, entry), insight_cards.cost(entry, other), insight_cards.training(snapshot, entry), running(snapshot, entry),
+        insight_cards.history(snapshot, links, entry), source(snapshot, entry), measures(snapshot, standing)))
     return f"""<p class="back"><a href="{escape(links.to("board", track=entry["track"]))}">← Board</a></p>
 <h1>{escape(name)} <small>{escape(entry["title"])}</small></h1>
 <p class="lede">{escape(entry["summary"])} {outside(entry["paper"], "Its paper.") if entry["paper"] else ""}</p>
@@ -57,8 +63,9 @@ def default_rival(snapshot: Snapshot, entry: Mapping[str, Any]) -> Mapping[str, 
     return next((one for one in snapshot.entries(entry["track"]) if one["rank"] is not None and one["name"] != entry["name"]), None)
 
 
-def card(title: str, content: str, width: int = 6) -> str:
-    return f'<section class="card w{width}"><h2>{title}</h2>{content}</section>'
+def rival_in(snapshot: Snapshot, entry: Mapping[str, Any], other: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The other in the entry's track; where it was not asked there, the best of the track."""
+    return (snapshot.entry(other["name"], entry["track"]) if other else None) or default_rival(snapshot, entry)
 
 
 def scores(snapshot: Snapshot, links: Links, standing: list[dict[str, Any]], other: Mapping[str, Any] | None) -> str:
@@ -66,16 +73,17 @@ def scores(snapshot: Snapshot, links: Links, standing: list[dict[str, Any]], oth
     parts = []
     for entry in standing:
         track = entry["track"]
-        heads = ["Task", "Score", "95%", "Above chance", *([escape(other["name"])] if other else [])]
+        rival = rival_in(snapshot, entry, other)
+        heads = ["Task", "Score", "95%", "Above chance", *([escape(rival["name"])] if rival else [])]
         rows = [["<b>Overall</b>", "", interval(entry["overall"]), f"<b>{number(entry['overall'])}</b>",
-                 *([number(other["overall"])] if other else [])]]
+                 *([number(rival["overall"])] if rival else [])]]
         for task in snapshot.ranked_tasks(track):
             asked = entry["tasks"].get(task["name"])
             if asked is not None:
                 above = "–" if asked["above_chance"] is None else f"{asked['above_chance']:.2f}"
-                theirs = other["tasks"].get(task["name"]) if other else None
+                theirs = rival["tasks"].get(task["name"]) if rival else None
                 rows.append([escape(task["title"]), number(asked["score"]), interval(asked["score"]), above,
-                             *([number(theirs["score"]) if theirs else "–"] if other else [])])
+                             *([number(theirs["score"]) if theirs else "–"] if rival else [])])
         place = f"Rank {rank_of(entry)}" if entry["rank"] is not None else f"Not ranked: {escape(entry['not_ranked'] or '')}"
         parts.append(f"<p><strong>{TRACKS[track]}.</strong> {place}</p>{table(heads, rows, f'Scores in {TRACKS[track].lower()}')}")
     choice = ""
@@ -97,7 +105,8 @@ def pictures(entry: Mapping[str, Any], other: Mapping[str, Any] | None) -> str:
         shown = {one["name"]: [value_of(one, key) for key in axes.values()] for one in (entry, other) if one is not None}
         found.append(card("Measures side by side", radar(list(axes), shown) + legend(list(shown)), 5))
     theirs = {one["title"]: one for one in other["curves"]} if other else {}
-    for task, heading in (("known_similarity", "Distance against separation"), ("convergence", "As samples grow, and get unequal")):
+    for task, heading in (("known_similarity", "Distance against separation"), ("convergence", "As samples grow, and get unequal"),
+                          ("diagnostics", "As ever more of a fault is put in")):
         mine = [one for one in entry["curves"] if one["task"] == task]
         drawn = "".join(f'<figure>{curve(one, theirs.get(one["title"]))}<figcaption>{escape(one["title"])}</figcaption></figure>'
                         for one in mine)

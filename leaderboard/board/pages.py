@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from harness.errors import Refusal, printable
-from leaderboard.board import board_page, comparing_pages, metric_page, word_pages
+from leaderboard.board import board_page, comparing_pages, metric_page, try_page, word_pages
 from leaderboard.board.frame import PAGES, Links, framed
 from leaderboard.board.snapshot import Snapshot, of_release
 from leaderboard.releases import read_release, releases
 
-TELLING = frozenset({"view", "metric", "against", "metrics", "track", "release", "task", "cost", "model", "symmetric"})
+TELLING = frozenset({"view", "metric", "against", "metrics", "track", "release", "task", "cost", "model", "symmetric", "kind"})
 PAGES_KEPT = 256
 
 
@@ -93,6 +93,7 @@ CONTENT: Mapping[str, Callable[[Snapshot, Links, Mapping[str, str]], str]] = {
     "compare": lambda snapshot, links, asked: comparing_pages.compare(snapshot, links, asked.get("metrics")),
     "choose": comparing_pages.choose,
     "map": lambda snapshot, links, asked: comparing_pages.overview(snapshot, links),
+    "try": lambda snapshot, links, asked: try_page.page(links, asked),
     "tasks": lambda snapshot, links, asked: word_pages.tasks(snapshot, links),
     "submit": lambda snapshot, links, asked: word_pages.submit(links),
     "about": lambda snapshot, links, asked: word_pages.about(snapshot, links),

@@ -7,12 +7,15 @@ from html import escape
 from pathlib import Path
 
 from harness.errors import Refusal
+from harness.places import PROJECT
 from leaderboard.board.frame import ONLY_SERVED, PAGES, Links, file_of
 from leaderboard.board.pages import Page, drawn
+from leaderboard.board.published_cards import NOTES
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.board.tables import FORMS, table, written
 
 HERE = Path(__file__).parent
+TASKS_FOLDER = PROJECT / "tasks"
 
 
 def write_site(snapshot: Snapshot, folder: Path) -> int:
@@ -27,6 +30,7 @@ def write_site(snapshot: Snapshot, folder: Path) -> int:
     for page in PAGES:
         if page not in ("board", *ONLY_SERVED):
             files[file_of(page)] = document(drawn(snapshot, links, {"view": page}))
+    files |= {note: (TASKS_FOLDER / note).read_bytes() for note in NOTES}
     files["board.json"] = json.dumps(snapshot.facts, ensure_ascii=False, allow_nan=False).encode()
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from harness.places import SUBMISSIONS
 from harness.store import Store
 from leaderboard.comparing import Samples, samples_in, samples_of
 from leaderboard.facts import board_facts
+from leaderboard.history import Version, versions
 from leaderboard.ranking import rank_suite
 from leaderboard.releases import Release
 from tasks.suite import Suite
@@ -29,6 +30,7 @@ class Snapshot:
     samples: Samples
     sources: Mapping[str, str]              # of the files whose text is at hand, by entry
     release: Release | None = None          # where it was read from one
+    versions: Mapping[str, Sequence[Version]] = field(default_factory=dict)     # of each metric, the oldest first
 
     @property
     def errata(self) -> str | None:
@@ -84,7 +86,7 @@ def of_store(suite: Suite, store: Store) -> Snapshot:
                       f"{suite.name}` asks for them.")
     sources = {place.scored.name: place.scored.entry.submission.source.decode("utf-8", "replace")
                for ranking in rankings.values() for place in ranking.places}
-    return Snapshot(board_facts(suite, rankings, store), samples_of(rankings.values()), sources)
+    return Snapshot(board_facts(suite, rankings, store), samples_of(rankings.values()), sources, versions=versions(store))
 
 
 def of_release(release: Release) -> Snapshot:
@@ -92,4 +94,5 @@ def of_release(release: Release) -> Snapshot:
     here = {hashlib.sha256(content).hexdigest(): content.decode("utf-8", "replace")
             for content in (path.read_bytes() for path in sorted(SUBMISSIONS.glob("*.py")))}
     sources = {entry["name"]: here[entry["source_sha256"]] for entry in release.facts["entries"] if entry["source_sha256"] in here}
-    return Snapshot(release.facts, samples_in(release.units, release.replicates), sources, release)
+    return Snapshot(release.facts, samples_in(release.units, release.replicates), sources, release,
+                    versions(None, release.folder.parent))

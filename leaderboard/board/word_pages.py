@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
+from typing import Any
 
 from harness.task import Paper
+from leaderboard import usmb
 from leaderboard.board.frame import Links, outside, table
+from leaderboard.board.published_cards import published
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.releases import releases
 from tasks import TASKS, data
@@ -17,27 +21,40 @@ STATES = {"submitted": "a pull request brought it", "checked": "its header is ri
 def tasks(snapshot: Snapshot, links: Links) -> str:
     """What each task measures, on what data, what chance scores, and what is known against it."""
     parts = ['<h1>Tasks</h1><p class="lede">What is asked, and what the answers are made into. All data is public: a metric may have met it before, '
-             "which nobody can rule out. All of it is English.</p>"]
+             "which nobody can rule out, and its scores may say what it remembers. All of it is English: what is said here is said of English."
+             " Intervals speak of new draws from these datasets, not of other datasets.</p>"]
     for task in snapshot.facts["suite"]["tasks"]:
         marked = snapshot.facts["gameable"].get(task["track"], {})
         paper = TASKS[task["name"]].declares.paper if task["name"] in TASKS else None
         kind = TRACKS[task["track"]] if task["ranked"] else "a property, not part of any score"
-        origin = f"<p>{outside(paper.url, named(paper))}</p>" if paper else "<p>Ours.</p>"
+        ours = "After USMB's task of that name." if task["name"] in usmb.TASKS else "Ours."
+        origin = f"<p>{outside(paper.url, named(paper)) if paper else ours}</p>"
+        chance = f"Chance {chance_of(snapshot, task)}. " if task["ranked"] else ""
         known = f'<p class="mark">● gameable: of the controls, {escape(", ".join(marked[task["name"]]))} does as well as half of the ranked.</p>' if task["name"] in marked else ""
         controls = [[escape(entry["name"]), f"{score['value']:.2f}"] for entry in snapshot.entries(task["track"])
                     if entry["control"] and (score := (entry["tasks"].get(task["name"]) or {}).get("score"))]
         shown = f"<details><summary>What controls score</summary>{table(['Control', 'Score'], controls, 'Controls')}</details>" if controls else ""
         measures = "".join(f"<dt>{escape(name.replace('_', ' '))}</dt><dd>{escape(words)}</dd>" for name, words in task["measures"].items())
         parts.append(f'<section class="card" id="task-{escape(task["name"])}"><h2>{escape(task["title"])} <small>{kind}</small></h2>'
-                     f"<p>{escape(task['asks'])}</p>{origin}<p>Score: {escape(task['score'])}. Chance {task['chance']:g}. {task['units']:,} units, "
+                     f"<p>{escape(task['asks'])}</p>{origin}<p>Score: {escape(task['score'])}. {chance}{task['units']:,} units, "
                      f"drawn by {escape(task['unit'])}, on {escape(', '.join(task['data']))}.</p>{known}{shown}"
+                     f"{published(snapshot, links, task)}"
                      f"<details><summary>Measures</summary><dl>{measures}</dl></details></section>")
     rows = []
     for name, fingerprint in snapshot.facts["suite"]["data"]:
         known_set = data.DATASETS.get(name)
         rows.append([escape(name), escape(known_set.title if known_set else ""), escape(known_set.licence if known_set else ""),
-                     escape(known_set.citation if known_set else ""), f"<code>{escape(fingerprint[:12])}</code>"])
-    return "".join(parts) + f"<h2>Data</h2>{table(['Name', 'What', 'Licence', 'From', 'Fingerprint'], rows, 'Data', words=True)}"
+                     escape(known_set.citation if known_set else ""),
+                     escape(known_set.stands_for or "") if known_set else "", "yes" if known_set and known_set.displayable else "no",
+                     f"<code>{escape(fingerprint[:12])}</code>"])
+    return "".join(parts) + f"<h2>Data</h2>{table(['Name', 'What', 'Licence', 'From', 'Stands for', 'Texts may be shown', 'Fingerprint'], rows, 'Data', words=True)}"
+
+
+def chance_of(snapshot: Snapshot, task: Mapping[str, Any]) -> str:
+    """What chance scores: of tasks whose data decide it, as computed from what was asked."""
+    found = {f"{entry['tasks'][task['name']]['chance']:.2g}" for entry in snapshot.entries(task["track"])
+             if task["name"] in entry["tasks"] and entry["tasks"][task["name"]]["score"]}
+    return " to ".join(sorted(found, key=float)[::max(1, len(found) - 1)]) if found else f"{task['chance']:.2g}"
 
 
 def named(paper: Paper) -> str:

@@ -1,0 +1,98 @@
+"""The page on which texts of one's own are tried, and what it says of the answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from harness.header import Header
+from leaderboard.board.frame import Links, table
+from leaderboard.board.snapshot import Snapshot
+from leaderboard.trying import (
+    CORPUS_TEXTS,
+    FEWEST_TEXTS,
+    LINE_CHARACTERS,
+    SPLITS,
+    TEXT_CHARACTERS,
+    Answered,
+    read_halves,
+)
+
+TEXTS, CORPORA = "texts", "corpora"
+KINDS = {TEXTS: "Two texts", CORPORA: "Two corpora"}
+
+
+def page(links: Links, asked: Mapping[str, str]) -> str:
+    """The form; its answers are put below it."""
+    lede = '<h1>Try it</h1><p class="lede">What quick metrics that need no model say of texts of yours.</p>'
+    if links.static:
+        return f"{lede}<p>This is a copy without a server, which cannot ask metrics; <code>touchstone serve</code> in a clone can.</p>"
+    kind = asked.get("kind", TEXTS)
+    kind = kind if kind in KINDS else TEXTS
+    chips = "".join(f'<a class="chip" href="{escape(links.to("try", kind=one))}"{" aria-current=true" if one == kind else ""}>{title}</a>'
+                    for one, title in KINDS.items())
+    if kind == TEXTS:
+        fields = field("a", "First text", 5, TEXT_CHARACTERS) + field("b", "Second text", 5, TEXT_CHARACTERS)
+        bounds = f"Up to {TEXT_CHARACTERS:,} characters each."
+    else:
+        longest = CORPUS_TEXTS * (LINE_CHARACTERS + 1)
+        fields = field("a", "First corpus, one text a line", 12, longest) + field("b", "Second corpus, one text a line", 12, longest)
+        bounds = f"{FEWEST_TEXTS} to {CORPUS_TEXTS} texts each, of up to {LINE_CHARACTERS:,} characters."
+    return (f'{lede}<nav class="chips" aria-label="What is compared">{chips}</nav><form data-try="{kind}"><div class="pair">{fields}</div>'
+            f'<p><button>Ask the metrics</button> <span class="cap">{bounds} They go to this server alone and are not kept; metrics see them '
+            'behind the same walls as ever.</span></p></form><div id="ts-tried" role="status" aria-live="polite"></div>')
+
+
+def field(name: str, title: str, rows: int, longest: int) -> str:
+    return f'<label>{title}<textarea name="{name}" rows="{rows}" maxlength="{longest}" required></textarea></label>'
+
+
+def texts_answered(snapshot: Snapshot, links: Links, found: Sequence[Answered]) -> str:
+    """A value a metric, and how to read it."""
+    rows = [[named(snapshot, links, one), *([f"{one.values[0]:.3f}", reading(one.entry.header)] if one.values else ["–", said(one)])]
+            for one in found]
+    return f"<h2>Values</h2>{table(['Metric', 'Value', 'How to read it'], rows, 'Values for the two texts', words=True)}"
+
+
+def reading(header: Header) -> str:
+    """What a high value means, in a few words.  Where a value stands among known pairs is to be added here."""
+    low, high = (f"{edge:g}" if math.isfinite(edge) else None for edge in header.range)
+    between = f", from {low} to {high}" if low is not None and high is not None else ""
+    return f"similarity{between}: high is alike" if header.returns == "similarity" else f"distance{between}: low is alike"
+
+
+def corpora_answered(snapshot: Snapshot, links: Links, found: Sequence[Answered]) -> str:
+    """The distance, what halves of different corpora and of one are apart, and what that says."""
+    rows, apart, judged = [], 0, 0
+    for one in found:
+        if not one.values:
+            rows.append([named(snapshot, links, one), "–", said(one), "–", "–"])
+            continue
+        halves = read_halves(one.values)
+        apart, judged = apart + halves.apart, judged + 1
+        rows.append([named(snapshot, links, one), f"{halves.whole:.3g}", "apart" if halves.apart else "not told apart",
+                     spread(halves.across), spread(halves.within)])
+    whole = (f"<p><strong>{apart} of {judged} metrics</strong> find halves of different corpora further apart than halves of one in all of "
+             f"{SPLITS} random cuts: these call them apart.</p>" if judged else "")
+    heads = ["Metric", "Distance", "Verdict", "Half of one, half of the other", "Two halves of one"]
+    return (f"<h2>Distances</h2>{whole}{table(heads, rows, 'Distances of the two corpora', words=True)}"
+            '<p class="cap">A distance depends on the metric and on how many texts there are, so that it means little alone. All halves have the '
+            "same size. Metrics of texts are lifted: every text looks for its nearest. This is a picture, not a test: the cuts share texts.</p>")
+
+
+def spread(values: Sequence[float]) -> str:
+    return f"{min(values):.3g} to {max(values):.3g}"
+
+
+def said(one: Answered) -> str:
+    return f'<span class="reason">{escape(one.failure or "")}</span>'
+
+
+def named(snapshot: Snapshot, links: Links, one: Answered) -> str:
+    """The metric, with a link to its page where it has one."""
+    name = one.entry.name
+    shown = escape(name)
+    if snapshot.entry(name) is not None:
+        shown = f'<a href="{escape(links.to("metric", metric=name))}">{shown}</a>'
+    return f"{shown}<br><small>{escape(one.entry.header.title)}</small>"

@@ -120,14 +120,16 @@ def part(ranked: Sequence[Scored]) -> Parted | None:
         return part_resampled(ranked, plans(ranked[0].suite))
     columns: list[np.ndarray] = []
     of_unit: list[np.ndarray] = []
+    of_task: list[int] = []
     for number, task in enumerate(score.task for score in ranked[0].ranked_tasks):
         units = ranked[0].suite.units(task)
         if len(units) < FEW_UNITS:
             return None
+        of_task += [number] * len(units)
         columns.append(np.array([[one.ranked_tasks[number].by_unit[unit.id] for unit in units] for one in ranked]))
         of_unit.append(weights([unit.stratum for unit in units]) / (len(ranked[0].ranked_tasks) * (1 - task.declares.chance)))
     rng = np.random.default_rng(seed_of("who is better than whom", ranked[0].suite.fingerprint))
-    return part_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng)
+    return part_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng, of_task)
 
 
 def part_resampled(ranked: Sequence[Scored], drawn: Mapping[str, Plan]) -> Parted | None:

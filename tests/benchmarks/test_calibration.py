@@ -56,6 +56,15 @@ def test_equal_metrics_are_seldom_parted(units, report):
     assert parted / RUNS <= ALLOWED
 
 
+@pytest.mark.parametrize("units", [10, 30])
+def test_equal_metrics_of_unequal_noise_are_seldom_parted(units, report):
+    """Some are fifteen times as noisy as others; skewed, so that the differences are, too."""
+    rng, spreads = np.random.default_rng(2000 + units), np.linspace(0.2, 3, METRICS)[:, None]
+    parted = np.mean([lines(spreads * (rng.gamma(2, 1, (METRICS, units)) - 2), DRAWS, rng)[1] for _ in range(RUNS)])
+    report(f"{METRICS} equal metrics of unequal noise, {units} units, {RUNS:,} runs: any pair parted in {parted:.1%} (at most {ALLOWED:.1%})")
+    assert parted <= ALLOWED
+
+
 @pytest.mark.parametrize("units", [15, 50, 500])
 def test_metrics_that_differ_are_parted(units, report):
     """Half of the metrics lie two standard errors of a difference apart, one below the other; the other half are equal."""

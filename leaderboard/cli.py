@@ -39,6 +39,8 @@ from leaderboard.cli_sources import data_app, models_app
 from leaderboard.cli_submitting import submitting_app
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from harness.submission import Entry
     from leaderboard.ranking import Ranking
     from leaderboard.terminal import Drawn
@@ -236,7 +238,7 @@ def card(
     if as_json:
         print_json({**card_facts(found.values()), "runs": provenance})
     else:
-        output.print(drawn(found, provenance))
+        output.print(drawn(found, provenance, beside(name, rankings)))
 
 
 @app.command()
@@ -250,6 +252,21 @@ def doctor(as_json: JsonOption = False) -> None:
     else:
         print_findings(findings)
     sys.exit(ANSWERED if all(one.ok for one in findings) else SOME_FAILED)
+
+
+def beside(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
+    """How an entry stands to others: who answers as it does, and whether it is the best for what it costs."""
+    from leaderboard.facts import cost_frontier, most_alike
+
+    sentences = []
+    for track, ranked in rankings.items():
+        alike = most_alike(name, [place.scored for place in ranked.places])
+        if alike:
+            named = ", ".join(f"{other} ({r:.2f})" for other, r in alike)
+            sentences.append(f"Among {track} metrics it answers most like {named}: rank correlation of the answers.")
+        if name in cost_frontier(ranked):
+            sentences.append(f"No ranked {track} metric that costs as little scores higher.")
+    return sentences
 
 
 def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] | None = None, track: str | None = None) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from harness.provenance import commit, version
-from harness.statistics import Estimate, borda, redundancy
+from harness.statistics import Estimate, borda, frontier, redundancy
 from harness.store import Store
 from leaderboard.curves import curves
 from leaderboard.ranking import Placed, Ranking
@@ -97,6 +97,27 @@ def agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
         return None
     values = redundancy(np.array([rows[name] for name in names]))
     return {"entries": names, "values": [[round(float(r), 3) if np.isfinite(r) else None for r in row] for row in values]}
+
+
+def most_alike(name: str, scored: Sequence[Scored], count: int = 3) -> list[tuple[str, float]]:
+    """The entries whose answers go most with its own, up or down, and the rank correlation."""
+    found = agreement(scored)
+    if found is None or name not in found["entries"]:
+        return []
+    row = found["values"][found["entries"].index(name)]
+    others = [(other, r) for other, r in zip(found["entries"], row, strict=True) if other != name and r is not None]
+    return sorted(others, key=lambda other: -abs(other[1]))[:count]
+
+
+def cost_frontier(ranking: Ranking) -> list[str]:
+    """The ranked entries that nobody beats at no more cost, where both are known."""
+    known = []
+    for scored in (place.scored for place in ranking.ranked):
+        timing = scored.tasks.get("timing")
+        cost = timing.measures.get("cost_in_chi") if timing is not None else None
+        if cost is not None and scored.overall is not None:
+            known.append((scored.name, cost.value, scored.overall))
+    return [known[place][0] for place in frontier([cost for _, cost, _ in known], [score for _, _, score in known])]
 
 
 def standing(rankings: Mapping[str, Ranking]) -> dict[str, Any]:

@@ -147,8 +147,8 @@ def _notes(scored: Scored) -> Text:
     return Text(", ".join([*notes, *([f"{failed} failed"] if failed else [])]), style="dim")
 
 
-def card(places: Mapping[str, Placed], provenance: Sequence[dict[str, Any]]) -> RenderableType:
-    """All there is to say about one entry, from its place in each track."""
+def card(places: Mapping[str, Placed], provenance: Sequence[dict[str, Any]], beside: Sequence[str] = ()) -> RenderableType:
+    """All there is to say about one entry, from its place in each track; `beside`, how it stands to others."""
     scored = next(iter(places.values())).scored
     header = scored.entry.header
     lines: list[RenderableType] = [
@@ -161,6 +161,8 @@ def card(places: Mapping[str, Placed], provenance: Sequence[dict[str, Any]]) -> 
     of_text = places.get("text")
     if of_text is not None and of_text.scored.usmb is not None:
         lines += [Text(f"USMB's own mean of its five tasks, as it computes them: {of_text.scored.usmb:.3f}"), Text("")]
+    if beside:
+        lines += [*(Text(sentence) for sentence in beside), Text("")]
     if provenance:
         last = provenance[0]
         lines.append(Text(f"Last run {last['started'][:16].replace('T', ' ')} UTC with Touchstone {last['version']}, "

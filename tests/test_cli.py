@@ -60,6 +60,7 @@ def test_show_ranks_metrics_and_lists_controls_apart(store):
 def test_card_shows_scores_with_intervals_axioms_and_provenance(store):
     card = touchstone("card", "energy", "--suite", "smoke", "--store", store)
     assert card.returncode == 0
+    assert re.search(r"Among corpus metrics it answers most like \S+ \(-?\d\.\d\d\), ", card.stdout)
     for part in ("Energy distance", "95%", "rank ", "3 of 3 units asked", "monotonicity", "triangle", "numpy", "death-signal"):
         assert part in card.stdout, part
     found = json.loads(touchstone("card", "energy", "--suite", "smoke", "--store", store, "--json").stdout)

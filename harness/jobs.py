@@ -193,11 +193,12 @@ class Desk:
 
     def _fork(self, ground: Ground) -> Worker:
         """A worker of a host at hand, or of a new one: that a supervisor is gone is never the next metric's fault."""
-        fitting = [host for host in self._hosts if host.ground == ground and host.alive]
-        if fitting:
-            self._hosts.sort(key=fitting.__contains__)      # to the end
+        at_hand = next((host for host in self._hosts if host.ground == ground and host.alive), None)
+        if at_hand is not None:
+            self._hosts.remove(at_hand)
+            self._hosts.append(at_hand)
             with contextlib.suppress(HostGone):
-                return fitting[0].fork()
+                return at_hand.fork()
         self._dismiss([host for host in self._hosts if not host.alive] or self._hosts[:1 - HOSTS_AT_HAND])
         host = Host(self._conditions.confinement, self._conditions.limits, ground)
         self._hosts.append(host)

@@ -230,7 +230,7 @@ def part_means(scores: np.ndarray, unit_weights: np.ndarray, draws: int, rng: np
     squares = [np.maximum(gram[first, first] + gram[second, second] - 2 * gram[first, second], 0) for gram in grams]
     shared = float(np.median(sum(squares))) if len(first) else 0.0
     units, lent = weighted.shape[1], min(LENT_UNITS, count - 2)
-    sizes = weighted ** 2 @ np.ones(units)
+    sizes = (weighted ** 2).sum(axis=1)
     least = 1e-12 * np.maximum(sizes[first], sizes[second])
 
     def over_spread(difference: np.ndarray, variance: np.ndarray) -> np.ndarray:

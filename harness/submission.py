@@ -63,9 +63,14 @@ class Entry:
 def read_submission(path: Path) -> Submission:
     """The submission in a file, its header validated and its models known; the file is not executed."""
     submission = read_file(path)
+    find_all_models(submission)
+    return submission
+
+
+def find_all_models(submission: Submission) -> None:
+    """Refuses a model that is not known, or not here."""
     for model in submission.header.models:
         model_fingerprint(model)
-    return submission
 
 
 def read_file(path: Path) -> Submission:
@@ -100,8 +105,7 @@ def look_through(folder: Path) -> Folder:
             raise Refusal(f'{submission.filename} and {owner[name]} both call themselves "{name}"; rename one.')
         owner[name] = submission.filename
         try:
-            for model in submission.header.models:
-                model_fingerprint(model)
+            find_all_models(submission)
         except ModelAbsent as why:
             absent[name] = why
         else:

@@ -117,6 +117,11 @@ def cost_frontier(ranking: Ranking) -> list[str]:
         cost = timing.measures.get("cost_in_chi") if timing is not None else None
         if cost is not None and scored.overall is not None:
             known.append((scored.name, cost.value, scored.overall))
+    return unbeaten(known)
+
+
+def unbeaten(known: Sequence[tuple[str, float, float]]) -> list[str]:
+    """Of entries with cost and score: those than which none at no higher a cost is better."""
     return [known[place][0] for place in frontier([cost for _, cost, _ in known], [score for _, _, score in known])]
 
 

@@ -132,15 +132,15 @@ def in_context(words: list[str], first: list[str]) -> list[str]:
     return [tag for _, tag in around[3:-3]]
 
 
-PLACES = {"prevtag": (-1,), "nexttag": (1,), "prev2tag": (-2,), "next2tag": (2,), "prev1or2tag": (-1, -2), "next1or2tag": (1, 2),
-          "prev1or2or3tag": (-1, -2, -3), "next1or2or3tag": (1, 2, 3), "curwd": (0,), "prevwd": (-1,), "nextwd": (1,),
-          "prev1or2wd": (-1, -2), "next1or2wd": (1, 2)}
 @lru_cache(None)
 def rules_for(tag: str) -> list[tuple[str, str, str, str, str]]:
     """The rules of the context that may change a tag, the last one first."""
     return [rule for rule in reversed(contexts) if rule[0] in (tag, "*")]
 
 
+PLACES = {"prevtag": (-1,), "nexttag": (1,), "prev2tag": (-2,), "next2tag": (2,), "prev1or2tag": (-1, -2), "next1or2tag": (1, 2),
+          "prev1or2or3tag": (-1, -2, -3), "next1or2or3tag": (1, 2, 3), "curwd": (0,), "prevwd": (-1,), "nextwd": (1,),
+          "prev1or2wd": (-1, -2), "next1or2wd": (1, 2)}
 # Places and kinds (0 a word, 1 its tag) of x and of y.
 PAIRS = {"surroundtag": (-1, 1, 1, 1), "prevwdtag": (-1, 0, -1, 1), "nextwdtag": (1, 0, 1, 1), "wdprevtag": (-1, 1, 0, 0),
          "wdnexttag": (0, 0, 1, 1), "wdand2aft": (0, 0, 2, 0), "wdand2tagbfr": (-2, 1, 0, 0), "wdand2tagaft": (0, 0, 2, 1),

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from harness.statistics import frontier
 from leaderboard.board.board_page import tags, value_of
 from leaderboard.board.drawing import legend, radar, scatter
 from leaderboard.board.frame import Estimate, Links, interval, number, table
 from leaderboard.board.metric_page import RADAR
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.comparing import compare as compared
+from leaderboard.facts import unbeaten
 from leaderboard.where import largest, parts
 
 MOST = 4
@@ -145,7 +145,7 @@ def cost_frontier(snapshot: Snapshot, track: str) -> str:
              if entry["rank"] is not None and (cost := value_of(entry, "timing.cost_in_chi")) is not None and cost > 0]
     if len(known) < 2:
         return ""
-    kept = [known[place][0] for place in frontier([one[1] for one in known], [one[2] for one in known])]
+    kept = unbeaten(known)
     return (f'<section class="card"><h3>Cost</h3><figure class="narrow">{scatter(known, "cost, times chi", "above chance", kept)}</figure>'
             f'<p class="cap">Nobody is better at no higher a cost than {escape(", ".join(kept))}.</p></section>')
 

@@ -127,14 +127,10 @@ class Asked:
     def alone(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], asked: Sequence[int]) -> list[tuple[float, float]]:
         """For each of the asked places in `pairs`, two answers of a fresh worker that sees nothing but that pair."""
         twice = []
-        self.renew()                        # nobody is there whom the fresh worker could ask
         contents = self._contents(corpora, [pairs[place] for place in asked])
         for place in asked:
             worker = self._fresh()
-            try:
-                first, again = (self._many(worker, contents, pairs, [place])[place] for _ in range(2))
-            finally:
-                worker.close()
+            first, again = (self._many(worker, contents, pairs, [place])[place] for _ in range(2))
             twice.append((check(first), check(again)))
         return twice
 
@@ -151,13 +147,8 @@ class Asked:
 
         The second is asked as another call, with a seed of its own: a metric that draws answers it differently.
         """
-        self.renew()                        # nobody is there whom the fresh worker could ask
-        worker = self._fresh()
-        try:
-            self._fitted(worker, collection)
-            twice = [[self._pairs(worker, [a[place]], [b[place]], call + again)[0] for place in asked] for again in (0, 1)]
-        finally:
-            worker.close()
+        worker = self._fitted(self._fresh(), collection)
+        twice = [[self._pairs(worker, [a[place]], [b[place]], call + again)[0] for place in asked] for again in (0, 1)]
         return list(zip(*twice, strict=True))
 
     def _pairs(self, worker: Worker, a: Sequence[str], b: Sequence[str], call: int) -> list[float]:
@@ -247,9 +238,14 @@ class Asked:
         return self.worker
 
     def _fresh(self) -> Worker:
-        worker = self._start(self.entry, self._deadline)
-        worker.deadline = self._deadline
-        return worker
+        """A worker that has seen nothing; the one before is let go first, so that nobody is there whom it could ask.
+
+        It stays at hand: the next unit need not start another.
+        """
+        self.renew()
+        self.worker = self._start(self.entry, self._deadline)
+        self.worker.deadline = self._deadline
+        return self.worker
 
     def _many(self, worker: Worker, contents: Mapping[int, Content], pairs: Sequence[tuple[int, int]],
               places: Sequence[int], order: int = 0, first: int = 0) -> dict[int, float]:

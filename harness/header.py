@@ -95,6 +95,7 @@ class Variant(BaseModel):
     parameters: Annotated[dict[Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]{0,63}$")], Scalar],
                           Field(min_length=1, max_length=20)]
     summary: Annotated[Plain, Field(max_length=300)] | None = None
+    on_request: bool = False                # as of a whole file
 
     @model_validator(mode="after")
     def _bounded(self) -> Variant:
@@ -122,7 +123,7 @@ class Header(BaseModel):
     symmetric: bool = False
     repeatable: bool = True
     control: bool = False
-    on_request: bool = False                # true: takes hours of a suite, so that only those ask it who name it
+    on_request: bool = False                # true: takes long over a suite, so that only those ask it who name it
     lift: bool = True                       # false: a text metric that takes too long a pair to be asked all pairs of two corpora
     models: Annotated[tuple[Annotated[str, AfterValidator(_model_name)], ...], Field(max_length=5)] = ()
     trained_on: Annotated[tuple[Annotated[Plain, Field(max_length=80)], ...], Field(max_length=50)] = ()

@@ -50,6 +50,11 @@ class Entry:
     def name(self) -> str:
         return self.header.name if self.variant is None else f"{self.header.name}[{self.variant}]"
 
+    @property
+    def on_request(self) -> bool:
+        """Whether only those ask it who name it."""
+        return self.header.on_request or any(one.on_request for one in self.header.variants if one.name == self.variant)
+
     @cached_property
     def digest(self) -> str:
         """Identifies the entry: sha256 over its source, its parameters and the models it names."""

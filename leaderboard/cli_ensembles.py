@@ -10,7 +10,7 @@ from harness.errors import Refusal
 from leaderboard.cli_options import JsonOption, StoreOption, SuiteOption, no_answers, print_json, store_path
 
 ensembles_app = typer.Typer()
-FEW_SEEDS, MANY_DRAWS = 5, 200              # forests take seconds a split, so few of them and no draws
+FEW_SEEDS, MANY_DRAWS = 5, 200              # forests take seconds a split, so few of them; not learned again for an interval
 MOST_ADDED = 5                              # metrics of which a forest tells what each adds
 
 
@@ -75,6 +75,36 @@ def ensemble(
         output.print()
 
 
+@ensembles_app.command()
+def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Compute the text track's ensemble rows and what each metric adds to them; the store keeps them for board and release.
+
+    [bold]touchstone baselines[/bold]     what is kept is not computed again: stop it anywhere, the same line goes on
+    """
+    from harness.store import Store
+    from leaderboard.baselines import KIND, Baselines, compute
+    from leaderboard.ensemble_facts import adds_facts, ensembles_facts
+    from leaderboard.scores import score_suite
+    from leaderboard.terminal import Drawn, output, plain_table
+    from tasks.suite import read_suite
+
+    read, opened, progress = read_suite(suite), Store(store_path(store)), Drawn()
+    scored = score_suite(opened, read)
+    compute(read, scored, opened, progress)
+    known = Baselines(read, scored, opened.derived(KIND))
+    facts, adds = ensembles_facts(known), adds_facts(known)
+    if as_json:
+        print_json({"suite": read.name, "fingerprint": read.fingerprint, "ensembles": facts, "adds": adds})
+        return
+    tasks = list(dict.fromkeys(task for row in facts["rows"] for task in row["tasks"]))
+    output.print(plain_table(("", "above chance", *tasks), [
+        (row["name"], f"{row['overall']['value']:.3f}", *(f"{row['tasks'][task]['score']['value']:.3f}" for task in tasks))
+        for row in facts["rows"]]))
+    named = list(dict.fromkeys(table for one in adds.values() for table in one))
+    output.print(plain_table(("adds to the ensemble", *named), [
+        (name, *(said(one.get(table)) for table in named)) for name, one in adds.items()]))
+
+
 def left_out(table: Any) -> dict[str, float]:
     """The score where one condition, or one dataset, was not learned from."""
     import numpy as np
@@ -91,7 +121,7 @@ def left_out(table: Any) -> dict[str, float]:
     return found
 
 
-def said(one: dict[str, float | None] | None) -> str:
+def said(one: dict[str, Any] | None) -> str:
     if one is None:
         return "-"
     between = f" ({one['low']:+.3f} to {one['high']:+.3f})" if one["low"] is not None and one["high"] is not None else ""

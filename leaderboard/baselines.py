@@ -119,7 +119,8 @@ class Baselines:
         table = self.table(name, self.members)
         if table.learner == "linear":
             return [learned(table, "linear regression without intercept", LINEAR_SPLITS, LINEAR_DRAWS)]
-        return [learned(table, "random forest", FOREST_SPLITS), learned(table, LEAVES, FOREST_SPLITS)]
+        splits = ADDED_SPLITS if small(table) else FOREST_SPLITS
+        return [learned(table, "random forest", splits), learned(table, LEAVES, splits)]
 
     def learn_general(self, names: Sequence[str]) -> list[Learned]:
         made = [self.table(name, self.members) for name in names]
@@ -131,8 +132,8 @@ class Baselines:
         if table.learner == "linear":
             found, splits, learner = added(table, one.name, ADDED_SPLITS, LINEAR_DRAWS), ADDED_SPLITS, "linear regression"
         else:
-            found = added(table, one.name, ADDED_FOREST_SPLITS, learner="leaves", most=ADDED_PAIRS)
-            splits, learner = ADDED_FOREST_SPLITS, "random forest, leaves of at least 10"
+            splits, learner = ADDED_SPLITS if small(table) else ADDED_FOREST_SPLITS, "random forest, leaves of at least 10"
+            found = added(table, one.name, splits, learner="leaves", most=ADDED_PAIRS)
         return Worth(name, learner, splits, found.value, found.low, found.high)
 
     # ---- reading ---------------------------------------------------------------------------------------------------------
@@ -182,6 +183,11 @@ def compute(suite: Suite, scored: Sequence[Scored], store: Store, progress: Prog
         finally:
             stage.close()
     return len(missing)
+
+
+def small(table: Table) -> bool:
+    """Whether a forest learns it so soon that it can be learned on many splits."""
+    return len(table.target) <= ADDED_PAIRS
 
 
 def plain(found: list[Learned] | Worth) -> Any:

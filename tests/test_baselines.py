@@ -37,7 +37,7 @@ def few() -> Iterator[None]:
     """Few splits: what is tested is what is done with them."""
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("LINEAR_SPLITS", 6), ("LINEAR_DRAWS", 45), ("FOREST_SPLITS", 2), ("ADDED_SPLITS", 4),
-                            ("ADDED_FOREST_SPLITS", 2), ("ADDED_PAIRS", 300)):
+                            ("ADDED_FOREST_SPLITS", 2), ("ADDED_PAIRS", 400)):
             patch.setattr(baselines, name, value)
         yield
 
@@ -115,7 +115,8 @@ def test_what_is_added(known):
     for table in ("axis", "robustness", "sensitivity", "human_ordering"):
         assert adds["constant"][table]["value"] == pytest.approx(0, abs=1e-6)           # both sides have an intercept
     assert adds["cosine"]["human_ordering"]["low"] is not None
-    assert (adds["jaccard"]["comparisons"]["learner"], adds["jaccard"]["comparisons"]["splits"]) == ("random forest, leaves of at least 10", 2)
+    assert adds["jaccard"]["clustering"]["splits"] == 2
+    assert (adds["jaccard"]["comparisons"]["learner"], adds["jaccard"]["comparisons"]["splits"]) == ("random forest, leaves of at least 10", 4)     # a small table
 
 
 def test_a_key_names_what_it_follows_from(known, scored, smoke):

@@ -38,19 +38,26 @@ def suite_facts(suite: Suite) -> dict[str, Any]:
 
 def board_facts(suite: Suite, rankings: Mapping[str, Ranking], store: Store, release: str | None = None) -> dict[str, Any]:
     """Everything that pages and machines are told: the suite, the lines, who is better for sure, and every entry."""
+    from leaderboard.baselines import KIND, Baselines
+    from leaderboard.ensemble_facts import TRACK, adds_facts, ensembles_facts  # which has its estimates from here
+
     entries = []
+    texts = [place.scored for place in rankings[TRACK].places] if TRACK in rankings else []
+    together = Baselines(suite, texts, store.derived(KIND)) if texts else None
+    adds = adds_facts(together) if together is not None else {}
     for ranking in rankings.values():
         panel = [place.scored for place in ranking.ranked]
         for place in ranking.places:
             runs = store.provenance(place.scored.stored.digest)
             entries.append({**place_facts(place), **header_facts(place.scored), "borda": borda_of(place.scored, panel),
                             "curves": curves(place.scored), "faults_noticed": faults_noticed(place.scored),
+                            "adds": adds.get(place.scored.name) if place.scored.track == TRACK else None,
                             "environment": runs[0] if runs else None})
     return {
         "release": release, "licence": "CC0-1.0", "harness": {"version": version(), "commit": commit()},
         "suite": suite_facts(suite), **standing(rankings), "agreement": {
             track: agreement([place.scored for place in ranking.places]) for track, ranking in rankings.items()},
-        "entries": entries}
+        "ensembles": None if together is None else ensembles_facts(together), "entries": entries}
 
 
 def faults_noticed(scored: Scored) -> dict[str, dict[str, float | None]]:

@@ -15,7 +15,7 @@ from leaderboard.board.tables import FORMS, table, written
 from leaderboard.citing import CITATIONS, cite
 from leaderboard.comparing import compare
 from leaderboard.own_order import read_weights
-from leaderboard.releases import FACTS, REPLICATES, SCORES, SUMMARY, SUMS, UNITS
+from leaderboard.releases import ENSEMBLES, FACTS, REPLICATES, SCORES, SUMMARY, SUMS, UNITS
 
 Names = Annotated[str | None, Query(description="names parted by commas, in the wanted order", max_length=20_000)]
 MOST_COMPARED = 8
@@ -103,8 +103,9 @@ def add_api(site: FastAPI, shelf: Shelf) -> None:
     @site.get("/api/releases/{name}/{file}", summary="A file of a release")
     def release_file(name: str, file: str) -> Response:
         release = snapshot_of(name).release
-        if release is None or release.name != name or file not in (FACTS, SCORES, SUMMARY, SUMS, UNITS, REPLICATES):
-            raise NotThere(f"There is no such file; a release has {', '.join((FACTS, SCORES, SUMMARY, SUMS, UNITS, REPLICATES))}.")
+        known = (FACTS, SCORES, SUMMARY, SUMS, UNITS, REPLICATES, ENSEMBLES)
+        if release is None or release.name != name or file not in known or not (release.folder / file).exists():
+            raise NotThere(f"There is no such file; a release has {', '.join(known[:-1])}, and {ENSEMBLES} where there are any.")
         return Response((release.folder / file).read_bytes(), media_type="application/octet-stream",
                         headers={"Content-Disposition": f'attachment; filename="{file}"'})
 

@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from leaderboard.board.board_page import tags, value_of
+from leaderboard.board.board_page import value_of
 from leaderboard.board.drawing import legend, radar, scatter
+from leaderboard.board.filters import tags
 from leaderboard.board.frame import Estimate, Links, interval, number, table
 from leaderboard.board.metric_page import RADAR
 from leaderboard.board.snapshot import TRACKS, Snapshot

@@ -93,6 +93,6 @@ trained on as far as they know. All data is English.</p>
 <p>Code Apache-2.0, results CC0-1.0. Harness {escape(str(snapshot.facts['harness']['version']))}, commit {escape(str(snapshot.facts['harness']['commit'])[:12])}.</p>"""
 
 
-def missing(what: str, links: Links) -> str:
+def missing(what: str, links: Links, heading: str) -> str:
     """What is said where an address names nothing."""
-    return f'<h1>Not here</h1><p role="alert">{escape(what)}</p><p><a href="{escape(links.to())}">All metrics</a></p>'
+    return f'<h1>{escape(heading)}</h1><p role="alert">{escape(what)}</p><p><a href="{escape(links.to())}">All metrics</a></p>'

@@ -79,8 +79,8 @@ class Served:
             free.bind(("127.0.0.1", 0))
             port = free.getsockname()[1]
         started = time.monotonic()
-        code = (f"import pickle; from leaderboard.board import app; app.serve(pickle.loads(open({str(folder / 'snapshot.pickle')!r}, 'rb')"
-                f".read()), '127.0.0.1', {port})")
+        code = (f"import pickle; from leaderboard.board import app; from leaderboard.board.pages import Shelf; "
+                f"app.serve(Shelf(pickle.loads(open({str(folder / 'snapshot.pickle')!r}, 'rb').read())), '127.0.0.1', {port})")
         self.process = subprocess.Popen([sys.executable, "-c", code])
         self.address = f"http://127.0.0.1:{port}"
         while True:

@@ -103,6 +103,10 @@ def number(estimate: Estimate, digits: int = 2) -> str:
     return "–" if estimate is None else f"{estimate['value']:.{digits}f}"
 
 
+def correlation(r: float | None) -> str:
+    return "–" if r is None else f"{r:.2f}"
+
+
 def interval(estimate: Estimate, digits: int = 2) -> str:
     """The interval in words; grey where fewer than ten units tell it."""
     if estimate is None or estimate["low"] is None or estimate["high"] is None:

@@ -11,7 +11,7 @@ from functools import cached_property
 from threading import Lock
 
 from harness.errors import Refusal, printable
-from leaderboard.board import board_page, comparing_pages, metric_page, try_page, word_pages
+from leaderboard.board import board_page, comparing_pages, map_page, metric_page, try_page, word_pages
 from leaderboard.board.frame import PAGES, Choice, Links, framed
 from leaderboard.board.snapshot import Snapshot, of_release
 from leaderboard.own_order import sound
@@ -144,7 +144,7 @@ def drawn(snapshot: Snapshot, links: Links, asked: Mapping[str, str], choices: S
 CONTENT: Mapping[str, Callable[[Snapshot, Links, Mapping[str, str]], str]] = {
     "compare": lambda snapshot, links, asked: comparing_pages.compare(snapshot, links, asked.get("metrics")),
     "choose": comparing_pages.choose,
-    "map": lambda snapshot, links, asked: comparing_pages.overview(snapshot, links),
+    "map": lambda snapshot, links, asked: map_page.overview(snapshot, links),
     "try": lambda snapshot, links, asked: try_page.page(links, asked),
     "tasks": lambda snapshot, links, asked: word_pages.tasks(snapshot, links),
     "submit": lambda snapshot, links, asked: word_pages.submit(links),

@@ -32,7 +32,7 @@ from leaderboard.releases import read_release, release
 from leaderboard.running import run_suite
 from tasks.suite import Suite, read_suite
 from tests.conftest import HEADER
-from tests.test_board import HOSTILE, SUITE
+from tests.serving import HOSTILE, SUITE
 
 FAULTS = """
 title = "Faults of made texts"

@@ -24,7 +24,7 @@ from harness.submission import choose_entries
 from leaderboard.board.snapshot import Snapshot, of_store
 from leaderboard.running import run_suite
 from tasks.suite import read_suite
-from tests.test_board import CHROMIUM, FLAGS, SUITE
+from tests.serving import SUITE, free_port
 
 pytestmark = pytest.mark.benchmark
 METRICS, COLUMNS, READERS = 1_000, 40, 200

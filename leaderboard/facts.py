@@ -54,7 +54,8 @@ def board_facts(suite: Suite, rankings: Mapping[str, Ranking], store: Store, rel
         "release": release, "licence": "CC0-1.0", "harness": {"version": version(), "commit": commit()},
         "suite": suite_facts(suite), **standing(rankings), "agreement": {
             track: agreement([place.scored for place in ranking.places]) for track, ranking in rankings.items()},
-        "shown_pairs": {track: shown_pairs(place.scored for place in rankings[track].places) for track in {"text"} & rankings.keys()},
+        "shown_pairs": {track: shown_pairs(place.scored for place in ranking.places)
+                        for track, ranking in rankings.items() if track == "text"},
         "entries": entries}
 
 

@@ -7,6 +7,7 @@ import json
 from typing import Annotated, Any
 
 from fastapi import FastAPI, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
 from harness.errors import Refusal, printable
@@ -47,8 +48,8 @@ def add_api(site: FastAPI, shelf: Shelf) -> None:
             raise NotThere(str(wrong)) from None
 
     @site.get("/api/board", summary="Everything that is shown")
-    def board(request: Request, release: Name = None, suite: Name = None) -> Response:
-        snapshot = snapshot_of(release, suite)
+    async def board(request: Request, release: Name = None, suite: Name = None) -> Response:
+        snapshot = await run_in_threadpool(snapshot_of, release, suite) if release or suite else shelf.first
         return tagged(request, snapshot.content, snapshot.tag, JSON, snapshot.zipped)
 
     @site.get("/api/board.{form}", summary="The table of a track as a file")

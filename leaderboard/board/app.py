@@ -7,7 +7,6 @@ Gradio holds the page and gives the same data to its clients by named endpoints;
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -20,6 +19,8 @@ from fastapi import FastAPI, Request
 from fastapi.concurrency import run_in_threadpool
 from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import RedirectResponse, Response
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from harness.places import PROJECT
 from leaderboard.board.api import NotThere, add_api, tagged
@@ -48,19 +49,7 @@ def application(shelf: Shelf) -> Any:
         asked = shelf.page(asked_of(request))
         return tagged(request, asked.content, asked.tag, "application/json", asked.zipped)
 
-    @site.middleware("http")
-    async def say_what_is_missing(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-        """Gradio answers 200 whatever the address names, and fails where it names a `page`."""
-        if request.url.path != "/":
-            return await answer(request)
-        asked = asked_of(request)
-        if "page" in asked:
-            return RedirectResponse(f"/?{urlencode({'view': asked.pop('page'), **asked})}")
-        response = await answer(request)
-        if response.status_code == 200 and (asked or shelf.first.nobody):
-            response.status_code = await run_in_threadpool(shelf.status, asked)
-        return await with_words_without_script(response)
-
+    site.add_middleware(FirstPage, shelf=shelf)
     site.add_middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED, compresslevel=3)       # around what stands above
 
     @site.get("/board.js", include_in_schema=False)
@@ -77,6 +66,29 @@ def application(shelf: Shelf) -> Any:
         site, blocks(shelf), path="/", theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),
         css=(HERE / "style.css").read_text(encoding="utf-8"), head='<script src="/board.js"></script>', footer_links=[], ssr_mode=False,
         show_error=False)
+
+
+class FirstPage(BaseHTTPMiddleware):
+    """Gradio answers 200 whatever the address names, and fails where it names a `page`; everything else goes past this."""
+
+    def __init__(self, app: ASGIApp, shelf: Shelf) -> None:
+        super().__init__(app)
+        self.shelf = shelf
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] == "/":
+            await super().__call__(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        asked = asked_of(request)
+        if "page" in asked:
+            return RedirectResponse(f"/?{urlencode({'view': asked.pop('page'), **asked})}")
+        response = await call_next(request)
+        if response.status_code == 200 and (asked or self.shelf.first.nobody):
+            response.status_code = await run_in_threadpool(self.shelf.status, asked)
+        return await with_words_without_script(response)
 
 
 async def with_words_without_script(response: Any) -> Response:

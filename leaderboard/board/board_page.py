@@ -10,7 +10,7 @@ from typing import Any
 
 from leaderboard.board.drawing import bar
 from leaderboard.board.filters import filters, tags
-from leaderboard.board.frame import Links, json_in_page, number, rank_of
+from leaderboard.board.frame import LONGEST, Links, brief, json_in_page, number, rank_of
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.papers import written_by
 
@@ -37,8 +37,8 @@ def board(snapshot: Snapshot, links: Links, track: str) -> str:
     values = {"track": track, "tasks": [[task["name"], task["title"]] for task in tasks], "marked": list(marked), "beside": sorted(beside),
               "columns": [[*column, column[0] in shown] for column in columns],
               "rows": {entry["name"]: {"overall": entry["overall_above_chance"],
-                                       "above": [above_chance(entry, task["name"]) for task in tasks],
-                                       "values": [value_of(entry, key) for key, _, _ in columns]} for entry in ranked}}
+                                       "above": [short(above_chance(entry, task["name"])) for task in tasks],
+                                       "values": [short(value_of(entry, key)) for key, _, _ in columns]} for entry in ranked}}
     empty = "" if ranked else f'<tr><td colspan="{3 + len(shown)}">Nobody is ranked in this track yet.</td></tr>'
     return f"""<p class="lede"><strong>Which text-similarity metric is any good, and at what?</strong> Each metric answers the same
 questions, alone, behind walls. A gold line parts metrics only where the data can; inside a group the order is noise.</p>
@@ -109,14 +109,14 @@ def dividing_line(columns: int) -> str:
 
 def unranked(entry: Mapping[str, Any], links: Links) -> str:
     return (f'<tr data-name="{escape(entry["name"])}" data-find="{escape(findable(entry))}">{name_cell(entry, links)}'
-            f'<td>{number(entry["overall"])}</td><td class="reason">{escape(entry["not_ranked"] or "")}</td></tr>')
+            f'<td>{number(entry["overall"])}</td><td class="reason">{brief(entry["not_ranked"] or "")}</td></tr>')
 
 
 def name_cell(entry: Mapping[str, Any], links: Links) -> str:
     shown = (["lifted"] if entry["lifted"] else []) + entry["marks"]
     marks = "".join(f'<span class="tag">{escape(one)}</span>' for one in shown)
     return (f'<td class="name"><a href="{escape(links.to("metric", metric=entry["name"]))}">{escape(entry["name"])}</a>{marks}'
-            f'<small>{escape(entry["title"])}</small></td>')
+            f'<small>{brief(entry["title"])}</small></td>')
 
 
 def findable(entry: Mapping[str, Any]) -> str:
@@ -124,7 +124,7 @@ def findable(entry: Mapping[str, Any]) -> str:
     parts = [entry["name"], entry["title"], entry["summary"], f"{entry['kind']} metric", entry["input"], entry["paper"] or "",
              written_by(entry["paper"]) or "", entry["license"], *entry["models"], "lifted" if entry["lifted"] else "",
              "control" if entry["control"] else ""]
-    return plain(" ".join(parts))
+    return plain(" ".join(part[:LONGEST] for part in parts))
 
 
 def plain(words: str) -> str:
@@ -179,6 +179,11 @@ def corrected(snapshot: Snapshot, track: str) -> set[str]:
     """The ranked tasks whose scores above chance are not the scores themselves."""
     names = {task["name"] for task in snapshot.ranked_tasks(track)}
     return {name for entry in snapshot.entries(track) for name in names if name in entry["tasks"] and entry["tasks"][name]["chance"]}
+
+
+def short(value: float | None) -> float | None:
+    """As exact as anybody looks at it in a table: a thousand rows of forty columns are a page's weight."""
+    return None if value is None else float(f"{value:.6g}")
 
 
 def written(value: float | None) -> str:

@@ -11,7 +11,7 @@ from harness.statistics import FEW_UNITS
 from leaderboard.board.board_page import value_of
 from leaderboard.board.drawing import legend, radar
 from leaderboard.board.filters import tags
-from leaderboard.board.frame import Estimate, Links, correlation, interval, number, table
+from leaderboard.board.frame import Estimate, Links, brief, correlation, interval, number, table
 from leaderboard.board.insight_cards import card
 from leaderboard.board.metric_page import RADAR
 from leaderboard.board.snapshot import TRACKS, Snapshot
@@ -157,7 +157,7 @@ def choose(snapshot: Snapshot, links: Links, wanted: Mapping[str, str]) -> str:
         select("model", "May it need an embedding model?", {"": "yes", "no": "no"}, model),
         select("symmetric", "Must d(p, q) equal d(q, p)?", {"": "no", "yes": "yes"}, symmetric)]
     short = suited(snapshot, track, task, cost, model, symmetric)
-    rows = [[f'<a href="{escape(links.to("metric", metric=one["name"]))}">{escape(one["name"])}</a><br><small>{escape(one["title"])}</small>',
+    rows = [[f'<a href="{escape(links.to("metric", metric=one["name"]))}">{escape(one["name"])}</a><br><small>{brief(one["title"])}</small>',
              f"{number(wanted_score(one, task))} {interval(wanted_score(one, task))}", cost_words(one), escape(reasons(one))]
             for one in short[:SHORT_LIST]]
     found = table(["Metric", "Score", "Cost", "Why"], rows, "A short list", words=True) if rows else \

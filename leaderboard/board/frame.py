@@ -19,6 +19,8 @@ PAGES = {"board": "Board", "compare": "Compare", "choose": "Which metric?", "map
 SCRIPTS = ("ranked_table.js", "board.js")
 ONLY_SERVED = ("compare", "choose")         # what a copy without a server cannot do
 
+LONGEST = 2_000                             # characters of a text of a submission that are shown
+
 Estimate = Mapping[str, Any] | None
 
 
@@ -97,6 +99,11 @@ def json_in_page(values: Any, name: str) -> str:
     for character in "<>&\u2028\u2029":
         content = content.replace(character, f"\\u{ord(character):04x}")
     return f'<script type="application/json" id="{name}">{content}</script>'
+
+
+def brief(text: str) -> str:
+    """Text of a submission as HTML, cut where no honest one is as long."""
+    return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]} …")
 
 
 def number(estimate: Estimate, digits: int = 2) -> str:

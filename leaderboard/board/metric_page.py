@@ -9,7 +9,7 @@ from typing import Any
 from leaderboard.board import insight_cards
 from leaderboard.board.board_page import value_of
 from leaderboard.board.drawing import curve, legend, radar
-from leaderboard.board.frame import Links, interval, number, outside, rank_of, table
+from leaderboard.board.frame import Links, brief, interval, number, outside, rank_of, table
 from leaderboard.board.insight_cards import card
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.citing import as_bibtex, as_latex
@@ -34,12 +34,12 @@ def metric(snapshot: Snapshot, links: Links, name: str, against: str | None = No
     cards = "".join((
         scores(snapshot, links, standing, other), pictures(entry, other),
         insight_cards.sensitivity(tried[0], rival_in(snapshot, tried[0], other)), insight_cards.faults(entry, other),
-        axioms(snapshot, entry), failures(snapshot, standing), insight_cards.cost(entry, other), insight_cards.training(snapshot, entry), running(snapshot, entry),
+        axioms(snapshot, entry), insight_cards.cost(entry, other), insight_cards.training(snapshot, entry), failures(snapshot, standing), running(snapshot, entry),
         insight_cards.history(snapshot, links, entry), source(snapshot, entry), measures(snapshot, standing)))
     return f"""<p class="back"><a href="{escape(links.to("board", track=entry["track"]))}">← Board</a></p>
-<h1>{escape(name)} <small>{escape(entry["title"])}</small></h1>
-<p class="lede">{escape(entry["summary"])} {outside(entry["paper"], written_by(entry["paper"]) or "Its paper") if entry["paper"] else ""}</p>
-<p class="facts">{"".join(f"<span>{escape(one)}</span>" for one in facts(entry))}</p>
+<h1>{escape(name)} <small>{brief(entry["title"])}</small></h1>
+<p class="lede"><bdi>{brief(entry["summary"])}</bdi> {outside(entry["paper"], written_by(entry["paper"]) or "Its paper") if entry["paper"] else ""}</p>
+<p class="facts">{"".join(f"<span>{brief(one)}</span>" for one in facts(entry))}</p>
 {signatures(snapshot, standing)}
 <div class="grid">{cards}</div>"""
 
@@ -98,7 +98,7 @@ def scores(snapshot: Snapshot, links: Links, standing: list[dict[str, Any]], oth
                 theirs = rival["tasks"].get(task["name"]) if rival else None
                 rows.append([escape(task["title"]), number(asked["score"]), interval(asked["score"]), above, rank_on(entry, task["name"]),
                              *([number(theirs["score"]) if theirs else "–"] if rival else [])])
-        place = f"Rank {rank_of(entry)}" if entry["rank"] is not None else f"Not ranked: {escape(entry['not_ranked'] or '')}"
+        place = f"Rank {rank_of(entry)}" if entry["rank"] is not None else f"Not ranked: {brief(entry['not_ranked'] or '')}"
         parts.append(f"<p><strong>{TRACKS[track]}.</strong> {place}</p>{table(heads, rows, f'Scores in {TRACKS[track].lower()}')}")
     choice = ""
     if other is not None and not links.static:
@@ -151,7 +151,7 @@ def measures(snapshot: Snapshot, standing: list[dict[str, Any]]) -> str:
                     for measure in asked["measures"]]
             units = asked["units"]
             said = f"{units['asked']} of {units['planned']} units asked" + (f", {units['failed']} failed" if units["failed"] else "")
-            inapplicable = f"<p>Does not apply: {escape(asked['not_applicable'])}</p>" if asked["not_applicable"] else ""
+            inapplicable = f"<p>Does not apply: {brief(asked['not_applicable'])}</p>" if asked["not_applicable"] else ""
             kind = "" if task["ranked"] else " <small>a property, not part of any score</small>"
             body = inapplicable or table(["Measure", "Value", "95%", "What it says"], rows, task["title"], words=True)
             found.append(f'<details><summary>{escape(task["title"])}{kind}</summary><p class="sig">{escape(asked["signature"])} · {said}</p>'
@@ -164,10 +164,10 @@ def failures(snapshot: Snapshot, standing: list[dict[str, Any]]) -> str:
     asked = {task: found for entry in standing for task, found in entry["tasks"].items()}
     whole, failed = (sum(one["units"][kind] for one in asked.values()) for kind in ("asked", "failed"))
     rows = [[escape(snapshot.task(task)["title"]), f"{one['units']['failed']:,} of {one['units']['asked']:,}",
-             "<br>".join(f'<span class="reason">{escape(reason)}</span>' for reason in one["failures"][:REASONS])
+             "<br>".join(f'<span class="reason">{brief(reason)}</span>' for reason in one["failures"][:REASONS])
              + (f"<br>… {len(one['failures']) - REASONS:,} more reasons" if len(one["failures"]) > REASONS else "")]
             for task, one in asked.items() if one["units"]["failed"]]
-    rows += [[escape(snapshot.task(task)["title"]), "does not apply", f'<span class="reason">{escape(one["not_applicable"])}</span>']
+    rows += [[escape(snapshot.task(task)["title"]), "does not apply", f'<span class="reason">{brief(one["not_applicable"])}</span>']
              for task, one in asked.items() if one["not_applicable"]]
     shown = table(["Task", "Units", "Why"], rows, "Failures", words=True) if rows else ""
     return card("Failures", f"<p>{failed:,} of the {whole:,} units that it was asked failed.</p>{shown}")
@@ -185,7 +185,7 @@ def axioms(snapshot: Snapshot, entry: Mapping[str, Any]) -> str:
             share = estimate["value"]
             mark = '<span class="ok">holds</span>' if share == 1 else f'<span class="no">{share:.0%} of trials</span>'
             worst = entry["worst_cases"].get(axiom)
-            lines.append(f"<b>{escape(words)}</b>{mark}" + (f"<small>worst: {escape(worst)}</small>" if worst else ""))
+            lines.append(f"<b>{escape(words)}</b>{mark}" + (f"<small>worst: {brief(worst)}</small>" if worst else ""))
     return card("Axioms, tested", f'<div class="ax">{"".join(lines)}</div>') if lines else ""
 
 
@@ -211,7 +211,7 @@ def source(snapshot: Snapshot, entry: Mapping[str, Any]) -> str:
     if run is not None:
         conditions = (f"Last asked {str(run['started'])[:10]} with Touchstone {run['version']}, Python {run['python']}, on "
                       f"{run['processor']}; layers: {', '.join(run['layers'])}.")
-    text = f'<details><summary>{escape(entry["filename"])}</summary><pre tabindex=0><code>{escape(shown)}</code></pre></details>' \
+    text = f'<details><summary>{brief(entry["filename"])}</summary><pre tabindex=0><code>{escape(shown)}</code></pre></details>' \
         if shown is not None else "<p>The file of this digest is not here.</p>"
     return card("Source and provenance", f'{text}<p class="cap">Digest {escape(entry["digest"][:16])}, first asked '
                 f'{escape(entry["first_seen"][:10])}. {escape(conditions)}</p>')

@@ -91,6 +91,7 @@ def written(shown: pd.DataFrame, form: str) -> bytes:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([heads, *([harmless(cell) for cell in row] for row in rows)])
         return text.getvalue().encode()
+    rows = [[" ".join(cell.split()) for cell in row] for row in rows]        # a line a row
     if form == "md":
         lines = [heads, ["---"] * len(heads), *([markdown(cell) for cell in row] for row in rows)]
         return ("\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n").encode()

@@ -66,7 +66,7 @@ def tools(snapshot: Snapshot, links: Links, track: str) -> str:
     orders = "".join(f'<option value="task.{escape(task["name"])}">{escape(task["title"])}</option>' for task in tasks)
     weights = "".join(f'<label>{escape(task["title"])} <input type="number" step="any" value="1" data-weight="{escape(task["name"])}">'
                       "</label>" for task in tasks)
-    downloads = "".join(f'<a href="{"board-" + track + "." + form if links.static else "#"}" data-download="{form}" download>{words}</a>'
+    downloads = "".join(f'<a href="{"board-" + track + "." + form if links.static else "#"}" data-download="{form}" download>{words}{", the whole table" if links.static else ""}</a>'
                         for form, words in (("csv", "CSV"), ("parquet", "Parquet"), ("tex", "LaTeX"), ("md", "Markdown")))
     return f"""<div class="tools" role="toolbar" aria-label="Track, search and filters"><span class="chips">{tabs}</span>
 <input type="search" id="ts-search" placeholder="Search: name, author, tag" aria-label="Search metrics: all words must be in the name, title, author, tag or summary">

@@ -88,6 +88,8 @@ def most_ordinary(snapshot: Snapshot, one: Answered, places: Mapping[str, float]
     if apart is not None and apart < HARDLY:
         return HARDLY_SAID
     names = list(CLASSES)
+    if places[names[0]] <= 50 or places[names[-1]] >= 50:           # at the ends there is nothing beyond
+        return names[0] if places[names[0]] <= 50 else names[-1]
     between = [f"between {low} and {high}" for low, high in pairwise(names) if places[low] >= SURE and places[high] <= 100 - SURE]
     return between[0] if between else min(names, key=lambda name: abs(places[name] - 50))
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from harness.composed_vectors import Composed, vectors_for
 from harness.embeddings import EmbeddingCache
 from harness.errors import NotApplicable
 from harness.faults import Fault, FaultKind
@@ -54,25 +55,34 @@ class Orientation:
 
 
 class Inputs:
-    """Translates texts into what metrics take, with one embedding model."""
+    """Translates texts into what metrics take, with the suite's embedding model unless an entry names others."""
 
     def __init__(self, cache: EmbeddingCache) -> None:
         self.cache = cache
         self._tokens: dict[str, list[str]] = {}
+        self._composed: dict[tuple[tuple[str, ...], bool], EmbeddingCache | Composed] = {}
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
         """Read when the first metric that takes tokens asks for it."""
         return self.cache.model.tokenizer()
 
-    def of(self, texts: Sequence[str], kind: str) -> Content:
+    def of(self, texts: Sequence[str], entry: Entry) -> Content:
+        kind = entry.header.input
         if kind == "embeddings":
-            return self.cache.vectors(texts)
+            return self.vectors_for(entry).vectors(texts)
         if kind == "tokens":
             return self._tokenized(texts)
         if kind == "texts":
             return list(texts)
         raise NotApplicable(f"metrics that take {kind} cannot be asked yet")
+
+    def vectors_for(self, entry: Entry) -> EmbeddingCache | Composed:
+        """Where the vectors of an entry come from."""
+        wanted = entry.vectors_of, entry.in_chunks
+        if wanted not in self._composed:
+            self._composed.setdefault(wanted, vectors_for(entry, self.cache))
+        return self._composed[wanted]
 
     def _tokenized(self, texts: Sequence[str]) -> list[list[str]]:
         """The tokens of each text; they are kept, since many units and metrics take the same texts."""
@@ -127,14 +137,10 @@ class Asked:
     def alone(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], asked: Sequence[int]) -> list[tuple[float, float]]:
         """For each of the asked places in `pairs`, two answers of a fresh worker that sees nothing but that pair."""
         twice = []
-        self.renew()                        # nobody is there whom the fresh worker could ask
         contents = self._contents(corpora, [pairs[place] for place in asked])
         for place in asked:
             worker = self._fresh()
-            try:
-                first, again = (self._many(worker, contents, pairs, [place])[place] for _ in range(2))
-            finally:
-                worker.close()
+            first, again = (self._many(worker, contents, pairs, [place])[place] for _ in range(2))
             twice.append((check(first), check(again)))
         return twice
 
@@ -151,13 +157,8 @@ class Asked:
 
         The second is asked as another call, with a seed of its own: a metric that draws answers it differently.
         """
-        self.renew()                        # nobody is there whom the fresh worker could ask
-        worker = self._fresh()
-        try:
-            self._fitted(worker, collection)
-            twice = [[self._pairs(worker, [a[place]], [b[place]], call + again)[0] for place in asked] for again in (0, 1)]
-        finally:
-            worker.close()
+        worker = self._fitted(self._fresh(), collection)
+        twice = [[self._pairs(worker, [a[place]], [b[place]], call + again)[0] for place in asked] for again in (0, 1)]
         return list(zip(*twice, strict=True))
 
     def _pairs(self, worker: Worker, a: Sequence[str], b: Sequence[str], call: int) -> list[float]:
@@ -217,7 +218,7 @@ class Asked:
         return worker
 
     def _input(self, texts: Sequence[str] | np.ndarray) -> Content:
-        return texts if isinstance(texts, np.ndarray) else self._inputs.of(texts, self.entry.header.input)
+        return texts if isinstance(texts, np.ndarray) else self._inputs.of(texts, self.entry)
 
     def _contents(self, corpora: Corpora, pairs: Sequence[tuple[int, int]]) -> dict[int, Content]:
         """What the metric takes in place of each corpus that is in one of the pairs."""
@@ -247,9 +248,14 @@ class Asked:
         return self.worker
 
     def _fresh(self) -> Worker:
-        worker = self._start(self.entry, self._deadline)
-        worker.deadline = self._deadline
-        return worker
+        """A worker that has seen nothing; the one before is let go first, so that nobody is there whom it could ask.
+
+        It stays at hand: the next unit need not start another.
+        """
+        self.renew()
+        self.worker = self._start(self.entry, self._deadline)
+        self.worker.deadline = self._deadline
+        return self.worker
 
     def _many(self, worker: Worker, contents: Mapping[int, Content], pairs: Sequence[tuple[int, int]],
               places: Sequence[int], order: int = 0, first: int = 0) -> dict[int, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,6 +40,16 @@ class Model:
     def tokenizer(self) -> Tokenizer:
         """What `input = "tokens"` means."""
         raise Refusal(f'The model "{self.name}" shows nobody its tokens: metrics that take tokens need another one.')
+
+    @property
+    def window(self) -> int | None:
+        """How many tokens of a text it reads, its own marks among them; None: all, or nobody says."""
+        try:
+            said = json.loads((self.path() / "sentence_bert_config.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, Refusal):
+            return None
+        longest = said.get("max_seq_length") if isinstance(said, dict) else None
+        return longest if isinstance(longest, int) and longest > 0 else None
 
     def ready(self) -> None:
         """Refuses when it cannot be used here and now; reads nothing large."""

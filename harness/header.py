@@ -83,21 +83,32 @@ def _dependency(line: str) -> str:
 
 Name = Annotated[str, AfterValidator(_name)]
 Plain = Annotated[str, AfterValidator(_plain)]
+ModelName = Annotated[str, AfterValidator(_model_name)]
 Scalar = bool | int | float | str
 
 
 class Variant(BaseModel):
-    """A named setting of parameters: a separate entry of the same family."""
+    """A named setting of parameters, or of the vectors that are given: a separate entry of the same family."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     name: Annotated[str, AfterValidator(_variant_name)]
     parameters: Annotated[dict[Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]{0,63}$")], Scalar],
-                          Field(min_length=1, max_length=20)]
+                          Field(max_length=20)] = {}
     summary: Annotated[Plain, Field(max_length=300)] | None = None
+    on_request: bool = False                # as of a whole file
+    vectors_of: Annotated[tuple[ModelName, ...], Field(max_length=5)] = ()      # none: of the suite's model
+    in_chunks: bool = False                 # texts longer than the model's window are read in several
+
+    @property
+    def setting(self) -> tuple[dict[str, Scalar], tuple[str, ...], bool]:
+        return self.parameters, self.vectors_of, self.in_chunks
 
     @model_validator(mode="after")
     def _bounded(self) -> Variant:
+        if not self.parameters and not self.vectors_of and not self.in_chunks:
+            raise ValueError(f'the variant "{self.name}" has no `parameters`, nor `vectors_of` or `in_chunks`; add a line such '
+                             f"as `# {EXAMPLES['parameters']}`")
         for key, value in self.parameters.items():
             if isinstance(value, str) and (len(value) > 200 or not value.isprintable()):
                 raise ValueError(f"parameter {key!r} must be plain text of at most 200 characters")
@@ -122,9 +133,9 @@ class Header(BaseModel):
     symmetric: bool = False
     repeatable: bool = True
     control: bool = False
-    on_request: bool = False                # true: takes hours of a suite, so that only those ask it who name it
+    on_request: bool = False                # true: takes long over a suite, so that only those ask it who name it
     lift: bool = True                       # false: a text metric that takes too long a pair to be asked all pairs of two corpora
-    models: Annotated[tuple[Annotated[str, AfterValidator(_model_name)], ...], Field(max_length=5)] = ()
+    models: Annotated[tuple[ModelName, ...], Field(max_length=5)] = ()
     trained_on: Annotated[tuple[Annotated[Plain, Field(max_length=80)], ...], Field(max_length=50)] = ()
     paper: Annotated[str, AfterValidator(_address)] | None = None
     memory: Annotated[int, Field(ge=1, le=64_000)] | None = None      # megabytes wished for
@@ -148,8 +159,11 @@ class Header(BaseModel):
         for twice in {name for name in names if names.count(name) > 1}:
             raise ValueError(f'`variants`: two of them are named "{twice}"')
         for place, variant in enumerate(self.variants):
-            if any(variant.parameters == other.parameters for other in self.variants[:place]):
+            if any(variant.setting == other.setting for other in self.variants[:place]):
                 raise ValueError(f'`variants`: "{variant.name}" has the same parameters as another')
+            if (variant.vectors_of or variant.in_chunks) and self.input != "embeddings":
+                raise ValueError(f'`variants`: "{variant.name}" wants vectors, which only metrics with `input = "embeddings"` '
+                                 "are given")
         return self
 
 
@@ -269,6 +283,9 @@ def _parse(block: str, first_line: int, filename: str) -> dict[str, Any]:
 def _tuples(value: Any) -> Any:
     """TOML's lists as tuples, its integers in `range` as floats: what the strict model expects."""
     fixed = {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}
+    if isinstance(fixed.get("variants"), tuple):
+        fixed["variants"] = tuple({key: tuple(item) if isinstance(item, list) else item for key, item in one.items()}
+                                  if isinstance(one, dict) else one for one in fixed["variants"])
     if isinstance(fixed.get("range"), tuple):
         fixed["range"] = tuple(float(x) if type(x) is int and abs(x) < 2**53 else x for x in fixed["range"])
     return fixed

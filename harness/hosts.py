@@ -28,9 +28,9 @@ from harness.worker import FRAME_BYTES
 from harness.workers import Worker
 
 PRELOADED = (                               # what takes long to import, and is imported before workers are forked if it is named
-    "faiss", "ot", "rapidfuzz.distance", "rapidfuzz.process", "scipy.fft", "scipy.linalg", "scipy.optimize", "scipy.sparse",
-    "scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "sklearn.cluster", "sklearn.linear_model",
-    "sklearn.neighbors", "sklearn.svm")
+    "faiss", "ot", "ot.lp.emd_wrap", "rapidfuzz.distance", "rapidfuzz.process", "scipy.fft", "scipy.linalg", "scipy.optimize",
+    "scipy.sparse", "scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "sklearn.cluster",
+    "sklearn.linear_model", "sklearn.neighbors", "sklearn.svm")
 ALWAYS = ("numpy", "numpy.random", "numpy.linalg")
 
 

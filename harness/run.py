@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from harness.composed_vectors import Composed, vectors_for
 from harness.embeddings import EmbeddingCache
 from harness.jobs import Asking, Conditions, Pool, Question
 from harness.progress import Progress
@@ -103,13 +104,20 @@ def count(tally: Tally, outcome: Outcome, question: Question, name: str) -> None
 
 def announce(asking: Sequence[Asking], cache: EmbeddingCache, progress: Progress, jobs: int) -> None:
     """Sees to it that every text has its vector before a metric waits for it."""
-    seen: dict[str, Question] = {}
+    seen: dict[tuple[tuple[str, ...], bool], dict[str, Question]] = {}
+    givers: dict[tuple[tuple[str, ...], bool], EmbeddingCache | Composed] = {((), False): cache}
     for entry, question in asking:
-        wanted = entry.header.input == "embeddings" or question.task.looks_at_vectors
-        if wanted and question.task.applies(question.unit, entry.header) is None:
-            seen.setdefault(question.unit.id, question)
-    texts = {text for question in seen.values() for text in question.task.texts(question.unit)}
-    cache.fill(sorted(texts), progress, threads=jobs)
+        if question.task.applies(question.unit, entry.header) is not None:
+            continue
+        if question.task.looks_at_vectors:
+            seen.setdefault(((), False), {}).setdefault(question.unit.id, question)
+        if entry.header.input == "embeddings":
+            wanted = entry.vectors_of, entry.in_chunks
+            givers.setdefault(wanted, vectors_for(entry, cache))
+            seen.setdefault(wanted, {}).setdefault(question.unit.id, question)
+    for wanted, questions in seen.items():
+        texts = {text for question in questions.values() for text in question.task.texts(question.unit)}
+        givers[wanted].fill(sorted(texts), progress, threads=jobs)
 
 
 class Forecast:

@@ -4,7 +4,8 @@
 
 Fields are parted by `|`, in this order: entry@digest, suite@fingerprint, task.m<measure version> (or `all` for an
 overall score), `lifted` where a text metric was lifted to corpora, `emb:model@fingerprint` where it was given vectors or
-a model's tokens, `ts:version`.  No name may hold `|`, `@` or `:`, so the form can be read back.
+a model's tokens (`emb:minilm+wordllama@9f`: of two models; `emb:minilm+chunks@9f`: in chunks), `ts:version`.  No name may hold
+`|`, `@` or `:`, so the form can be read back.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from dataclasses import dataclass
 from harness.errors import Refusal, printable
 
 _ENTRY = r"[a-z0-9][a-z0-9_.-]*(?:\[[a-z0-9][a-z0-9_.=-]*\])?"
+_MODEL = r"[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]+)?"
 _GRAMMAR = re.compile(
     rf"(?P<entry>{_ENTRY})@(?P<digest>[0-9a-f]{{4,64}})"
     r"\|(?P<suite>[a-z0-9][a-z0-9_.-]*)@(?P<fingerprint>[0-9a-f]{6,64})"
     r"\|(?P<task>[a-z]+)(?:\.m(?P<measure_version>[0-9]+))?"
     r"(?P<lifted>\|lifted)?"
-    r"(?:\|emb:(?P<model>[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]+)?)@(?P<model_fingerprint>[0-9a-f]{2,64}))?"
+    rf"(?:\|emb:(?P<model>{_MODEL}(?:\+{_MODEL})*)@(?P<model_fingerprint>[0-9a-f]{{2,64}}))?"
     r"\|ts:(?P<version>[0-9A-Za-z.+]+)")
 
 

@@ -66,6 +66,12 @@ OUTCOMES = sa.Table(
     sa.Column("status", sa.Text, nullable=False), sa.Column("observation", Json), sa.Column("failure", Json),
     sa.Column("seconds", sa.Float, nullable=False), sa.Column("finished", sa.Text, nullable=False))
 
+# What was computed from answers and takes long: made when first needed, so that no store has to be brought to another schema.
+DERIVED = sa.Table(
+    "derived", sa.MetaData(),
+    sa.Column("kind", sa.Text, primary_key=True), sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("value", Json, nullable=False), sa.Column("computed", sa.Text, nullable=False))
+
 SCHEMA_VERSION = 1
 # Step n turns a store of version n into one of version n + 1.
 MIGRATIONS: tuple[str, ...] = ()
@@ -181,6 +187,14 @@ class Store:
                     index_elements=["unit_id", "entry_digest"],
                     set_={name: value for name, value in row.items() if name not in ("unit_id", "entry_digest")}))
 
+    def keep_derived(self, kind: str, key: str, value: Any) -> None:
+        """Keeps a value that follows from answers, under a key that names all it follows from."""
+        row = {"kind": kind, "key": key, "value": value, "computed": now()}
+        with self._explained(), self._engine.begin() as connection:
+            DERIVED.create(connection, checkfirst=True)
+            connection.execute(self._database.insert(DERIVED).values(row).on_conflict_do_update(
+                index_elements=["kind", "key"], set_={"value": value, "computed": row["computed"]}))
+
     # ---- reading ----------------------------------------------------------------------------------------------------
 
     def done(self, statuses: Iterable[Status] = tuple(Status)) -> set[tuple[str, str]]:
@@ -195,6 +209,14 @@ class Store:
         with self._explained(), self._engine.connect() as connection:
             current = {row.name: row for row in connection.execute(query)}
         return [self._entry(row) for row in current.values()]
+
+    def derived(self, kind: str) -> dict[str, Any]:
+        """What was kept of a kind, by key."""
+        with self._explained(), self._engine.connect() as connection:
+            if not sa.inspect(connection).has_table(DERIVED.name):
+                return {}
+            rows = connection.execute(sa.select(DERIVED.c.key, DERIVED.c.value).where(DERIVED.c.kind == kind))
+            return {row.key: row.value for row in rows}
 
     def digests(self) -> list[tuple[str, str, str]]:
         """(name, digest, first seen) of every entry there ever was, those of before too; the oldest first."""

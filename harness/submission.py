@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
@@ -31,7 +31,7 @@ class Submission:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         base = Entry(self, variant=None, parameters={})
-        return (base, *(Entry(self, v.name, v.parameters) for v in self.header.variants))
+        return (base, *(Entry(self, v.name, v.parameters, v.vectors_of, v.in_chunks) for v in self.header.variants))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +41,8 @@ class Entry:
     submission: Submission
     variant: str | None
     parameters: Mapping[str, Scalar]
+    vectors_of: tuple[str, ...] = ()        # models whose vectors it is given; none: the suite's
+    in_chunks: bool = False
 
     @property
     def header(self) -> Header:
@@ -50,14 +52,22 @@ class Entry:
     def name(self) -> str:
         return self.header.name if self.variant is None else f"{self.header.name}[{self.variant}]"
 
+    @property
+    def on_request(self) -> bool:
+        """Whether only those ask it who name it."""
+        return self.header.on_request or any(one.on_request for one in self.header.variants if one.name == self.variant)
+
     @cached_property
     def digest(self) -> str:
         """Identifies the entry: sha256 over its source, its parameters and the models it names."""
-        return digest_of({
+        described: dict[str, Any] = {
             "source": hashlib.sha256(self.submission.source).hexdigest(),
             "parameters": dict(self.parameters),
-            "models": {name: model_fingerprint(name) for name in self.header.models},
-        })
+            "models": {name: model_fingerprint(name) for name in self.header.models}}
+        if self.vectors_of or self.in_chunks:
+            described["vectors"] = {"of": [[name, model_fingerprint(name)] for name in self.vectors_of],
+                                    "in_chunks": self.in_chunks}
+        return digest_of(described)
 
 
 def read_submission(path: Path) -> Submission:
@@ -69,7 +79,8 @@ def read_submission(path: Path) -> Submission:
 
 def find_all_models(submission: Submission) -> None:
     """Refuses a model that is not known, or not here."""
-    for model in submission.header.models:
+    header = submission.header
+    for model in (*header.models, *(name for variant in header.variants for name in variant.vectors_of)):
         model_fingerprint(model)
 
 

@@ -42,6 +42,9 @@ class Unit:
     model: Source                           # what `embeddings` and `tokens` mean in this unit
     seed: int
 
+    def __hash__(self) -> int:              # so that what follows from a unit can be kept by it: its parameters have none
+        return hash(self.id)
+
     @cached_property
     def id(self) -> str:
         return digest_of(self.described)[:32]

@@ -149,10 +149,11 @@ def by_default(progress: Drawn) -> list[Entry]:
     here, absent = look_through(SUBMISSIONS)
     for name, lacking in absent.items():
         progress.say(f"Not asked: {name}, which needs the model {lacking.model}; see `touchstone models list`.")
-    for submission in here:
-        if submission.header.on_request:
-            progress.say(f"Not asked: {submission.header.name}, which takes hours; name it to have it asked.")
-    return [entry for submission in here if not submission.header.on_request for entry in submission.entries]
+    entries = [entry for submission in here for entry in submission.entries]
+    waiting = [entry.name for entry in entries if entry.on_request]
+    if waiting:
+        progress.say(f"Not asked: {', '.join(waiting)}, which take long; name them to have them asked.")
+    return [entry for entry in entries if not entry.on_request]
 
 
 @app.command()

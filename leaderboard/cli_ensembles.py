@@ -5,20 +5,21 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from harness.errors import Refusal
 from leaderboard.cli_options import JsonOption, StoreOption, SuiteOption, no_answers, print_json, store_path
 
 ensembles_app = typer.Typer()
-FEW_SEEDS, MANY_DRAWS = 5, 200              # forests take seconds a split, so few of them and no draws
+FEW_SEEDS, MANY_DRAWS = 5, 200              # forests take seconds a split, so few of them; not learned again for an interval
 MOST_ADDED = 5                              # metrics of which a forest tells what each adds
 
 
 @ensembles_app.command()
 def ensemble(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Text metrics, as the table calls them.")],
-    task: Annotated[str | None, typer.Option(help="axis, comparisons, robustness, sensitivity, clustering, retrieval; none: all.",
-                                             show_default=False)] = None,
+    task: Annotated[str | None, typer.Option(help="axis, comparisons, robustness, sensitivity, clustering, retrieval, "
+                                             "human_ordering; none: all.", show_default=False)] = None,
     suite: SuiteOption = "core",
     store: StoreOption = None,
     seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Splits into learned and held out.")] = 20,
@@ -67,12 +68,46 @@ def ensemble(
         output.print(f"[bold]{title}[/bold]  {one['learner']}, {one['splits']} splits: {one['score']:.3f}{between}"
                      + (f"; with leaves of at least 10: {one['leaves_of_10']:.3f}" if "leaves_of_10" in one else "")
                      + (f"; the general ensemble: {whole[title]:.3f}" if whole else ""))
-        rows = [(name, f"{one['members'][name]:.3f}", f"{one['weights'][name]:.2f}", said(one["added"].get(name)))
+        rows = [(escape(name), f"{one['members'][name]:.3f}", f"{one['weights'][name]:.2f}", said(one["added"].get(name)))
                 for name in names]
         output.print(plain_table(("", "alone, held out", "weight", "adds (95%)"), rows))
         for name, score in one["left_out"].items():
             output.print(f"  not learned from {name}: {score:.3f}", style="dim")
         output.print()
+
+
+@ensembles_app.command()
+def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False) -> None:
+    """Compute the text track's ensemble rows and what each metric adds to them; the store keeps them for board and release.
+
+    [bold]touchstone baselines[/bold]     what is kept is not computed again: stop it anywhere, the same line goes on
+    """
+    from harness.store import Store
+    from leaderboard.baselines import KIND, Baselines, compute
+    from leaderboard.ensemble_facts import adds_facts, ensembles_facts
+    from leaderboard.scores import score_suite
+    from leaderboard.terminal import Drawn, output, plain_table
+    from tasks.suite import read_suite
+
+    read, opened, progress = read_suite(suite), Store(store_path(store)), Drawn()
+    scored = score_suite(opened, read)
+    compute(read, scored, opened, progress)
+    known = Baselines(read, scored, opened.derived(KIND))
+    facts, adds = ensembles_facts(known), adds_facts(known)
+    if as_json:
+        print_json({"suite": read.name, "fingerprint": read.fingerprint, "ensembles": facts, "adds": adds})
+        return
+    short = {task.name: task.declares.short for task in read.tasks}
+    tasks = list(dict.fromkeys(task for row in facts["rows"] for task in row["tasks"]))
+    output.print(plain_table(("", "all", *(short[task] for task in tasks)), [
+        (escape(row["name"]), f"{row['overall']['value']:.3f}",
+         *(f"{row['tasks'][task]['score']['value']:.3f}" for task in tasks))
+        for row in facts["rows"]]))
+    named = list(dict.fromkeys(table for one in adds.values() for table in one))
+    output.print(plain_table(("adds to the five", *(short.get(table, table[:5]) for table in named)), [
+        (escape(name), *(for_sure(one.get(table)) for table in named)) for name, one in adds.items()]))
+    output.print("all: the mean above chance. *: the 95% interval, which --json and the board show, is on one side of 0; of what "
+                 "adds nothing, one in twenty is so by chance.", style="dim")
 
 
 def left_out(table: Any) -> dict[str, float]:
@@ -91,7 +126,14 @@ def left_out(table: Any) -> dict[str, float]:
     return found
 
 
-def said(one: dict[str, float | None] | None) -> str:
+def for_sure(one: dict[str, Any] | None) -> str:
+    """What is added, marked where the interval leaves no doubt that it is something."""
+    if one is None:
+        return "-"
+    return f"{one['value']:+.3f}" + ("*" if one["low"] is not None and (one["low"] > 0 or one["high"] < 0) else "")
+
+
+def said(one: dict[str, Any] | None) -> str:
     if one is None:
         return "-"
     between = f" ({one['low']:+.3f} to {one['high']:+.3f})" if one["low"] is not None and one["high"] is not None else ""

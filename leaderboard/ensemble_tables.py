@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import rankdata
 
 from harness.errors import Refusal, did_you_mean
 from harness.task import Unit
-from leaderboard.ensembles import Table
+from leaderboard.ensembles import Each, Table, mean_of_strata
 from leaderboard.scores import Scored
-from tasks import alignment, clustering, retrieval, robustness, sensitivity
+from tasks import alignment, clustering, human_ordering, retrieval, robustness, sensitivity
 from tasks.text_pairs import correlation_under
 from tasks.transformations import SEMANTIC, SUPERFICIAL
 
@@ -22,17 +26,23 @@ Seen = Sequence[tuple[Unit, Sequence[Any]]]             # of each unit, an obser
 
 
 def tables(scored: Sequence[Scored], task: str | None) -> list[Table]:
-    """The tables of one task, or of all; refuses metrics that have not answered everything."""
+    """The tables of one task, or of all that any of the metrics was asked; refuses those that have not answered everything."""
     if task is not None and task not in MADE:
         raise Refusal(f'There is no ensemble of the task "{task}".{did_you_mean(task, MADE)} There are {", ".join(MADE)}.')
     found = []
     for name, make in MADE.items():
-        of_task = "alignment" if name in (alignment.AXIS, alignment.COMPARISONS) else name
-        if task in (None, name) and of_task in scored[0].tasks:
+        of_task = task_of(name)
+        asked_any = any(of_task in one.tasks and one.tasks[of_task].asked for one in scored)
+        if of_task in scored[0].tasks and (task == name or (task is None and asked_any)):
             found.append(make(tuple(one.name for one in scored), observed(scored, of_task)))
     if not found:
         raise Refusal(f"The suite {scored[0].suite.name} has no task of the text track; core has.")
     return found
+
+
+def task_of(table: str) -> str:
+    """The task that a table is of: alignment has two."""
+    return "alignment" if table in (alignment.AXIS, alignment.COMPARISONS) else table
 
 
 def observed(scored: Sequence[Scored], task: str) -> Seen:
@@ -68,15 +78,14 @@ def axis(metrics: tuple[str, ...], seen: Seen) -> Table:
             target += each[0].ratings["overall"]
             groups += [(unit.parameters["dataset"], place) for place in each[0].places]
             datasets += [unit.parameters["dataset"]] * len(each[0].places)
-    names = np.array(datasets)
+    names, ratings = np.array(datasets), np.array(target)
+    inside = [np.flatnonzero(names == name) for name in np.unique(names)]
 
     def score(predictions: np.ndarray, times: np.ndarray) -> float:
-        ratings, r = np.array(target), []
-        for name in np.unique(names):
-            rows = np.flatnonzero((names == name) & (times > 0))
-            if len(rows) > 2:
-                r.append(float(correlation_under(predictions[rows], ratings[rows], times[None, rows])[0]))
-        return float((1 + np.nanmean(r)) / 2)
+        judged = [rows[times[rows] > 0] for rows in inside]
+        r = [correlation_under(predictions[rows], ratings[rows], times[None, rows])[0] for rows in judged if len(rows) > 2]
+        known = [one for one in r if np.isfinite(one)]
+        return float((1 + np.mean(known)) / 2) if known else float("nan")
     return Table(alignment.AXIS, metrics, np.concatenate(answers), scaled(target, names), numbered(groups)[:, None], names, names,
                  "linear", score)
 
@@ -92,119 +101,118 @@ def scaled(target: Sequence[float], names: np.ndarray) -> np.ndarray:
 
 def comparisons(metrics: tuple[str, ...], seen: Seen) -> Table:
     answers, target, groups, datasets = [], [], [], []
-    for unit, each in seen:
-        if unit.parameters["kind"] == alignment.COMPARISONS and each[0].places:
+    for unit, observed in seen:
+        if unit.parameters["kind"] == alignment.COMPARISONS and observed[0].places:
             answers.append(np.column_stack([unit_scale(one, np.array(one.second)) - unit_scale(one, np.array(one.first))
-                                            for one in each]))
-            target += [choice - 0.5 for choice in each[0].choices]
-            groups += [(unit.parameters["dataset"], place) for place in each[0].places]
-            datasets += [unit.parameters["dataset"]] * len(each[0].places)
+                                            for one in observed]))
+            target += [choice - 0.5 for choice in observed[0].choices]
+            groups += [(unit.parameters["dataset"], place) for place in observed[0].places]
+            datasets += [unit.parameters["dataset"]] * len(observed[0].places)
     signs, names = np.array(target), np.array(datasets)
 
-    def score(predictions: np.ndarray, times: np.ndarray) -> float:
+    documents = numbered(groups)
+
+    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
         rows = np.flatnonzero(times)
         right = np.where(predictions[rows] == 0, 0.5, ((predictions[rows] > 0) == (signs[rows] > 0)).astype(float))
-        return float(np.average(right, weights=times[rows]))
-    return Table(alignment.COMPARISONS, metrics, np.concatenate(answers), signs, numbered(groups)[:, None], names, names,
-                 "forest", score, middle=0.5)
+        return Each(right, times[rows], documents[rows], np.zeros(len(rows), dtype=int))
+    return Table(alignment.COMPARISONS, metrics, np.concatenate(answers), signs, documents[:, None], names, names, "forest",
+                 lambda predictions, times: mean_of_strata(each(predictions, times)), 0.5, each)
 
 
 def of_robustness(metrics: tuple[str, ...], seen: Seen) -> Table:
     answers, groups, datasets = [], [], []
     columns = [robustness.CONDITIONS.index(name) for name in TARGETS]
-    for unit, each in seen:
+    for unit, observed in seen:
         raw = [np.array([[np.nan if value is None else value for value in row] for row in one.answers], dtype=float)
-               .reshape(len(one.places), len(robustness.CONDITIONS)) for one in each]
-        values = [one.reading.unit(table, table[:, :1])[:, columns] for one, table in zip(each, raw, strict=True)]
+               .reshape(len(one.places), len(robustness.CONDITIONS)) for one in observed]
+        values = [one.reading.unit(table, table[:, :1])[:, columns] for one, table in zip(observed, raw, strict=True)]
         whole = np.isfinite(values[0]).all(axis=1)
         answers.append(np.stack(values, axis=-1)[whole])
-        groups += [(unit.parameters["dataset"], place) for place, good in zip(each[0].places, whole, strict=True) if good]
+        groups += [(unit.parameters["dataset"], place) for place, good in zip(observed[0].places, whole, strict=True) if good]
         datasets += [unit.parameters["dataset"]] * int(whole.sum())
     together, count = np.concatenate(answers), len(columns)
     targets, names = np.array(list(TARGETS.values())), np.array(datasets)
+    documents, strata = numbered(groups), numbered(datasets)
 
-    def score(predictions: np.ndarray, times: np.ndarray) -> float:
-        rows, weight = predictions.reshape(-1, count), times.reshape(-1, count)[:, 0]
+    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+        at = np.flatnonzero(times[::count])
+        rows = predictions.reshape(-1, count)[at]
         superficial, semantic, summary = (rows[:, targets == value] for value in (1.0, 0.0, 0.5))
         holds = [superficial.min(axis=1) > semantic.max(axis=1), summary[:, 0] > semantic.max(axis=1),
                  superficial.min(axis=1) > summary[:, 0]]
-        return mean_of_datasets(np.mean(holds, axis=0), weight, names)
+        return Each(np.mean(holds, axis=0), times[::count][at], documents[at], strata[at])
     return Table("robustness", metrics, together.reshape(-1, len(metrics)), np.tile(targets, len(together)),
-                 np.repeat(numbered(groups), count)[:, None], np.tile(np.array(list(TARGETS)), len(together)),
-                 np.repeat(names, count), "linear", score)
+                 np.repeat(documents, count)[:, None], np.tile(np.array(list(TARGETS)), len(together)),
+                 np.repeat(names, count), "linear", lambda predictions, times: mean_of_strata(each(predictions, times)),
+                 each=each)
 
 
 def of_sensitivity(metrics: tuple[str, ...], seen: Seen) -> Table:
     answers, groups, datasets = [], [], []
     count = len(sensitivity.CONDITIONS)
-    for unit, each in seen:
-        raw = [np.array(one.answers, dtype=float).reshape(len(one.places), count) for one in each]
-        values = [one.reading.unit(table, np.array(one.itself)[:, None]) for one, table in zip(each, raw, strict=True)]
+    for unit, observed in seen:
+        raw = [np.array(one.answers, dtype=float).reshape(len(one.places), count) for one in observed]
+        values = [one.reading.unit(table, np.array(one.itself)[:, None]) for one, table in zip(observed, raw, strict=True)]
         answers.append(np.stack(values, axis=-1))
-        groups += [(unit.parameters["dataset"], place) for place in each[0].places]
-        datasets += [unit.parameters["dataset"]] * len(each[0].places)
-    together, names = np.concatenate(answers), np.array(datasets)
+        groups += [(unit.parameters["dataset"], place) for place in observed[0].places]
+        datasets += [unit.parameters["dataset"]] * len(observed[0].places)
+    together, names, documents, strata = np.concatenate(answers), np.array(datasets), numbered(groups), numbered(datasets)
 
-    def score(predictions: np.ndarray, times: np.ndarray) -> float:
-        changed, constant = sensitivity.score_of(np.clip(predictions.reshape(-1, count), 0, 1))
-        return mean_of_datasets((changed + constant) / 2, times.reshape(-1, count)[:, 0], names)
+    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+        at = np.flatnonzero(times[::count])
+        changed, constant = sensitivity.score_of(np.clip(predictions.reshape(-1, count)[at], 0, 1))
+        return Each((changed + constant) / 2, times[::count][at], documents[at], strata[at])
     conditions = np.array([sensitivity.name_of(condition) for condition in sensitivity.CONDITIONS])
     return Table("sensitivity", metrics, together.reshape(-1, len(metrics)), np.tile(sensitivity.IDEAL, len(together)),
-                 np.repeat(numbered(groups), count)[:, None], np.tile(conditions, len(together)), np.repeat(names, count),
-                 "linear", score)
-
-
-def mean_of_datasets(values: np.ndarray, weight: np.ndarray, names: np.ndarray) -> float:
-    """The mean over datasets of the weighted means within them."""
-    inside = [(names == name) & (weight > 0) for name in np.unique(names)]
-    return float(np.mean([np.average(values[rows], weights=weight[rows]) for rows in inside if rows.any()]))
+                 np.repeat(documents, count)[:, None], np.tile(conditions, len(together)), np.repeat(names, count),
+                 "linear", lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
 
 
 def of_clustering(metrics: tuple[str, ...], seen: Seen) -> Table:
     """A row a pair of texts of one sample; judged are pairs of which both texts are held out."""
-    answers, target, groups, datasets, which, offset = [], [], [], [], [], 0
+    answers, target, groups, datasets, starts, offset = [], [], [], [], [0], 0
     labels_of: list[np.ndarray] = []
-    for number, (unit, each) in enumerate(seen):
-        labels = np.array(each[0].labels)
+    for unit, observed in seen:
+        labels = np.array(observed[0].labels)
         first, second = np.triu_indices(len(labels), 1)
-        answers.append(np.column_stack([clustering.symmetrised(one)[first, second] for one in each]))
+        answers.append(np.column_stack([clustering.symmetrised(one)[first, second] for one in observed]))
         target.append((labels[first] == labels[second]).astype(float))
         groups.append(np.column_stack([first, second]) + offset)
         datasets += [unit.parameters["dataset"]] * len(first)
-        which.append(np.full(len(first), number))
+        starts.append(starts[-1] + len(first))
         labels_of.append(labels)
         offset += len(labels)
-    pairs, sample = np.concatenate(groups), np.concatenate(which)
-    every = np.concatenate(labels_of)
+    pairs, every, names, strata = np.concatenate(groups), np.concatenate(labels_of), np.array(datasets), numbered(datasets)
 
-    def score(predictions: np.ndarray, times: np.ndarray) -> float:
+    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
         from sklearn.metrics import adjusted_mutual_info_score
 
-        found = []
-        for number in range(len(labels_of)):
-            rows = np.flatnonzero((sample == number) & (times > 0))
-            texts = np.unique(pairs[rows])
-            if len(texts) < 4 or len(set(every[texts].tolist())) < 2:
+        found, judged = [], []
+        for sample, (start, stop) in enumerate(itertools.pairwise(starts)):
+            rows = start + np.flatnonzero(times[start:stop] > 0)
+            texts, places = np.unique(pairs[rows], return_inverse=True)
+            labels = every[texts]
+            if len(texts) < 4 or len(np.unique(labels)) < 2:
                 continue
-            place = {text: at for at, text in enumerate(texts.tolist())}
+            a, b = places.reshape(-1, 2).T
             similarity = np.eye(len(texts))
-            for row in rows.tolist():
-                a, b = (place[text] for text in pairs[row].tolist())
-                similarity[a, b] = similarity[b, a] = predictions[row]
-            guessed = clustering.clusters(np.clip(similarity, 0, 1), "average", len(set(every[texts].tolist())))
-            found.append(float(adjusted_mutual_info_score(every[texts], guessed)))
-        return float(np.mean(found)) if found else float("nan")
-    names = np.array(datasets)
-    return Table("clustering", metrics, np.concatenate(answers), np.concatenate(target), pairs, names, names, "forest", score)
+            similarity[a, b] = similarity[b, a] = predictions[rows]
+            guessed = clustering.clusters(np.clip(similarity, 0, 1), "average", len(np.unique(labels)))
+            found.append(float(adjusted_mutual_info_score(labels, guessed)))
+            judged.append(sample)
+        return Each(np.array(found), np.ones(len(found)), np.array(judged, dtype=int), strata[np.array(starts)[judged]])
+    return Table("clustering", metrics, np.concatenate(answers), np.concatenate(target), pairs, names, names, "forest",
+                 lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
 
 
 def of_retrieval(metrics: tuple[str, ...], seen: Seen) -> Table:
     """A row a query and a document that is among the first of some metric; a query stands in all conditions at once."""
     answers, target, groups, conditions, datasets, number, relevant = [], [], [], [], [], [], []
     query_number = 0
-    for unit, each in seen:
-        values = [unit_scale(one, one.answers.astype(float)) for one in each]
-        for row, columns in enumerate(each[0].relevant):
+    for unit, observed in seen:
+        values = [unit_scale(one, one.answers.astype(float)) for one in observed]
+        for row, columns in enumerate(observed[0].relevant):
             first = np.unique(np.concatenate([np.argsort(-value[row], kind="stable")[:UNION] for value in values]))
             answers.append(np.column_stack([value[row][first] for value in values]))
             target.append(np.isin(first, columns).astype(float))
@@ -218,20 +226,56 @@ def of_retrieval(metrics: tuple[str, ...], seen: Seen) -> Table:
     names, augmented = np.array(datasets), np.array(conditions) != retrieval.ORIGINAL
     starts = np.flatnonzero(np.r_[True, np.diff(asked) > 0, True])
 
-    def score(predictions: np.ndarray, times: np.ndarray) -> float:
-        shares, weights, where = [], [], []
+    queries, strata = numbered(groups), numbered(datasets)
+
+    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+        shares, asked_at = [], []
         for query, (start, stop) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
             if times[start] > 0 and augmented[start]:
                 n = relevant[query]
                 best = np.argsort(-predictions[start:stop], kind="stable")[:n]
                 shares.append(right[start:stop][best].sum() / n)
-                weights.append(times[start])
-                where.append(names[start])
-        return mean_of_datasets(np.array(shares), np.array(weights), np.array(where)) if shares else float("nan")
-    return Table("retrieval", metrics, np.concatenate(answers), right, numbered(groups)[:, None], np.array(conditions), names,
-                 "forest", score)
+                asked_at.append(start)
+        at = np.array(asked_at, dtype=int)
+        return Each(np.array(shares), times[at], queries[at], strata[at])
+    return Table("retrieval", metrics, np.concatenate(answers), right, queries[:, None], np.array(conditions), names, "forest",
+                 lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
+
+
+def of_human_ordering(metrics: tuple[str, ...], seen: Seen) -> Table:
+    """A row a pair that people rated, of parallel texts."""
+    answers, target, texts, sets = [], [], [], []
+    for unit, each in seen:
+        if unit.parameters["kind"] == human_ordering.PARALLEL and each[0].places:
+            answers.append(np.column_stack([unit_scale(one, np.array(one.answers)) for one in each]))
+            target += each[0].human
+            texts += [[(unit.stratum[1], pair.a), (unit.stratum[1], pair.b)] for pair in human_ordering.pairs_of(unit)]
+            sets += [unit.stratum[1]] * len(each[0].places)
+    names, people = np.array(sets), np.array(target)
+    numbers = numbered([text for pair in texts for text in pair]).reshape(-1, 2)
+    inside = [np.flatnonzero(names == name) for name in np.unique(names)]
+
+    def score(predictions: np.ndarray, times: np.ndarray) -> float:
+        judged = [rows[times[rows] > 0] for rows in inside]
+        r = [correlation_under(rankdata(predictions[rows]), rankdata(people[rows]), times[None, rows])[0]
+             for rows in judged if len(rows) > 2]
+        return float(np.mean(np.nan_to_num(r))) if r else float("nan")
+    return Table("human_ordering", metrics, np.concatenate(answers), scaled(target, names), met(numbers, names), names, names,
+                 "linear", score)
+
+
+def met(texts: np.ndarray, names: np.ndarray) -> np.ndarray:
+    """The groups of pairs of texts: all that is tied together by pairs is one; where that is half of a dataset, each text is."""
+    ties = coo_array((np.ones(len(texts)), (texts[:, 0], texts[:, 1])), shape=(int(texts.max()) + 1,) * 2)
+    together = connected_components(ties, directed=False)[1][texts] + int(texts.max()) + 1
+    groups = together
+    for name in np.unique(names):
+        rows = names == name
+        if np.unique(together[rows, 0], return_counts=True)[1].max() > rows.sum() / 2:
+            groups = np.where(rows[:, None], texts, groups)
+    return np.asarray(groups)
 
 
 MADE: Mapping[str, Callable[[tuple[str, ...], Seen], Table]] = {
     alignment.AXIS: axis, alignment.COMPARISONS: comparisons, "robustness": of_robustness, "sensitivity": of_sensitivity,
-    "clustering": of_clustering, "retrieval": of_retrieval}
+    "clustering": of_clustering, "retrieval": of_retrieval, "human_ordering": of_human_ordering}

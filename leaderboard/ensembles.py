@@ -6,17 +6,30 @@ learned from or judged on, never both: USMB splits rows, so that its forests hav
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+
+from harness.statistics import Estimate, stratified_mean
 
 HELD_OUT = 0.2                              # of the groups
 MOST_PAIRS = 20_000                         # that a forest learns from
 LEAVES = 10                                 # `min_samples_leaf` of the forest beside scikit-learn's defaults
 
 Learner = Literal["linear", "intercept", "forest", "leaves"]
+
+
+class Each(NamedTuple):
+    """Scores whose mean over strata is a table's score: of a choice, a query, a sample of texts."""
+
+    values: np.ndarray
+    times: np.ndarray                       # how often each counts
+    cluster: np.ndarray                     # numbers: what would be drawn again together
+    stratum: np.ndarray                     # numbers
 
 
 @dataclass(frozen=True)
@@ -33,6 +46,12 @@ class Table:
     learner: Learner
     score: Callable[[np.ndarray, np.ndarray], float]        # of predictions, and how often each row counts: 0 if it is not judged
     middle: float = 0.0                     # taken off a forest's probabilities, where 0 is undecided
+    each: Callable[[np.ndarray, np.ndarray], Each] | None = None        # where the score is a mean: what of
+
+    @cached_property
+    def names(self) -> np.ndarray:
+        """The groups that there are."""
+        return np.unique(self.groups)
 
     def of(self, metrics: Sequence[str]) -> Table:
         """The same questions with the answers of some of the metrics."""
@@ -60,7 +79,7 @@ class Judged:
 def split(table: Table, seed: int, drawn: bool = False) -> Split:
     """A fifth of the groups held out; with `drawn`, of groups that are first drawn again with replacement."""
     rng = np.random.default_rng(seed)
-    names = np.unique(table.groups)
+    names = table.names
     counts = np.zeros(int(names.max()) + 1)
     if drawn:
         np.add.at(counts, rng.choice(names, len(names)), 1)
@@ -69,19 +88,21 @@ def split(table: Table, seed: int, drawn: bool = False) -> Split:
     order = rng.permutation(names)
     out = np.zeros(len(counts), dtype=bool)
     out[order[:max(1, round(HELD_OUT * len(names)))]] = True
-    times = counts[table.groups].prod(axis=1)
-    held = out[table.groups]
-    return Split(times * ~held.any(axis=1), times * held.all(axis=1))
+    first, *others = table.groups.T
+    times, any_held, all_held = counts[first], out[first], out[first]
+    for column in others:
+        times, any_held, all_held = times * counts[column], any_held | out[column], all_held & out[column]
+    return Split(times * ~any_held, times * all_held)
 
 
-def judge(table: Table, parted: Split, seed: int = 0, learner: Learner | None = None) -> Judged:
+def judge(table: Table, parted: Split, seed: int = 0, learner: Learner | None = None, most: int = MOST_PAIRS) -> Judged:
     """Learns from the one part, answers for the other, and scores that."""
     learner = learner or table.learner
     rows = np.flatnonzero(parted.judged)
     if learner in ("linear", "intercept"):
         predicted, weights = linear(table, parted.learned, rows, learner == "intercept")
     else:
-        predicted, weights = forest(table, parted.learned, rows, seed, 1 if learner == "forest" else LEAVES)
+        predicted, weights = forest(table, parted.learned, rows, seed, 1 if learner == "forest" else LEAVES, most)
     predictions = np.full(len(table.target), np.nan)
     predictions[rows] = predicted
     return Judged(table.score(predictions, parted.judged), weights, predictions)
@@ -90,19 +111,19 @@ def judge(table: Table, parted: Split, seed: int = 0, learner: Learner | None = 
 def linear(table: Table, times: np.ndarray, rows: np.ndarray, intercept: bool) -> tuple[np.ndarray, np.ndarray]:
     """Least squares by the normal equations."""
     x = np.column_stack([table.answers, np.ones(len(table.answers))]) if intercept else table.answers
-    gram = (x * times[:, None]).T @ x
-    beta = np.linalg.lstsq(gram, (x * times[:, None]).T @ table.target, rcond=1e-10)[0]
+    weighted = x.T * times
+    beta = np.linalg.lstsq(weighted @ x, weighted @ table.target, rcond=1e-10)[0]
     size = np.abs(beta[:len(table.metrics)])
     return x[rows] @ beta, size / size.sum() if size.any() else size
 
 
-def forest(table: Table, times: np.ndarray, rows: np.ndarray, seed: int, leaf: int) -> tuple[np.ndarray, np.ndarray]:
-    """The probability that the target holds, by scikit-learn's random forest."""
+def forest(table: Table, times: np.ndarray, rows: np.ndarray, seed: int, leaf: int, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """The probability that the target holds, by scikit-learn's random forest; learned from so many pairs at most."""
     from sklearn.ensemble import RandomForestClassifier
 
     known = np.flatnonzero(times)
-    if len(known) > MOST_PAIRS:
-        known = np.random.default_rng([seed, len(known)]).choice(known, MOST_PAIRS, replace=False)
+    if len(known) > most:
+        known = np.random.default_rng([seed, len(known)]).choice(known, most, replace=False)
     trees = RandomForestClassifier(min_samples_leaf=leaf, random_state=seed)
     trees.fit(table.answers[known], table.target[known] > 0, sample_weight=times[known])
     likely: Any = trees.predict_proba(table.answers[rows])
@@ -116,23 +137,61 @@ class Ensemble:
     """An ensemble's mean over splits, beside its members on the same held-out parts."""
 
     score: float
-    low: float | None                       # 95%, of groups drawn again with the splits inside; None: not drawn
+    low: float | None                       # 95%; None: unknown
     high: float | None
     weights: dict[str, float]
     members: dict[str, float]
 
 
 def ensemble(table: Table, seeds: int, draws: int = 0, learner: Learner | None = None) -> Ensemble:
-    """The score of an ensemble over so many splits."""
+    """The score of an ensemble over so many splits.
+
+    Its interval is of groups drawn again with the splits inside; without draws, of what was judged, as it was learned.
+    """
     splits = [split(table, seed) for seed in range(seeds)]
     judged = [judge(table, one, seed, learner) for seed, one in enumerate(splits)]
-    again = [judge(table, split(table, seeds + draw, drawn=True), draw, learner).score for draw in range(draws)]
-    low, high = interval(again)
     weights = np.mean([one.weights for one in judged], axis=0)
-    members = {name: float(np.nanmean([table.score(np.where(one.judged > 0, table.answers[:, column], np.nan), one.judged)
-                                       for one in splits])) for column, name in enumerate(table.metrics)}
-    return Ensemble(float(np.nanmean([one.score for one in judged])), low, high,
-                    dict(zip(table.metrics, map(float, weights), strict=True)), members)
+    alone = [[np.where(one.judged > 0, answers, np.nan) for one in splits] for answers in table.answers.T]
+    members = {name: mean_over_splits(table, splits, one).value for name, one in zip(table.metrics, alone, strict=True)}
+    if draws:
+        again = [judge(table, split(table, seeds + draw, drawn=True), draw, learner).score for draw in range(draws)]
+        found = Estimate(float(np.nanmean([one.score for one in judged])), *interval(again), seeds)
+    else:
+        found = mean_over_splits(table, splits, [one.predictions for one in judged])
+    return Ensemble(found.value, found.low, found.high, dict(zip(table.metrics, map(float, weights), strict=True)), members)
+
+
+def mean_over_splits(table: Table, splits: Sequence[Split], predictions: Sequence[np.ndarray],
+                     less: Sequence[np.ndarray] | None = None) -> Estimate:
+    """The mean score of predictions over splits, or of how much they score above others.
+
+    Its interval is Student's t over clusters, where the score is a mean: what was learned is not learned again.
+    """
+    if table.each is None:
+        scores = [table.score(one, parted.judged) for one, parted in zip(predictions, splits, strict=True)]
+        others = [table.score(one, parted.judged) for one, parted in zip(less, splits, strict=True)] if less else 0.0
+        return Estimate(float(np.nanmean(np.subtract(scores, others))), None, None, len(scores))
+    scores = []
+    values: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for place, parted in enumerate(splits):
+        mine = table.each(predictions[place], parted.judged)
+        if less:
+            mine = mine._replace(values=mine.values - table.each(less[place], parted.judged).values)
+        scores.append(mean_of_strata(mine))
+        for stratum, cluster, value in zip(mine.stratum.tolist(), mine.cluster.tolist(), mine.values.tolist(), strict=True):
+            values[stratum][cluster].append(value)
+    found = stratified_mean([[float(np.mean(one)) for one in clusters.values()] for clusters in values.values()])
+    value = float(np.nanmean(scores))
+    if found is None or found.low is None or found.high is None:
+        return Estimate(value, None, None, found.units if found else 0)
+    return Estimate(value, value + found.low - found.value, value + found.high - found.value, found.units)
+
+
+def mean_of_strata(each: Each) -> float:
+    """The mean over strata of the weighted means within them; not a number where nothing is judged."""
+    weight = np.bincount(each.stratum, each.times)
+    whole, known = np.bincount(each.stratum, each.times * each.values), weight > 0
+    return float(np.mean(whole[known] / weight[known])) if known.any() else float("nan")
 
 
 @dataclass(frozen=True)
@@ -144,13 +203,23 @@ class Added:
     high: float | None
 
 
-def added(table: Table, metric: str, seeds: int, draws: int = 0) -> Added:
-    """With an intercept on both sides: without one a constant would add what an intercept does."""
-    learner: Learner = "intercept" if table.learner in ("linear", "intercept") else table.learner
+def added(table: Table, metric: str, seeds: int, draws: int = 0, learner: Learner | None = None,
+          most: int = MOST_PAIRS) -> Added:
+    """With an intercept on both sides: without one a constant would add what an intercept does.
+
+    The interval is of groups drawn again with the splits inside; without draws, of what was judged, as it was learned.
+    """
+    learner = "intercept" if table.learner in ("linear", "intercept") else learner or table.learner
     others = table.of([name for name in table.metrics if name != metric])
 
     def difference(parted: Split, seed: int) -> float:
-        return judge(table, parted, seed, learner).score - judge(others, parted, seed, learner).score
+        return judge(table, parted, seed, learner, most).score - judge(others, parted, seed, learner, most).score
+    if not draws:
+        splits = [split(table, seed) for seed in range(seeds)]
+        sides = [[judge(one, parted, seed, learner, most).predictions for seed, parted in enumerate(splits)]
+                 for one in (table, others)]
+        estimate = mean_over_splits(table, splits, *sides)
+        return Added(estimate.value, estimate.low, estimate.high)
     found = [difference(split(table, seed), seed) for seed in range(seeds)]
     low, high = interval([difference(split(table, seeds + draw, drawn=True), draw) for draw in range(draws)])
     return Added(float(np.nanmean(found)), low, high)

@@ -104,18 +104,17 @@ def ask(entry: Entry, a: str, b: str, collection: Sequence[str], suite: Suite, p
     environments, refused = prepare([entry], Limits(), progress)
     if refused:
         raise Refusal(refused[0])
-    kind = entry.header.input
     desk = Desk(Conditions(confine(), Limits(), environments))
     with tempfile.TemporaryDirectory() as folder:           # what somebody tries out is no part of the kept vectors
         inputs = Inputs(EmbeddingCache(suite.model.name, Path(folder)))
         try:
             worker = desk.start(entry)
             texts = list(dict.fromkeys([*collection, a, b])) if "fit" in worker.functions else [a, b]
-            if kind == "embeddings":
-                inputs.cache.fill(sorted(set(texts)), progress, 1)
+            if entry.header.input == "embeddings":
+                inputs.vectors_for(entry).fill(sorted(set(texts)), progress, 1)
             if "fit" in worker.functions:
-                worker.fit(inputs.of(texts, kind), SEED)
-            number, = worker.numbers(entry.header.returns, [inputs.of([a], kind), inputs.of([b], kind)], (1,), SEED).tolist()
+                worker.fit(inputs.of(texts, entry), SEED)
+            number, = worker.numbers(entry.header.returns, [inputs.of([a], entry), inputs.of([b], entry)], (1,), SEED).tolist()
             worker.close()
             return check(number)
         except Fault as fault:

@@ -40,7 +40,13 @@ def suite_facts(suite: Suite) -> dict[str, Any]:
 
 def board_facts(suite: Suite, rankings: Mapping[str, Ranking], store: Store, release: str | None = None) -> dict[str, Any]:
     """Everything that pages and machines are told: the suite, the lines, who is better for sure, and every entry."""
+    from leaderboard.baselines import KIND, Baselines
+    from leaderboard.ensemble_facts import TRACK, adds_facts, ensembles_facts  # which has its estimates from here
+
     entries = []
+    texts = [place.scored for place in rankings[TRACK].places] if TRACK in rankings else []
+    together = Baselines(suite, texts, store.derived(KIND)) if texts else None
+    adds = adds_facts(together) if together is not None else {}
     for ranking in rankings.values():
         panel = [place.scored for place in ranking.ranked]
         on_tasks = ranks_by_task(panel)
@@ -49,6 +55,7 @@ def board_facts(suite: Suite, rankings: Mapping[str, Ranking], store: Store, rel
             entries.append({**place_facts(place), **header_facts(place.scored), "borda": borda_of(place.scored, panel),
                             "curves": curves(place.scored), "faults_noticed": faults_noticed(place.scored),
                             "known_values": known_values(place.scored), "task_ranks": on_tasks.get(place.scored.name, {}),
+                            "adds": adds.get(place.scored.name) if place.scored.track == TRACK else None,
                             "environment": runs[0] if runs else None})
     return {
         "release": release, "licence": "CC0-1.0", "harness": {"version": version(), "commit": commit()},
@@ -56,7 +63,7 @@ def board_facts(suite: Suite, rankings: Mapping[str, Ranking], store: Store, rel
             track: agreement([place.scored for place in ranking.places]) for track, ranking in rankings.items()},
         "shown_pairs": {track: shown_pairs(place.scored for place in ranking.places)
                         for track, ranking in rankings.items() if track == "text"},
-        "entries": entries}
+        "ensembles": None if together is None else ensembles_facts(together), "entries": entries}
 
 
 def ranks_by_task(panel: Sequence[Scored]) -> dict[str, dict[str, dict[str, Any]]]:

@@ -15,6 +15,7 @@ WRITTEN_BY = {
     "https://arxiv.org/abs/1706.08500": "Heusel et al. 2017",
     "https://arxiv.org/abs/1801.01401": "Bińkowski, Sutherland, Arbel and Gretton 2018",
     "https://arxiv.org/abs/1802.01886": "Zhu et al. 2018",
+    "https://arxiv.org/abs/1802.05365": "Peters et al. 2018",
     "https://arxiv.org/abs/1904.06991": "Kynkäänniemi et al. 2019",
     "https://arxiv.org/abs/1904.09675": "Zhang et al. 2020",
     "https://arxiv.org/abs/2002.09797": "Naeem et al. 2020",

@@ -25,6 +25,7 @@ from harness.errors import Refusal, did_you_mean
 from harness.models import find_model
 from harness.places import PROJECT
 from harness.store import Store
+from leaderboard.ensemble_facts import ensembles_csv
 from leaderboard.facts import board_facts
 from leaderboard.ranking import Placed, Ranking, rank_suite
 from tasks import data
@@ -33,7 +34,7 @@ from tasks.suite import Suite
 FOLDER = PROJECT / "leaderboard" / "releases"
 NAME = re.compile(r"[0-9]{4}\.[1-9][0-9]{0,2}")
 SUMS, FACTS, SCORES, SUMMARY = "SHA256SUMS", "release.json", "scores.csv", "summary.txt"
-UNITS, REPLICATES = "units.parquet", "replicates.parquet"
+UNITS, REPLICATES, ENSEMBLES = "units.parquet", "replicates.parquet", "ensembles.csv"
 TABLE = ("track", "entry", "rank", "rank_low", "rank_high", "task", "measure", "value", "low", "high", "units", "signature")
 
 
@@ -113,8 +114,9 @@ def contents_of(name: str, suite: Suite, store: Store, rankings: Mapping[str, Ra
     """The files of a release but for the units and the checksums."""
     places = [place for ranking in rankings.values() for place in ranking.places]
     facts = {"made": datetime.datetime.now(datetime.UTC).date().isoformat(), **board_facts(suite, rankings, store, name)}
+    joined = {ENSEMBLES: ensembles_csv(facts).encode()} if facts["ensembles"] and facts["ensembles"]["rows"] else {}
     return {FACTS: (json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode(),
-            SCORES: as_csv(table(places)).encode(), SUMMARY: summary(name, suite, rankings).encode()}
+            SCORES: as_csv(table(places)).encode(), SUMMARY: summary(name, suite, rankings).encode(), **joined}
 
 
 def table(places: Iterable[Placed]) -> list[dict[str, Any]]:

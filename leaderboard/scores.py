@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from harness.composed_vectors import given
 from harness.provenance import version
 from harness.records import Failure, Outcome, Status
 from harness.signature import Signature
@@ -138,13 +139,12 @@ class Scored:
 
     def signature(self, score: TaskScore) -> Signature:
         header, declares = self.entry.header, score.task.declares
-        vectors = header.input != "texts"
+        model = given(self.entry, self.suite.model) if header.input != "texts" else None
         return Signature(
             entry=self.name, digest=self.stored.digest, suite=self.suite.name, fingerprint=self.suite.fingerprint,
             task=declares.short, measure_version=declares.measure_version, version=version(),
             lifted=header.kind == "text" and declares.track == "corpus" and declares.ranked,
-            model=self.suite.model.name if vectors else None,
-            model_fingerprint=self.suite.model.fingerprint if vectors else None)
+            model=model.name if model is not None else None, model_fingerprint=model.fingerprint if model is not None else None)
 
 
 def score_suite(store: Store, suite: Suite) -> list[Scored]:

@@ -25,6 +25,7 @@
 
 The model is computed here, in NumPy: to import torch and transformers takes each worker longer than all its answers.  Texts of
 equally many tokens go through it together, without padding, so that a vector does not depend on who else is asked about.
+With another BERT in `models` (`touchstone models fetch OWNER/NAME`) a copy of this file is BERTScore with that one.
 """
 
 import json
@@ -40,8 +41,13 @@ from tokenizers import Tokenizer
 TOKENS_AT_ONCE = 2_048
 PAIRS_AT_ONCE = 1_000
 KEPT = 3_000                                # texts whose vectors are at hand, of some 30 kB each
-HEADS = 12
-EPSILON = 1e-12                             # of the layer norms
+
+
+class Shape(NamedTuple):
+    """What a model's weights do not say of themselves."""
+
+    heads: int
+    epsilon: float                          # of the layer norms
 
 
 class Read(NamedTuple):
@@ -66,15 +72,21 @@ class Frequencies(NamedTuple):
 
 
 weights: dict[str, np.ndarray]
+shape: Shape
 tokenizer: Tokenizer
 frequencies = Frequencies(0, Counter())
 known: dict[str, Encoded] = {}
 
 
 def setup(models: dict[str, str]) -> None:
-    global weights, tokenizer
-    folder = Path(models["minilm"])
-    weights = tensors(folder / "model.safetensors")
+    global weights, shape, tokenizer
+    (name, path), = models.items()
+    folder = Path(path)
+    stated = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if (stated["model_type"], stated["hidden_act"]) != ("bert", "gelu"):
+        raise ValueError(f"{name} is no BERT with GELU, which is what is computed here")
+    shape = Shape(stated["num_attention_heads"], stated["layer_norm_eps"])
+    weights = {key.removeprefix("bert."): values for key, values in tensors(folder / "model.safetensors").items()}
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.enable_truncation(len(weights["embeddings.position_embeddings.weight"]))
@@ -193,9 +205,9 @@ def encode(tokens: np.ndarray) -> np.ndarray:
 def attended(hidden: np.ndarray, at: str) -> np.ndarray:
     """Softmax(q k / sqrt(d)) v of each head."""
     texts, length, width = hidden.shape
-    query, key, value = (linear(hidden, f"{at}{part}").reshape(texts, length, HEADS, -1).transpose(0, 2, 1, 3)
+    query, key, value = (linear(hidden, f"{at}{part}").reshape(texts, length, shape.heads, -1).transpose(0, 2, 1, 3)
                          for part in ("query", "key", "value"))
-    scores = query @ key.transpose(0, 1, 3, 2) / np.float32((width / HEADS) ** 0.5)
+    scores = query @ key.transpose(0, 1, 3, 2) / np.float32((width / shape.heads) ** 0.5)
     scores = np.exp(scores - scores.max(axis=3, keepdims=True))
     scores /= scores.sum(axis=3, keepdims=True)
     return (scores @ value).transpose(0, 2, 1, 3).reshape(texts, length, width)
@@ -208,5 +220,5 @@ def linear(rows: np.ndarray, at: str) -> np.ndarray:
 
 def normed(rows: np.ndarray, at: str) -> np.ndarray:
     centred = rows - rows.mean(axis=2, keepdims=True)
-    spread = np.sqrt((centred ** 2).mean(axis=2, keepdims=True) + np.float32(EPSILON))
+    spread = np.sqrt((centred ** 2).mean(axis=2, keepdims=True) + np.float32(shape.epsilon))
     return centred / spread * weights[f"{at}.weight"] + weights[f"{at}.bias"]

@@ -31,9 +31,11 @@ ORDERS = range(1, 7)
 
 
 def similarity(a: list[str], b: list[str], published: bool = False) -> np.ndarray:
-    counts, lengths = counted([*a, *b])
-    shared = np.array([one[:len(a)].minimum(one[len(a):]).sum(axis=1) for one in counts])
-    return chrf(shared, lengths[:len(a)], lengths[len(a):], published)
+    texts = {text: row for row, text in enumerate(dict.fromkeys([*a, *b]))}         # one that is asked often is counted once
+    x, y = ([texts[text] for text in side] for side in (a, b))
+    counts, lengths = counted(list(texts))
+    shared = np.array([one[x].minimum(one[y]).sum(axis=1) for one in counts])
+    return chrf(shared, lengths[x], lengths[y], published)
 
 
 def matrix(a: list[str], b: list[str], published: bool = False) -> np.ndarray:

@@ -11,7 +11,28 @@
 # range = [0.0, 1.0]
 # symmetric = true
 # license = "Apache-2.0"
+#
+# [[tool.touchstone.variants]]
+# name = "chunk_mean"
+# in_chunks = true
+# on_request = true
+# summary = "Of a text longer than the model reads, the mean of the vectors of its parts; so the end of a long text counts too."
+#
+# [[tool.touchstone.variants]]
+# name = "minilm"
+# vectors_of = ["minilm"]
+#
+# [[tool.touchstone.variants]]
+# name = "wordllama"
+# vectors_of = ["wordllama"]
+#
+# [[tool.touchstone.variants]]
+# name = "averaged"
+# vectors_of = ["minilm", "wordllama"]
+# summary = "The mean of the cosines of both models' embeddings."
 # ///
+"""Without a variant, of the vectors of the suite's model."""
+
 import numpy as np
 
 

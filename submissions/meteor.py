@@ -27,7 +27,7 @@ NLTK takes each worker longer than a thousand answers; stems and synonyms are th
 mistake leaves the words that matched by stem among those to match by synonyms.  Then a few values exceed 1, and count as 1 here.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -37,8 +37,6 @@ import numpy as np
 ALPHA, BETA, GAMMA = 0.9, 3, 0.5
 Numbered = list[tuple[int, str]]            # words with their places
 Matches = list[tuple[int, int]]             # places in the hypothesis and in the reference
-CELLS = 1_000_000                           # of an array at a time: hypotheses x references x words
-VOCABULARY = 8_000                          # beyond, all pairs are done one by one
 
 
 def setup(models: dict[str, str]) -> None:
@@ -104,70 +102,100 @@ def chunks(matches: Matches) -> int:
 
 # ---- all pairs at once ----------------------------------------------------------------------------------------------------
 
+class Labels:
+    """The words, or the stems, of all references as numbers, and where each occurs."""
+
+    def __init__(self, references: list[list[str]]) -> None:
+        self.numbers: dict[str, int] = {}
+        self.table = np.full((len(references), max([1, *map(len, references)])), -1)
+        for row, labels in zip(self.table, references, strict=True):
+            row[:len(labels)] = [self.numbers.setdefault(label, len(self.numbers)) for label in labels]
+        by_place = self.table.T.ravel()
+        order = np.argsort(by_place, kind="stable")
+        self._order = order[by_place[order] >= 0]           # by label, then by place
+        self._starts = np.searchsorted(by_place[self._order], np.arange(len(self.numbers) + 1))
+        self._related: dict[str, np.ndarray] = {}
+
+    def related(self, label: str) -> tuple[np.ndarray, np.ndarray]:
+        """Rows and places of a label's synonyms in the references, but for its own, the places rising."""
+        if label not in self._related:
+            here = [self.numbers[synonym] for synonym in synonyms(label) if synonym != label and synonym in self.numbers]
+            parts = [self._order[self._starts[number]:self._starts[number + 1]] for number in here]
+            self._related[label] = np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=int)
+        places, rows = np.divmod(self._related[label], len(self.table))
+        return rows, places
+
+    def of(self, hypothesis: list[str]) -> np.ndarray:
+        """A hypothesis' labels as numbers; those that no reference has are beyond."""
+        unknown: dict[str, int] = {}
+        return np.array([self.numbers.get(label, len(self.numbers) + unknown.setdefault(label, len(unknown)))
+                         for label in hypothesis], dtype=int)
+
+
 def matrix(a: list[str], b: list[str], published: bool = False) -> np.ndarray:
-    """The same for all pairs: each word of many hypotheses finds its place in all references."""
-    texts = [[text.lower().split() for text in side] for side in (a, b)]
-    stems = [[[stem(word) for word in words] for words in side] for side in texts]
-    words, roots = numbered(*texts), numbered(*stems)
-    vocabulary = words[2] if published else roots[2]
-    if len(vocabulary) > VOCABULARY:
-        return np.array([[meteor(x, y, published) for y in texts[1]] for x in texts[0]])
-    related = relations(vocabulary)
-    step = max(1, CELLS // words[0].size)
-    parts = [place((words[0], words[1][part]), (roots[0], roots[1][part]), related, published)
-             for part in (slice(start, start + step) for start in range(0, len(b), step))]
-    matches, chunks = (np.concatenate(side) for side in zip(*parts, strict=True))
-    sizes = [np.array([len(one) for one in side]) for side in texts]
-    return score(matches, chunks, sizes[0][None, :], sizes[1][:, None]).T
+    """The same for all pairs: each hypothesis is aligned with all references at once."""
+    references, hypotheses = ([text.lower().split() for text in side] for side in (a, b))
+    words, stems = Labels(references), Labels([[stem(word) for word in one] for one in references])
+    sizes = np.array([len(one) for one in references])
+    return np.array([score(*align_all(one, words, stems, published), sizes, np.array(len(one))) for one in hypotheses]).T
 
 
-def place(words: tuple[np.ndarray, np.ndarray], roots: tuple[np.ndarray, np.ndarray], related: np.ndarray,
-          published: bool) -> tuple[np.ndarray, np.ndarray]:
-    """How many matches each hypothesis has with each reference, and how many chunks; as `align` does it."""
-    shape = len(words[1]), len(words[0])
-    found, free = np.full((*shape, words[1].shape[1]), -1), np.ones((*shape, words[0].shape[1]), dtype=bool)
-    again = np.full_like(found, -1)
-    take(lambda i: words[0][None] == words[1][:, i, None, None], free, found, found)
-    exact, left = found.copy(), free.copy()
-    take(lambda i: roots[0][None] == roots[1][:, i, None, None], free, found, found)
-    if published:
-        take(lambda i: related[words[1][:, i, None, None], words[0][None]], left, exact, again)
-    else:
-        take(lambda i: related[roots[1][:, i, None, None], roots[0][None]], free, found, found)
+def align_all(hypothesis: list[str], words: Labels, stems: Labels, published: bool) -> tuple[np.ndarray, np.ndarray]:
+    """How many matches a hypothesis has with each reference, and how many chunks; as `align` does it."""
+    roots = [stem(word) for word in hypothesis]
+    free = np.ones((len(words.table), len(hypothesis)), dtype=bool), words.table >= 0
+    exact = equal(words.of(hypothesis), words.table, *free)
+    after_exact = left(exact, *free)
+    by_stem = equal(stems.of(roots), stems.table, *after_exact)
+    again = related(hypothesis, words, *after_exact) if published else related(roots, stems, *left(by_stem, *after_exact))
+    found = np.maximum(exact, by_stem)
     first, last = np.where(found >= 0, found, again), np.where(again >= 0, again, found)
-    neighbours = (last[:, :, :-1] >= 0) & (first[:, :, 1:] >= 0) & (first[:, :, 1:] == last[:, :, :-1] - 1)     # from the end
-    matches = (found >= 0).sum(axis=2) + (again >= 0).sum(axis=2)
-    return matches, matches - neighbours.sum(axis=2)
+    neighbours = (last[:, :-1] >= 0) & (first[:, 1:] >= 0) & (first[:, 1:] == last[:, :-1] + 1)
+    matches = (found >= 0).sum(axis=1) + (again >= 0).sum(axis=1)
+    return matches, matches - neighbours.sum(axis=1)
 
 
-def take(fitting: Callable[[int], np.ndarray], free: np.ndarray, taken: np.ndarray, found: np.ndarray) -> None:
-    """Each word of the hypotheses that has no place yet, from the last one, takes the last free one that fits."""
-    for i in reversed(range(found.shape[2])):
-        fits = fitting(i) & free & (taken[:, :, i] < 0)[:, :, None]
-        at = fits.argmax(axis=2)
-        row, column = np.nonzero(np.take_along_axis(fits, at[:, :, None], axis=2)[:, :, 0])
-        found[row, column, i] = at[row, column]
-        free[row, column, at[row, column]] = False
+def left(found: np.ndarray, free: np.ndarray, free_there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What is free after these matches: of the hypothesis, beside each reference, and of the references."""
+    rows, there = np.nonzero(found >= 0)[0], free_there.copy()
+    there[rows, found[found >= 0]] = False
+    return free & (found < 0), there
 
 
-def numbered(references: list[list[str]], hypotheses: list[list[str]]) -> tuple[np.ndarray, np.ndarray, dict[str, int]]:
-    """The words as numbers, a row a text, the references' from the end; past a text's words -1 or -2, which are no word's."""
-    numbers: dict[str, int] = {}
-    tables = []
-    for texts, past in ((references, -1), (hypotheses, -2)):
-        table = np.full((len(texts), max([1, *map(len, texts)])), past)
-        for row, words in zip(table, texts, strict=True):
-            row[:len(words)] = [numbers.setdefault(word, len(numbers)) for word in words][::-1 if texts is references else 1]
-        tables.append(table)
-    return tables[0], tables[1], numbers
+def equal(labels: np.ndarray, table: np.ndarray, free: np.ndarray, free_there: np.ndarray) -> np.ndarray:
+    """`match` for all references: of equal labels the last free ones match, then those before them.  The place, or -1."""
+    kinds, group, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    starts = np.cumsum(sizes) - sizes
+    order = np.lexsort((-np.arange(len(labels)), group))                # group by group, from the end
+    counted = np.cumsum(free[:, order], axis=1)
+    before = (counted - free[:, order])[:, starts]          # all free ones of the groups before
+    slot = np.empty(free.shape, dtype=int)                  # of a free label, after the start of its group: how many come later
+    slot[:, order] = counted - free[:, order] - before[:, group[order]] + starts[group[order]]
+
+    group_of = np.full(max(int(table.max()), int(labels.max(initial=0))) + 2, -1)       # the last for what is past a text's end
+    group_of[kinds] = np.arange(len(kinds))
+    rows, places = np.nonzero(free_there & (group_of[table] >= 0))
+    groups = group_of[table[rows, places]]
+    key = rows * len(kinds) + groups
+    by_key = np.lexsort((-places, key))
+    rows, places, groups, key = rows[by_key], places[by_key], groups[by_key], key[by_key]
+    rank = np.arange(len(key)) - np.searchsorted(key, key)
+    fits = rank < sizes[groups]
+    taken = np.full(free.shape, -1)
+    taken[rows[fits], starts[groups[fits]] + rank[fits]] = places[fits]
+    return np.where(free, np.take_along_axis(taken, slot, axis=1), -1)
 
 
-def relations(numbers: dict[str, int]) -> np.ndarray:
-    """Whether the word of the column is among the synonyms of the row's; the last two are no words'."""
-    related = np.zeros((len(numbers) + 2, len(numbers) + 2), dtype=bool)
-    for word, row in numbers.items():
-        related[row, [numbers[synonym] for synonym in synonyms(word) if synonym in numbers]] = True
-    return related
+def related(labels: list[str], references: Labels, free: np.ndarray, free_there: np.ndarray) -> np.ndarray:
+    """`match_synonyms` for all references: each label, from the end, takes the last free place of a synonym, or -1."""
+    found, there = np.full(free.shape, -1), free_there.copy()
+    for i in reversed(range(len(labels))):
+        rows, places = references.related(labels[i])
+        fits = there[rows, places] & free[rows, i]
+        rows, places = rows[fits], places[fits]
+        found[rows, i] = places             # of several the last stays, and places rise
+        there[rows, found[rows, i]] = False
+    return found
 
 
 # ---- WordNet -------------------------------------------------------------------------------------------------------------

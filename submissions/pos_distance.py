@@ -31,6 +31,7 @@ neither entry gives its means.
 import re
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
@@ -53,7 +54,8 @@ def setup(models: dict[str, str]) -> None:
     forms = fields(folder / "morphology.txt")
     contexts = [(old, new, command.lower(), x, y[0] if y else "") for old, new, command, x, *y in fields(folder / "context.txt")]
     rules_for.cache_clear()
-    tagged.cache_clear()
+    for kept in (tagged, tags, nouns_of):
+        kept.cache_clear()
 
 
 def fields(path: Path) -> list[list[str]]:
@@ -67,12 +69,14 @@ def distance(a: list[str], b: list[str], nouns: bool = False) -> np.ndarray:
     return np.array([Levenshtein.distance(tags(x), tags(y)) for x, y in zip(a, b, strict=True)], dtype=float)
 
 
-def tags(text: str) -> list[str]:
-    return [tag for _, tag in tagged(text)]
+@lru_cache(KEPT)
+def tags(text: str) -> tuple[str, ...]:
+    return tuple(tag for _, tag in tagged(text))
 
 
-def nouns_of(text: str) -> set[str]:
-    return {word.lower() for word, tag in tagged(text) if tag.startswith("NN")}
+@lru_cache(KEPT)
+def nouns_of(text: str) -> frozenset[str]:
+    return frozenset(word.lower() for word, tag in tagged(text) if tag.startswith("NN"))
 
 
 @lru_cache(KEPT)
@@ -125,17 +129,47 @@ def in_context(words: list[str], first: list[str]) -> list[str]:
     """The tags once the rules of the context are applied, word by word: of those that fit a word's first tag the last counts."""
     around = [EDGE] * 3 + list(zip(words, first, strict=True)) + [EDGE] * 3
     for i in range(3, len(around) - 3):
-        for _, new, command, x, y in rules_for(around[i][1]):
-            if holds(around, i, command, x, y):
-                around[i] = (around[i][0], new)
-                break
+        rules, last, tag = rules_for(around[i][1]), -1, around[i][1]
+        for at, kind in rules.looked_at:
+            for number, new, other in rules.by_cell.get((at, kind, around[i + at][kind]), ()):
+                if number > last and (other is None or around[i + other.at][other.kind] == other.value):
+                    last, tag = number, new
+        around[i] = (around[i][0], tag)
     return [tag for _, tag in around[3:-3]]
 
 
+class Cell(NamedTuple):
+    """What stands at a place beside a word: kind 0 is a word, 1 its tag."""
+
+    at: int
+    kind: int
+    value: str
+
+
+class Rules(NamedTuple):
+    """Those that may change a tag: by a cell that they ask for, their number, the new tag and the other cell they ask for."""
+
+    by_cell: dict[tuple[int, int, str], list[tuple[int, str, Cell | None]]]
+    looked_at: list[tuple[int, int]]
+
+
 @lru_cache(None)
-def rules_for(tag: str) -> list[tuple[str, str, str, str, str]]:
-    """The rules of the context that may change a tag, the last one first."""
-    return [rule for rule in reversed(contexts) if rule[0] in (tag, "*")]
+def rules_for(tag: str) -> Rules:
+    by_cell: dict[tuple[int, int, str], list[tuple[int, str, Cell | None]]] = {}
+    for number, (old, new, command, x, y) in enumerate(contexts):
+        if old in (tag, "*"):
+            for cell, other in cells_of(command, x, y):
+                by_cell.setdefault(cell, []).append((number, new, other))
+    return Rules(by_cell, sorted({(at, kind) for at, kind, _ in by_cell}))
+
+
+def cells_of(command: str, x: str, y: str) -> list[tuple[Cell, Cell | None]]:
+    """What a rule asks for: any of these, or both of a pair."""
+    if command in PAIRS:
+        at, kind, at_y, kind_y = PAIRS[command]
+        return [(Cell(at, kind, x), Cell(at_y, kind_y, y))]
+    kind = 1 if command.endswith("tag") else 0
+    return [(Cell(at, kind, x), None) for at in PLACES.get(command, ())]
 
 
 PLACES = {"prevtag": (-1,), "nexttag": (1,), "prev2tag": (-2,), "next2tag": (2,), "prev1or2tag": (-1, -2), "next1or2tag": (1, 2),
@@ -145,12 +179,3 @@ PLACES = {"prevtag": (-1,), "nexttag": (1,), "prev2tag": (-2,), "next2tag": (2,)
 PAIRS = {"surroundtag": (-1, 1, 1, 1), "prevwdtag": (-1, 0, -1, 1), "nextwdtag": (1, 0, 1, 1), "wdprevtag": (-1, 1, 0, 0),
          "wdnexttag": (0, 0, 1, 1), "wdand2aft": (0, 0, 2, 0), "wdand2tagbfr": (-2, 1, 0, 0), "wdand2tagaft": (0, 0, 2, 1),
          "lbigram": (-1, 0, 0, 0), "rbigram": (0, 0, 1, 0), "prevbigram": (-2, 1, -1, 1), "nextbigram": (1, 1, 2, 1)}
-
-
-def holds(t: list[Tagged], i: int, command: str, x: str, y: str) -> bool:
-    """Whether x, and y, stand where the command says."""
-    if command in PAIRS:
-        at, kind, at_y, kind_y = PAIRS[command]
-        return t[i + at][kind] == x and t[i + at_y][kind_y] == y
-    kind = 1 if command.endswith("tag") else 0
-    return any(t[i + at][kind] == x for at in PLACES.get(command, ()))

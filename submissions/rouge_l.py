@@ -21,6 +21,7 @@
 # [[tool.touchstone.variants]]
 # name = "published"
 # parameters = { published = true }
+# on_request = true
 # summary = "As in Yamshchikov et al. 2020: the union of the sentences' subsequences over distinct words, as in rouge 0.3.2."
 # ///
 """ROUGE-L of rouge-score 0.1.2 without its stemmer: runs of a-z and 0-9 of the lower-cased text; F is symmetric.

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["numpy>=2", "POT>=0.9.5,<0.10"]
+# dependencies = ["numpy>=2", "POT>=0.9.5,<0.10", "scipy>=1.14"]
 # [tool.touchstone]
 # name = "wmd"
 # title = "Word mover's distance"
@@ -10,6 +10,7 @@
 # returns = "distance"
 # range = [0.0, 2.0]
 # lift = false
+# on_request = true
 # symmetric = true
 # models = ["glove-6b-50d"]
 # trained_on = ["Wikipedia 2014", "Gigaword 5"]
@@ -37,6 +38,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 FARTHEST = 2.0
 STEPS = 1_000_000
@@ -84,6 +86,13 @@ def distance(a: list[str], b: list[str]) -> list[float]:
     return [wmd(x, y) for x, y in zip(a, b, strict=True)]
 
 
+def matrix(a: list[str], b: list[str]) -> np.ndarray:
+    if a != b:
+        return np.array([[wmd(x, y) for y in b] for x in a])
+    there = np.array([[wmd(x, y) if i < j else 0.0 for j, y in enumerate(a)] for i, x in enumerate(a)])
+    return there + there.T                  # and back: as far
+
+
 def wmd(x: str, y: str) -> float:
     p, q = bag(x), bag(y)
     if not p or not q:
@@ -116,7 +125,7 @@ def moved(supply: dict[int, float], demand: dict[int, float]) -> float:
 
 def euclidean(p: list[int], q: list[int]) -> np.ndarray:
     x, y = (unit(np.asarray(vectors[side], dtype=np.float64)) for side in (p, q))
-    return np.sqrt(((x[:, None] - y[None, :]) ** 2).sum(axis=2))       # from products, equal words would be 1e-8 apart
+    return np.asarray(cdist(x, y))          # from products, words that are nearly the same would be 1e-8 off
 
 
 def unit(rows: np.ndarray) -> np.ndarray:

@@ -25,6 +25,7 @@ from tasks import data
 from tasks.known_similarity import pearson, power_of_two, separated_pairs
 
 GRID = np.linspace(-8, 8, 3001)             # 3,000 equal steps
+DENSITIES_KEPT = 4_000
 NARROWEST = 0.05                            # bandwidth: at l = K all distances are one number
 SAME_ANGLE = 0.005                          # up to it two texts are one, as in the authors' code
 
@@ -120,11 +121,12 @@ class Distributionality(Task[Sweep]):
             return Measures(None, dict.fromkeys(self.declares.measures))
         separation = separations(seen)
         values: dict[str, float | None] = {}
-        for ending, counted in (("", separation > 0), ("_without_last", separation < seen.k)):
+        levels, counts = np.unique(separation, return_counts=True)
+        apart = [deviations(mine, one, separation) for one in (of_energy, of_ahd)]
+        for ending, counted in (("", counts), ("_without_last", np.where(levels < seen.k, counts, 0))):
             if counted.any():
                 values |= {f"{name}{ending}": value for name, value in
-                           nearness(*(deviation(mine, one, separation, counted) for one in (of_energy, of_ahd))).items()}
-        levels = np.unique(separation)
+                           nearness(*(float(np.average(one, weights=counted)) for one in apart)).items()}
         means = np.array([mine[separation == level].mean() for level in levels])
         values["rise"] = pearson(levels, means) if np.ptp(means) > 0 else None
         values["last"] = float(means[-1])
@@ -204,27 +206,26 @@ def standardised(distances: np.ndarray) -> np.ndarray | None:
 
 
 def density(values: np.ndarray) -> np.ndarray:
-    """f on the grid: a sum of Gaussians of bandwidth max(0.05, sd m^(-1/5))."""
-    return density_of(values.astype(float).tobytes())
+    """f on the grid: a sum of Gaussians of bandwidth max(0.05, sd m^(-1/5)).
+
+    Kept, since all metrics of a unit are compared with the same prototypes.
+    """
+    return _density(values.tobytes())
 
 
-@lru_cache(maxsize=2048)
-def density_of(content: bytes) -> np.ndarray:
-    """Kept: each metric's is asked for four times, those of the two prototypes for every metric."""
+@lru_cache(DENSITIES_KEPT)
+def _density(content: bytes) -> np.ndarray:
     values = np.frombuffer(content)
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     h = max(NARROWEST, spread * len(values) ** -0.2)
     return np.asarray(np.exp(-((GRID[:, None] - values) / h) ** 2 / 2).mean(axis=1) / (h * np.sqrt(2 * np.pi)))
 
 
-def deviation(mine: np.ndarray, other: np.ndarray, separation: np.ndarray, counted: np.ndarray) -> float:
-    """I(v,w): the integral of the squared difference of the densities at l, weighted by how many distances there are at l."""
-    total = 0.0
-    for level in np.unique(separation[counted]):
-        at = separation == level
-        difference = density(mine[at]) - density(other[at])
-        total += float(at.sum()) * float((difference ** 2).sum()) * (GRID[1] - GRID[0])
-    return total / float(counted.sum())
+def deviations(mine: np.ndarray, other: np.ndarray, separation: np.ndarray) -> np.ndarray:
+    """I_l(v,w), the integral of the squared difference of the densities at each l; I(v,w) is their mean, weighted by |D_l|."""
+    levels = np.unique(separation)
+    squares = [(density(mine[separation == level]) - density(other[separation == level])) ** 2 for level in levels]
+    return np.asarray(np.sum(squares, axis=1) * (GRID[1] - GRID[0]))
 
 
 def nearness(from_energy: float, from_ahd: float) -> dict[str, float | None]:

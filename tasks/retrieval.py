@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ from harness.asking import Asked
 from harness.identity import seed_of
 from harness.task import Cluster, Context, Declared, Measures, Unit
 from tasks.rechecking import Rechecked, changes, context_marks
-from tasks.samples import Collection, collection, documents
+from tasks.samples import UNITS_KEPT, Collection, collection, documents
 from tasks.text_pairs import (
     CONTEXT_MEASURES,
     USMB,
@@ -150,12 +151,13 @@ def of(unit: Unit) -> Collection:
     return collection(p["dataset"], p["sample"], p["documents"], p["queries"])
 
 
-def augmented(unit: Unit) -> list[str]:
+@lru_cache(UNITS_KEPT)
+def augmented(unit: Unit) -> Sequence[str]:
     """The documents in the unit's condition; one that a transformation cannot change stays as it is."""
     p = unit.parameters
     condition, texts = p["condition"], of(unit).texts
     if condition == ORIGINAL:
-        return list(texts)
+        return texts
     change = {**SUPERFICIAL, **SEMANTIC}.get(condition)
     straw = [token for one in documents(p["needles"], p["sample"])[:200] for token in one.text.split()]
     made = []

@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,7 +16,7 @@ from harness.errors import Refusal
 from harness.identity import seed_of
 from harness.task import Cluster, Context, Declared, Measures, Unit
 from tasks.rechecking import Rechecked, changes, context_marks
-from tasks.samples import Document, batches, documents
+from tasks.samples import UNITS_KEPT, batches, documents
 from tasks.text_pairs import (
     CONTEXT_MEASURES,
     USMB,
@@ -90,17 +91,9 @@ class Robustness(TextTask[Transformed]):
         return [Cluster(unit.stratum, str(place)) for unit in units for place in places_of(unit)]
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        mine = self.documents(unit)
-        made = [text for one in mine.values() for text in transformed(one, unit).values() if text is not None]
-        return [*made, *(one.text + MORE for one in mine.values()), *self.collection(unit)]
-
-    def documents(self, unit: Unit) -> dict[int, Document]:
-        """Those of the unit, by their places."""
-        p = unit.parameters
-        found = documents(p["dataset"], p["sample"])
-        if any(one.summary is None for one in found[:1]):
-            raise Refusal(f'The documents of "{p["dataset"]}" have no summaries; robustness needs them.')
-        return {place: found[place] for place in range(p["start"], min(p["stop"], len(found)))}
+        mine = forms_of(unit).values()
+        made = [text for one in mine for text in one.forms.values() if text is not None]
+        return [*made, *(one.text + MORE for one in mine), *self.collection(unit)]
 
     def collection(self, unit: Unit) -> list[str]:
         """What a metric is fitted on: the documents as they are, of all units."""
@@ -108,16 +101,14 @@ class Robustness(TextTask[Transformed]):
         return [one.text for one in documents(p["dataset"], p["sample"])[:p["documents"]]]
 
     def observe(self, unit: Unit, metric: Asked) -> Transformed:
-        mine = self.documents(unit)
-        made = {place: transformed(one, unit) for place, one in mine.items()}
-        asked = [(name, mine[place].text, text) for place, forms in made.items() for name, text in forms.items()
-                 if text is not None]
+        mine = forms_of(unit)
+        asked = [(name, one.text, text) for one in mine.values() for name, text in one.forms.items() if text is not None]
         pairs, names = [(a, b) for _, a, b in asked], [name for name, _, _ in asked]
         fitted_on = self.collection(unit)
         answers, rechecked = (ask_mixed(metric, pairs, fitted_on) if unit.parameters.get("mixed", True) else
                               ask_by_condition(metric, pairs, names, fitted_on))
         rest = iter(answers)
-        rows = tuple(tuple(None if text is None else next(rest) for text in forms.values()) for forms in made.values())
+        rows = tuple(tuple(None if text is None else next(rest) for text in one.forms.values()) for one in mine.values())
         texts = [one.text for one in mine.values()]
         beyond = metric.same_input(texts, [text + MORE for text in texts])
         return Transformed(tuple(mine), rows, tuple(beyond), Reading.of(metric.entry.header), rechecked)
@@ -136,11 +127,26 @@ class Robustness(TextTask[Transformed]):
         return shares_by_dataset(units, seen, counts, self.declares.worst)
 
 
-def transformed(one: Document, unit: Unit) -> dict[str, str | None]:
-    """A document's forms by condition; what is drawn depends on the document alone."""
-    rng = np.random.default_rng(seed_of(unit.parameters["sample"], unit.parameters["dataset"], one.text))
-    changed = {name: change(one.text, rng) for name, change in {**SUPERFICIAL, **SEMANTIC, **BESIDE}.items()}
-    return {"itself": one.text, "summary": one.summary, **changed}
+class Forms(NamedTuple):
+    """A document, and what it is asked beside, in the order of CONDITIONS; None: there is nothing to change."""
+
+    text: str
+    forms: Mapping[str, str | None]
+
+
+@lru_cache(UNITS_KEPT)
+def forms_of(unit: Unit) -> Mapping[int, Forms]:
+    """The unit's documents in all forms, by their places; what is drawn depends on the document alone."""
+    p = unit.parameters
+    found = documents(p["dataset"], p["sample"])
+    if any(one.summary is None for one in found[:1]):
+        raise Refusal(f'The documents of "{p["dataset"]}" have no summaries; robustness needs them.')
+    made = {}
+    for place in range(p["start"], min(p["stop"], len(found))):
+        text, rng = found[place].text, np.random.default_rng(seed_of(p["sample"], p["dataset"], found[place].text))
+        changed = {name: change(text, rng) for name, change in {**SUPERFICIAL, **SEMANTIC, **BESIDE}.items()}
+        made[place] = Forms(text, {"itself": text, "summary": found[place].summary, **changed})
+    return made
 
 
 def judged(seen: Transformed) -> dict[str, np.ndarray]:

@@ -20,6 +20,8 @@ from tasks import data
 
 ASPECTS = ("overall", "accuracy", "coverage", "coherence")
 
+UNITS_KEPT = 512                            # whose texts are made for the first metric and kept for the others
+
 Item = TypeVar("Item")
 
 

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from harness.asking import Asked
 from harness.task import Cluster, Context, Declared, Measures, Unit
 from tasks.rechecking import Rechecked, changes, context_marks
-from tasks.samples import batches, documents
+from tasks.samples import UNITS_KEPT, batches, documents
 from tasks.text_pairs import (
     CONTEXT_MEASURES,
     USMB,
@@ -184,7 +184,8 @@ def needles(name: str, seed: int) -> tuple[str, ...]:
     return tuple(token for one in documents(name, seed)[:NEEDLE_TEXTS] for token in one.text.split())
 
 
-def changed(unit: Unit) -> dict[int, tuple[str, list[str]]]:
+@lru_cache(UNITS_KEPT)
+def changed(unit: Unit) -> Mapping[int, tuple[str, Sequence[str]]]:
     """Of each document by place: its tokens joined by one space, and its changed forms in the order of CONDITIONS."""
     p = unit.parameters
     found, straw = documents(p["dataset"], p["sample"]), needles(p["needles"], p["sample"])

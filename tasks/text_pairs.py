@@ -149,10 +149,10 @@ def mean_over(parts: Iterable[np.ndarray]) -> np.ndarray:
 def correlation_under(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Pearson's r under each row of counts; not a number where x or y is constant."""
     x, y = x - x.mean(), y - y.mean()       # so that little is lost below
-    whole = counts.sum(axis=1)
+    sums = counts @ np.column_stack([np.ones_like(x), x, y, x ** 2, y ** 2, x * y])         # the counts are large: read once
     with np.errstate(invalid="ignore", divide="ignore"):
-        mx, my = counts @ x / whole, counts @ y / whole
-        vx, vy = counts @ x ** 2 / whole - mx ** 2, counts @ y ** 2 / whole - my ** 2
-        r = (counts @ (x * y) / whole - mx * my) / np.sqrt(vx * vy)
+        mx, my, xx, yy, xy = (sums[:, 1:] / sums[:, :1]).T
+        vx, vy = xx - mx ** 2, yy - my ** 2
+        r = (xy - mx * my) / np.sqrt(vx * vy)
     tiny = 1e-12 * np.array([np.mean(x ** 2), np.mean(y ** 2)])
     return np.where((vx > tiny[0]) & (vy > tiny[1]), np.clip(r, -1, 1), np.nan)

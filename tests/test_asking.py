@@ -104,12 +104,12 @@ def test_models_are_given_as_folders(desk, unit, inputs, write):
     assert asked(desk, read_submission(path).entries[0], unit, inputs).distances(CORPORA, [(0, 1)]) == [1.0]
 
 
-def test_tokens_are_the_models_own_without_special_or_padding_tokens(inputs):
+def test_tokens_are_the_models_own_without_special_or_padding_tokens(inputs, entry_of):
     from transformers import AutoTokenizer
 
     theirs = AutoTokenizer.from_pretrained(str(MODELS["minilm"].path()))
     texts = ["Unaffable queries!", "", "naïve 中文 text", "long " * 400]
-    assert inputs.of(texts, "tokens") == [theirs.tokenize(text) for text in texts]
+    assert inputs.of(texts, entry_of("any", "def distance(p, q): return 0\n", input="tokens")) == [theirs.tokenize(text) for text in texts]
 
 
 def test_orientation():

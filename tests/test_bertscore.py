@@ -78,3 +78,24 @@ def test_matrix_is_the_pairs_and_company_changes_nothing():
     np.testing.assert_allclose(cross, np.reshape(pairs, cross.shape), rtol=0, atol=1e-6)
     ours.module.known.clear()
     assert ours.answer(a[:1], b[:1]) == pytest.approx(pairs[:1], abs=1e-6)
+
+
+def test_another_bert_is_computed_as_transformers_does_and_what_is_none_is_refused(tmp_path):
+    """A small one with random weights: other heads, another epsilon, and the names that a whole BERT gives its weights."""
+    import torch
+    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+
+    torch.manual_seed(3)
+    AutoTokenizer.from_pretrained(str(MODELS["minilm"].path())).save_pretrained(tmp_path)
+    small = BertForMaskedLM(BertConfig(hidden_size=48, num_hidden_layers=2, num_attention_heads=4, intermediate_size=64,
+                                       max_position_embeddings=64, layer_norm_eps=1e-5)).eval()
+    small.save_pretrained(tmp_path)
+    ours = Direct("bertscore", {"owner/small": str(tmp_path)}).module
+    for text, read in ours.encode_all(list(ORDINARY[:5])).items():
+        with torch.inference_mode():
+            theirs = torch.nn.functional.normalize(small.bert(torch.tensor([read.tokens])).last_hidden_state[0], dim=-1)
+        np.testing.assert_allclose(read.vectors, theirs.numpy(), rtol=0, atol=2e-6, err_msg=text)
+    config = tmp_path / "config.json"
+    config.write_text(config.read_text().replace('"model_type": "bert"', '"model_type": "roberta"'))
+    with pytest.raises(ValueError, match="owner/small is no BERT"):
+        Direct("bertscore", {"owner/small": str(tmp_path)})

@@ -24,11 +24,12 @@ from tasks.distributionality import (
     angular,
     average_hausdorff,
     density,
-    deviation,
+    deviations,
     draw,
     energy,
     paraphrases,
     separations,
+    standardised,
 )
 from tests.corpora import Direct, like_embeddings, on_a_grid
 
@@ -91,10 +92,21 @@ def test_the_deviation_of_two_narrow_densities_by_hand():
     mine, other = np.zeros(3), np.full(3, 0.1)
     separation = np.array([1, 1, 2])                                        # both levels alike, so the weights do not matter
     expected = (1 - np.exp(-1)) / (0.05 * np.sqrt(np.pi))
-    assert deviation(mine, other, separation, separation > 0) == pytest.approx(expected, rel=1e-9)
-    other[2] = 0.0                                                          # l = 2, a third of the distances, agrees
-    assert deviation(mine, other, separation, separation > 0) == pytest.approx(2 / 3 * expected, rel=1e-9)
-    assert deviation(mine, other, separation, separation < 2) == pytest.approx(expected, rel=1e-9)
+    assert deviations(mine, other, separation) == pytest.approx([expected, expected], rel=1e-9)
+    other[2] = 0.0                                                          # l = 2 agrees
+    assert deviations(mine, other, separation) == pytest.approx([expected, 0], rel=1e-9)
+
+
+def test_the_deviation_is_the_mean_over_distances_with_and_without_the_last():
+    """Two levels of two distances and one: the whole is the mean with weights 2 and 1, without l = K the first alone."""
+    once = np.array([0.0, 1.0, 3.0])
+    seen = Sweep(2, tuple(once), once[None, [0, 2, 1]], once[None, [1, 0, 2]], Orientation("distance", None))
+    values = Distributionality().measure(Unit("distributionality", 1, ("x",), {}, (), None, 1), seen).values
+    mine, energy = standardised(once), standardised(once[[0, 2, 1]])
+    first, last = deviations(mine, energy, separations(seen))
+    assert separations(seen).tolist() == [1, 2, 1]
+    assert values["deviation_energy"] == pytest.approx((2 * first + last) / 3)
+    assert values["deviation_energy_without_last"] == pytest.approx(first)
 
 
 def test_a_prototype_is_its_own_class_whatever_its_scale_and_direction():

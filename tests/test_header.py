@@ -100,7 +100,10 @@ def test_too_many_variants_are_refused():
 
 
 @pytest.mark.parametrize(("variant", "parts"), [
-    ('name = "k"\nparametres = { k = 1 }\n', ("line 11", "`parameters`")),
+    ('name = "k"\nparametres = { k = 1 }\n', ("line 13", "`parametres`", '"parameters"')),
+    ('name = "k"\n', ("line 11", "has no `parameters`")),
+    ('name = "k"\nvectors_of = ["../minilm"]\n', ("line 13", "`vectors_of", "must be a registered name")),
+    ('name = "k"\nvectors_of = "minilm"\n', ("line 13", "`vectors_of")),
     ('name = "k"\nparameters = { k = [1] }\n', ("line 13", "parameters")),
     ('name = "k]|"\nparameters = { k = 1 }\n', ("line 12", "name")),
 ])
@@ -113,6 +116,13 @@ def test_a_variants_mistake_names_its_line(variant, parts):
 def test_two_variants_of_the_same_parameters_are_refused():
     below = "".join(f'[[tool.touchstone.variants]]\nname = "{name}"\nparameters = {{ k = 1 }}\n' for name in "ab")
     assert "same parameters" in refusal(source(below=below))
+
+
+def test_a_variant_may_name_vectors_if_vectors_are_given():
+    below = '[[tool.touchstone.variants]]\nname = "other"\nvectors_of = ["minilm", "wordllama"]\nin_chunks = true\n'
+    variant, = read_header(source(below=below), "my.py").variants
+    assert (variant.parameters, variant.vectors_of, variant.in_chunks) == ({}, ("minilm", "wordllama"), True)
+    assert 'only metrics with `input = "embeddings"` are given' in refusal(source(below=below, input='"texts"'))
 
 
 @pytest.mark.parametrize(("content", "part"), [

@@ -117,6 +117,17 @@ def test_provenance_is_kept_with_every_run(store):
     assert {"version", "commit", "python", "platform", "processor", "fingerprint", "started"} <= found.keys()
 
 
+def test_derived_values_are_kept_by_kind_and_key_in_stores_that_knew_of_none(store, address):
+    filled(store)
+    readers = Store(address, read_only=True)
+    assert readers.derived("ensemble") == {}                # there is not even a table
+    store.keep_derived("ensemble", "a", {"score": 0.5, "low": None})
+    store.keep_derived("ensemble", "a", {"score": 0.25, "low": None})
+    store.keep_derived("other", "a", [1])
+    assert readers.derived("ensemble") == {"a": {"score": 0.25, "low": None}}
+    assert Store(address).derived("other") == {"a": [1]}    # opened again: still a store of this schema
+
+
 def test_arrays_are_named_by_their_content_and_stored_once(tmp_path):
     folder = ArrayFolder(tmp_path)
     first = folder.put(np.zeros((100, 100)))

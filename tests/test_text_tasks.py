@@ -289,7 +289,7 @@ def test_what_a_dataset_cannot_give_is_refused_in_a_sentence():
     with pytest.raises(Refusal, match='"made_weather" holds corpus'):
         collection("made_weather", 1, 5, 5)
     with pytest.raises(Refusal, match="have no summaries"):
-        TASKS["robustness"].documents(unit("robustness", "made_weather", start=0, stop=2))
+        robustness.forms_of(unit("robustness", "made_weather", start=0, stop=2))
 
 
 def test_a_dataset_that_is_smaller_than_planned_leaves_places_empty(desk, inputs, smoke):

@@ -102,11 +102,12 @@ def test_meteor_by_hand(parameters, expected, wordnet):
 
 
 @pytest.mark.parametrize("published", [False, True])
-@pytest.mark.parametrize("module", [{}, {"CELLS": 2_000}, {"VOCABULARY": 0}], ids=["whole", "in parts", "many words"])
-def test_matrix_of_meteor_is_the_pairs(published, module, wordnet):
+def test_matrix_of_meteor_is_the_pairs(published, wordnet):
+    """Also of texts in which words come again, some of them as synonyms and by their stems."""
     metric = Direct("meteor", {"wordnet": str(wordnet)}, published=published)
-    vars(metric.module).update(module)
-    a, b = list(SENTENCES), ["dogs run fast and flew", *SENTENCES[::-1]]
+    rng = np.random.default_rng(3)
+    longer = [" ".join(rng.choice(WORDS, 60)) for _ in range(12)]
+    a, b = [*SENTENCES, *longer, ""], ["dogs run fast and flew", "", *longer[:6], " ".join(longer), *SENTENCES[::-1]]
     pairs = metric.answer([x for x in a for _ in b], [y for _ in a for y in b])
     np.testing.assert_allclose(metric.functions["matrix"](a, b), np.reshape(pairs, (len(a), len(b))), rtol=0, atol=1e-12)
 

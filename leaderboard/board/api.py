@@ -17,10 +17,10 @@ from leaderboard.board.tables import FORMS, Order, table, written
 from leaderboard.citing import CITATIONS, cite
 from leaderboard.comparing import compare
 from leaderboard.own_order import read_weights
-from leaderboard.releases import FACTS, REPLICATES, SCORES, SUMMARY, SUMS, UNITS
+from leaderboard.releases import ENSEMBLES, FACTS, REPLICATES, SCORES, SUMMARY, SUMS, UNITS
 
 JSON = "application/json"
-FILES = (FACTS, SCORES, SUMMARY, SUMS, UNITS, REPLICATES)
+FILES = (FACTS, SCORES, SUMMARY, SUMS, UNITS, REPLICATES, ENSEMBLES)
 Name = Annotated[str | None, Query(description="instead of what is shown first", max_length=80)]
 Names = Annotated[str | None, Query(description="names parted by commas, in the wanted order", max_length=60_000)]
 MOST_COMPARED = 8
@@ -107,8 +107,8 @@ def add_api(site: FastAPI, shelf: Shelf) -> None:
     @site.get("/api/releases/{name}/{file}", summary="A file of a release")
     def release_file(request: Request, name: str, file: str) -> Response:
         release = snapshot_of(name).release
-        if release is None or release.name != name or file not in FILES:
-            raise NotThere(f"There is no such file; a release has {', '.join(FILES)}.")
+        if release is None or release.name != name or file not in FILES or not (release.folder / file).exists():
+            raise NotThere(f"There is no such file; a release has {', '.join(FILES[:-1])}, and {ENSEMBLES} where there are any.")
         content = (release.folder / file).read_bytes()
         return tagged(request, content, tag_of(content), "application/octet-stream", file=file)
 

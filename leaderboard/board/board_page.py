@@ -9,6 +9,7 @@ from html import escape
 from typing import Any
 
 from leaderboard.board.drawing import bar
+from leaderboard.board.ensemble_cards import baselines
 from leaderboard.board.filters import filters, tags
 from leaderboard.board.frame import LONGEST, Links, brief, json_in_page, number, rank_of
 from leaderboard.board.snapshot import TRACKS, Snapshot
@@ -51,6 +52,7 @@ questions, alone, behind walls. A gold line parts metrics only where the data ca
 <p class="foot">Above chance: 0 is chance, 1 is perfect; in grey beside scores whose chance is not 0. Columns behind the double line are
 properties, which no rank rests on. Beside a rank, the ranks it may have: how many are better for sure, and worse, judged for all
 pairs at once (5%). Intervals speak of new draws from these datasets, not of new datasets. {said_of_marks(marked)}</p>
+{baselines(snapshot, track)}
 <details id="ts-rest"><summary>Controls, variants and metrics that are not ranked ({len(rest)})</summary>
 <div class="wide" tabindex="0" role="region" aria-label="Not ranked"><table><thead><tr><th scope="col">Metric</th>
 <th scope="col">Above chance</th><th scope="col">Why it has no rank</th></tr></thead>

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from leaderboard.board import insight_cards
+from leaderboard.board import ensemble_cards, insight_cards
 from leaderboard.board.board_page import value_of
 from leaderboard.board.drawing import curve, legend, radar
 from leaderboard.board.frame import Links, brief, interval, number, outside, rank_of, table
@@ -34,6 +34,7 @@ def metric(snapshot: Snapshot, links: Links, name: str, against: str | None = No
     cards = "".join((
         scores(snapshot, links, standing, other), pictures(entry, other),
         insight_cards.sensitivity(tried[0], rival_in(snapshot, tried[0], other)), insight_cards.faults(entry, other),
+        "".join(ensemble_cards.added(snapshot, one) for one in standing),
         axioms(snapshot, entry), insight_cards.cost(entry, other), insight_cards.training(snapshot, entry), failures(snapshot, standing), running(snapshot, entry),
         insight_cards.history(snapshot, links, entry), source(snapshot, entry), measures(snapshot, standing)))
     return f"""<p class="back"><a href="{escape(links.to("board", track=entry["track"]))}">← Board</a></p>

@@ -251,6 +251,12 @@ class Store:
             return [(row.unit_id, row.entry_digest, row.status, json.dumps(row.observation, sort_keys=True))
                     for row in connection.execute(query)]
 
+    def suites(self) -> list[str]:
+        """The names of the suites that were run, the latest first."""
+        with self._explained(), self._engine.connect() as connection:
+            found = connection.execute(sa.select(RUNS.c.provenance).order_by(RUNS.c.id.desc())).scalars()
+            return list(dict.fromkeys(name for one in found if (name := one.get("suite"))))
+
     def provenance(self, entry_digest: str) -> list[dict[str, Any]]:
         """The provenance of every run that asked an entry, latest first."""
         query = (sa.select(RUNS.c.provenance, RUNS.c.started).join(OUTCOMES, OUTCOMES.c.run_id == RUNS.c.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -34,6 +35,7 @@ def serve(
     [bold]touchstone serve[/bold]     then open http://127.0.0.1:7860
     """
     from leaderboard.board import app
+    from leaderboard.board.pages import Shelf
     from leaderboard.terminal import messages
 
     with socket.socket() as tried:
@@ -42,9 +44,11 @@ def serve(
             tried.bind((host, port))
         except OSError as wrong:
             raise Refusal(f"{host}:{port} cannot be served ({wrong.strerror}); take another with --port or --host.") from None
-    shown = snapshot(suite, store, release)
+    shown, suites = snapshot(suite, store, release)
+    if shown.nobody:
+        messages.print(shown.nobody, soft_wrap=True, markup=False)
     messages.print(f"http://{host}:{port}  ({shown.title}; Ctrl-C stops it)", soft_wrap=True)
-    app.serve(shown, host, port)
+    app.serve(Shelf(shown, suites), host, port)
 
 
 @serving_app.command()
@@ -63,20 +67,32 @@ def site(
     from leaderboard.board.site import write_site
     from leaderboard.terminal import messages
 
-    shown = snapshot(suite, store, release)
+    shown, _ = snapshot(suite, store, release)
+    if shown.nobody:
+        raise Refusal(shown.nobody)
     messages.print(f"{write_site(shown, folder)} files in {folder}: {shown.title}.", soft_wrap=True, markup=False)
     sys.exit(ANSWERED)
 
 
-def snapshot(suite: str, store: str | None, release: str | None) -> Snapshot:
-    """Of the release that is named; of the store; of the latest release where no store is named and none is there."""
+def snapshot(suite: str, store: str | None, release: str | None) -> tuple[Snapshot, dict[str, Callable[[], Snapshot]]]:
+    """Of the release that is named; of the store; of the latest release where no store is named and none is there.
+
+    With it, of the same store, the other suites that it has answers to: to be read when somebody asks for them.
+    """
+    from functools import partial
+
     from harness.store import Store
     from leaderboard.board.snapshot import of_release, of_store
     from leaderboard.releases import read_release, releases
-    from tasks.suite import read_suite
+    from tasks.suite import FOLDER, read_suite
+
+    def read_again(name: str) -> Snapshot:
+        return of_store(read_suite(name), opened)
 
     path = store_path(store)
     nothing_asked = store is None and "TOUCHSTONE_STORE" not in os.environ and not os.path.exists(path)
     if release is not None or (nothing_asked and releases()):
-        return of_release(read_release(release))
-    return of_store(read_suite(suite), Store(path, read_only=True))
+        return of_release(read_release(release)), {}
+    opened, first = Store(path, read_only=True), read_suite(suite)
+    others = [name for name in opened.suites() if name != first.name and (FOLDER / f"{name}.toml").exists()]
+    return of_store(first, opened), {name: partial(read_again, name) for name in others}

@@ -1,8 +1,6 @@
 """What a value means: where it lies among a text metric's values on random pairs, related pairs, and paraphrases.
 
-The values are those that a run has stored for `human_ordering`: pairs that people rated.  A pair of which they say at least 4 of
-5 is a paraphrase, from 2 to under 4 related, under 1 random, like all pairs that were put together at random; 5 is the greatest
-rating that a pair of its dataset has.  Those from 1 to under 2 are of no class.
+The values are those that a run has stored for `human_ordering`: pairs that people rated.
 """
 
 from __future__ import annotations
@@ -29,15 +27,13 @@ from harness.probing import confine
 from harness.progress import Progress
 from harness.store import Store
 from harness.submission import Entry
+from leaderboard.known_pairs import CLASSES, FEWEST, HARDLY, by_class, share_below, sign_of, told_apart
 from leaderboard.model_archives import fetch_named
 from leaderboard.terminal import plain_table
-from tasks.human_ordering import RANDOM, HumanOrdering, Rated, pairs_of
+from tasks.human_ordering import HumanOrdering, Rated, pairs_of
 from tasks.suite import Suite
 
 SEED = 20
-CLASSES = {"random": "rated under 1 of 5, or put together at random", "related": "rated 2 to under 4 of 5",
-           "paraphrase": "rated at least 4 of 5"}
-FEWEST = 20                                 # pairs, for a class to be spoken of
 SHOWN = (5, 25, 50, 75, 95)                 # percentiles
 
 
@@ -70,7 +66,7 @@ class Explanation:
             return f"{self.metric} says {self.value:.4g}; too few pairs are stored to say what that means."
         shares = ", ".join(f"{place.percentile:.0f}% of the {place.of} pairs" for place in known)
         start = f"{self.metric} says {self.value:.4g}: more alike than {shares}"
-        if self.told_apart is not None and self.told_apart < 0.6:
+        if self.told_apart is not None and self.told_apart < HARDLY:
             return f"{start}; but it hardly tells random pairs from paraphrases, so that this says little."
         nearest = min(known, key=lambda place: abs((place.percentile or 0.0) - 50))
         return f"{start}; such a value is most ordinary for a {nearest.of} pair."
@@ -129,33 +125,14 @@ def ask(entry: Entry, a: str, b: str, collection: Sequence[str], suite: Suite, p
 
 def place(entry: Entry, value: float, seen: Sequence[tuple[str, str, Rated]]) -> Explanation:
     """Pure: a value among the answers of the same entry."""
-    classes: dict[str, list[float]] = {name: [] for name in CLASSES}
-    highest: dict[str, float] = {}
+    classes = by_class(seen)
     datasets: dict[str, int] = {}
     for dataset, _, rated in seen:
-        highest[dataset] = max(highest.get(dataset, -np.inf), *rated.human)
         datasets[dataset] = datasets.get(dataset, 0) + len(rated.places)
-    for dataset, kind, rated in seen:
-        for answer, human in zip(rated.answers, rated.human, strict=True):
-            of = class_of(kind, 5 * human / highest[dataset])
-            if of is not None:
-                classes[of].append(answer)
-    sign = 1 if entry.header.returns == "similarity" else -1
+    sign = sign_of(entry.header.returns)
     places = tuple(place_in(name, sign, value, np.array(values)) for name, values in classes.items())
-    random, paraphrase = np.array(classes["random"]), np.array(classes["paraphrase"])
-    apart = None
-    if min(len(random), len(paraphrase)) >= FEWEST:
-        apart = float(np.mean([share_below(sign * random, sign * one) for one in paraphrase]))
+    apart = told_apart(classes, sign)
     return Explanation(entry.name, entry.header.returns, value, places, datasets, apart)
-
-
-def class_of(kind: str, rating: float) -> str | None:
-    """By how pairs were put together, and the rating on a scale whose greatest is 5."""
-    if kind == RANDOM or rating < 1:
-        return "random"
-    if rating < 2:
-        return None
-    return "related" if rating < 4 else "paraphrase"
 
 
 def place_in(name: str, sign: int, value: float, values: np.ndarray) -> Place:
@@ -163,11 +140,6 @@ def place_in(name: str, sign: int, value: float, values: np.ndarray) -> Place:
         return Place(name, CLASSES[name], len(values), {}, None)
     quantiles = {str(one): float(np.percentile(values, one)) for one in SHOWN}
     return Place(name, CLASSES[name], len(values), quantiles, 100 * share_below(sign * values, sign * value))
-
-
-def share_below(values: np.ndarray, one: float) -> float:
-    """Of the values, ties one half."""
-    return float(np.mean(values < one) + np.mean(values == one) / 2)
 
 
 def as_terminal(found: Explanation) -> Table:

@@ -13,8 +13,10 @@ from harness.provenance import commit, version
 from harness.statistics import Estimate, borda, frontier, redundancy
 from harness.store import Store
 from leaderboard.curves import curves
-from leaderboard.ranking import Placed, Ranking
+from leaderboard.known_pairs import known_values
+from leaderboard.ranking import Placed, Ranking, ranks_on
 from leaderboard.scores import Scored
+from leaderboard.shown_pairs import shown_pairs
 from tasks.axioms import describe, worst_cases
 from tasks.suite import Suite
 
@@ -47,17 +49,30 @@ def board_facts(suite: Suite, rankings: Mapping[str, Ranking], store: Store, rel
     adds = adds_facts(together) if together is not None else {}
     for ranking in rankings.values():
         panel = [place.scored for place in ranking.ranked]
+        on_tasks = ranks_by_task(panel)
         for place in ranking.places:
             runs = store.provenance(place.scored.stored.digest)
             entries.append({**place_facts(place), **header_facts(place.scored), "borda": borda_of(place.scored, panel),
                             "curves": curves(place.scored), "faults_noticed": faults_noticed(place.scored),
+                            "known_values": known_values(place.scored), "task_ranks": on_tasks.get(place.scored.name, {}),
                             "adds": adds.get(place.scored.name) if place.scored.track == TRACK else None,
                             "environment": runs[0] if runs else None})
     return {
         "release": release, "licence": "CC0-1.0", "harness": {"version": version(), "commit": commit()},
         "suite": suite_facts(suite), **standing(rankings), "agreement": {
             track: agreement([place.scored for place in ranking.places]) for track, ranking in rankings.items()},
+        "shown_pairs": {track: shown_pairs(place.scored for place in ranking.places)
+                        for track, ranking in rankings.items() if track == "text"},
         "ensembles": None if together is None else ensembles_facts(together), "entries": entries}
+
+
+def ranks_by_task(panel: Sequence[Scored]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Of each ranked entry and each ranked task of its track: its rank, and the ranks that it may have."""
+    found: dict[str, dict[str, dict[str, Any]]] = {scored.name: {} for scored in panel}
+    for task in (score.task.name for score in panel[0].ranked_tasks) if panel else ():
+        for scored, (rank, interval) in zip(panel, ranks_on(panel, task), strict=True):
+            found[scored.name][task] = {"rank": rank, "rank_interval": interval}
+    return found
 
 
 def faults_noticed(scored: Scored) -> dict[str, dict[str, float | None]]:

@@ -6,7 +6,7 @@ They are orders without intervals or lines: what parts metrics for sure is the r
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from harness.errors import Refusal, did_you_mean, printable
 from leaderboard.facts import borda_of
@@ -33,11 +33,20 @@ def by_weights(above_chance: Mapping[str, Mapping[str, float | None]], tasks: Se
     for name in weights:
         if name not in tasks:
             raise Refusal(f'There is no ranked task "{printable(name, 80)}" in this track.{did_you_mean(name, tasks)}')
-    whole = sum(weights.values())
-    if not all(0 <= weight < math.inf for weight in weights.values()) or whole <= 0:
+    if not sound(weights.values()):
         raise Refusal("Weights are 0 or more, and one of them is more.")
+    whole = sum(weights.values())
     return ordered({name: sum(weight * (scores[task] or 0.0) for task, weight in weights.items()) / whole
                     for name, scores in above_chance.items()})
+
+
+def sound(weights: Iterable[float | str]) -> bool:
+    """Whether it can be weighed with them: all 0 or more, one of them more."""
+    try:
+        values = [float(weight) for weight in weights]
+    except ValueError:
+        return False
+    return all(0 <= value < math.inf for value in values) and any(value > 0 for value in values)
 
 
 def of_tracks(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[str, Ranking]:

@@ -29,7 +29,7 @@ from harness.statistics import (
 from harness.store import Store
 from leaderboard.resampling import DRAWS as PLANNED
 from leaderboard.resampling import Plan, plans, resampled_mean
-from leaderboard.scores import Scored, score_suite
+from leaderboard.scores import Scored, TaskScore, score_suite
 from tasks.suite import Suite
 
 DRAWS = 5_000
@@ -108,45 +108,56 @@ def chosen(rankings: Mapping[str, Ranking], suite: Suite, track: str | None) -> 
     return {name: ranking for name, ranking in rankings.items() if track in (None, name)}
 
 
-def part(ranked: Sequence[Scored]) -> Parted | None:
-    """All pairs of ranked entries, judged at once on the ranked tasks of their track.
+def ranks_on(ranked: Sequence[Scored], task: str) -> list[tuple[int | None, tuple[int, int] | None]]:
+    """The place of each ranked entry on one task, and the ranks it may have there; all pairs are judged at once, as overall."""
+    scores = [one.tasks[task].score for one in ranked]
+    parted = part(ranked, task)
+    intervals: Sequence[tuple[int, int] | None] = [None] * len(ranked) if parted is None else rank_intervals(parted.better())
+    return [(None if score is None else 1 + sum(other is not None and other.value > score.value for other in scores), interval)
+            for score, interval in zip(scores, intervals, strict=True)]
+
+
+def part(ranked: Sequence[Scored], only: str | None = None) -> Parted | None:
+    """All pairs of ranked entries, judged at once on the ranked tasks of their track, or on one of them.
 
     Where all scores are means over units, on these, with signs drawn from the suite's fingerprint; else on replicates of the
     overall score.  The same for whoever judges the same answers.
     """
     if len(ranked) < 2:
         return None
-    if any(score.resampled is not None for score in ranked[0].ranked_tasks):
-        return part_resampled(ranked, plans(ranked[0].suite))
+    asked = [[score for score in one.ranked_tasks if only in (None, score.task.name)] for one in ranked]
+    if any(score.resampled is not None for score in asked[0]):
+        return part_resampled(ranked, asked, plans(ranked[0].suite))
     columns: list[np.ndarray] = []
     of_unit: list[np.ndarray] = []
     of_task: list[int] = []
-    for number, task in enumerate(score.task for score in ranked[0].ranked_tasks):
+    for number, task in enumerate(score.task for score in asked[0]):
         units = ranked[0].suite.units(task)
         if len(units) < FEW_UNITS:
             return None
         of_task += [number] * len(units)
-        columns.append(np.array([[one.ranked_tasks[number].by_unit[unit.id] for unit in units] for one in ranked]))
-        of_unit.append(weights([unit.stratum for unit in units]) / (len(ranked[0].ranked_tasks) * (1 - task.declares.chance)))
+        columns.append(np.array([[scores[number].by_unit[unit.id] for unit in units] for scores in asked]))
+        of_unit.append(weights([unit.stratum for unit in units]) / (len(asked[0]) * (1 - task.declares.chance)))
     rng = np.random.default_rng(seed_of("who is better than whom", ranked[0].suite.fingerprint))
     return part_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng, of_task)
 
 
-def part_resampled(ranked: Sequence[Scored], drawn: Mapping[str, Plan]) -> Parted | None:
-    """The same by the overall scores under the draws of the tasks' plans, which are independent of each other."""
-    if not all(drawn[score.task.name].tells for score in ranked[0].ranked_tasks):
+def part_resampled(ranked: Sequence[Scored], asked: Sequence[Sequence[TaskScore]], drawn: Mapping[str, Plan]) -> Parted | None:
+    """The same by the mean scores under the draws of the tasks' plans, which are independent of each other."""
+    if not all(drawn[score.task.name].tells for score in asked[0]):
         return None
-    count = len(ranked[0].ranked_tasks)
-    overall, parts = np.zeros((len(ranked), PLANNED)), []
-    for number, task in enumerate(score.task for score in ranked[0].ranked_tasks):
-        scores = [one.ranked_tasks[number] for one in ranked]
+    count = len(asked[0])
+    overall, parts, mean = np.zeros((len(ranked), PLANNED)), [], np.zeros(len(ranked))
+    for number, task in enumerate(score.task for score in asked[0]):
+        scores = [of_entry[number] for of_entry in asked]
         units, plan = ranked[0].suite.units(task), drawn[task.name]
         found = [score.resampled or resampled_mean(units, score.by_unit, plan) for score in scores]
         share = np.array([[1 / (count * (1 - score.chance))] for score in scores])       # of the overall score
         chance = np.array([[score.chance] for score in scores])
         overall += share * (np.array([one.replicates for one in found]) - chance)
+        mean += (share * (np.array([[one.value] for one in found]) - chance))[:, 0]
         parts += influences(share * np.array([one.left_out for one in found]), found[0].strata)
-    return part_replicates(np.array([one.overall for one in ranked], dtype=float), overall, parts)
+    return part_replicates(mean, overall, parts)
 
 
 def order(scored: Iterable[Scored]) -> list[Placed]:

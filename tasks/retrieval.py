@@ -126,7 +126,8 @@ class Retrieval(TextTask[Scores]):
                     shares[unit.parameters["condition"]] = mean_under(each, counts[:, mine])
             for condition, share in shares.items():
                 parts.setdefault(condition, []).append(share)
-            mean = mean_over(share for condition, share in shares.items() if condition != ORIGINAL)
+            changed = [share for condition, share in shares.items() if condition != ORIGINAL]
+            mean = mean_over(changed) if changed else np.full(len(counts), np.nan)      # half a run: only the texts as they are
             parts.setdefault("augmented", []).append(mean)
             detail[f"augmented: {stratum[0]}"] = mean
             if ORIGINAL in shares:

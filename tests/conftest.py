@@ -10,6 +10,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,13 +19,17 @@ from harness.embeddings import EmbeddingCache
 from harness.isolation import Limits
 from harness.jobs import Conditions, Desk, Question
 from harness.models import model_fingerprint
-from harness.places import cache_folder
+from harness.places import SUBMISSIONS, cache_folder
 from harness.probing import confine
 from harness.progress import Silent
 from harness.run import announce
-from harness.submission import Entry, read_submission
+from harness.store import Store
+from harness.submission import Entry, choose_entries, read_submission
 from harness.task import Context, Source, Unit
 from tasks.suite import Suite, read_suite
+
+if TYPE_CHECKING:
+    from leaderboard.board.snapshot import Snapshot
 
 HEADER = """\
 # /// script
@@ -190,3 +195,43 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
         pytest.skip(f"a small file system cannot be mounted here: {mounted.stderr.decode().strip()}")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+# ---- a board -----------------------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="session")
+def board_place(tmp_path_factory) -> Path:
+    """A folder with a suite, and a store of some metrics' answers; one has a header that is meant ill."""
+    from leaderboard.running import run_suite
+    from tests.serving import HOSTILE, SUITE
+
+    folder = tmp_path_factory.mktemp("board")
+    (folder / "ten.toml").write_text(SUITE)
+    path = folder / "hostile.py"
+    text = HEADER.format(name="hostile", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
+    text = text.replace('title = "A metric of the tests"', f'title = "{HOSTILE}"').replace('summary = "', f'summary = "{HOSTILE} ')
+    path.write_text(text + f"# </script>{HOSTILE}\ndef distance(p, q): raise ValueError(\"{HOSTILE}\") if len(p[0]) % 2 else ZeroDivisionError\n")
+    entries = [*choose_entries(["energy", "zipf", "jaccard", "random"], SUBMISSIONS), *read_submission(path).entries]
+    run_suite(entries, read_suite(str(folder / "ten.toml")), folder / "store.sqlite", progress=Silent(), jobs=2)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def board_snapshot(board_place) -> Snapshot:
+    from leaderboard.board.snapshot import of_store
+
+    return of_store(read_suite(str(board_place / "ten.toml")), Store(board_place / "store.sqlite", read_only=True))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[object]:
+    from tests.serving import CHROMIUM, FLAGS
+
+    if CHROMIUM is None:
+        pytest.skip("no Chromium is installed here: `apt-get install chromium`")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()

@@ -25,14 +25,14 @@ from leaderboard.board.pages import Shelf, drawn, page_of
 from leaderboard.board.published_cards import alike
 from leaderboard.board.site import write_site
 from leaderboard.board.snapshot import Snapshot, of_release, of_store
-from leaderboard.board.tables import harmless, table, written
+from leaderboard.board.tables import Order, harmless, table, written
 from leaderboard.comparing import compare
 from leaderboard.history import versions
 from leaderboard.releases import read_release, release
 from leaderboard.running import run_suite
 from tasks.suite import Suite, read_suite
 from tests.conftest import HEADER
-from tests.test_board import HOSTILE, SUITE
+from tests.serving import HOSTILE, SUITE
 
 FAULTS = """
 title = "Faults of made texts"
@@ -81,7 +81,7 @@ def folder(suite, store, tmp_path_factory):
 def client(snapshot, folder, monkeypatch) -> TestClient:
     monkeypatch.setattr(releases, "FOLDER", folder)
     monkeypatch.setattr(pages, "read_release", lambda name: read_release(name, folder))
-    return TestClient(application(snapshot), follow_redirects=False)
+    return TestClient(application(Shelf(snapshot)), follow_redirects=False)
 
 
 def every_page(snapshot: Snapshot) -> list[str]:
@@ -257,7 +257,7 @@ def test_no_cell_is_a_formula(snapshot):
 
 
 def test_own_weights_rank_anew(snapshot):
-    plain, own = table(snapshot, "corpus"), table(snapshot, "corpus", weights={"known_similarity": 2.0})
+    plain, own = table(snapshot, "corpus"), table(snapshot, "corpus", order=Order({"known_similarity": 2.0}))
     assert own["above_chance_by_weights"].tolist() == pytest.approx(plain["above_chance"].tolist())     # one task: the same order
     assert own["rank"].tolist() == plain["rank"].tolist()
 

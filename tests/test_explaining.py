@@ -13,7 +13,8 @@ from harness.progress import Silent
 from harness.store import Store
 from harness.submission import choose_entries
 from leaderboard import explaining
-from leaderboard.explaining import class_of, explain, place, share_below
+from leaderboard.explaining import explain, place
+from leaderboard.known_pairs import KEPT, class_of, less_alike, share_below
 from leaderboard.running import run_suite
 from tasks.human_ordering import PARALLEL, RANDOM, Rated, read
 from tasks.text_pairs import Reading
@@ -109,3 +110,16 @@ def test_the_command(path):
     refused = touchstone("explain", "energy", "a", "b", "--suite", "smoke", "--store", path)
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("value", "sign", "expected"), [
+    (-1, 1, 0), (11, 1, 100), (5, 1, 50), (5, -1, 50), (2.5, 1, 25), (2.5, -1, 75)])
+def test_a_place_among_kept_percentiles_is_in_proportion(value, sign, expected):
+    """By hand: of values spread evenly from 0 to 10, a value of x is above 10 x percent."""
+    assert less_alike(value, (KEPT / 10).tolist(), sign) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(0.0, 25), (0.3, 50), (1.0, 75), (1 / 3, 50)])
+def test_ties_among_kept_percentiles_count_half(value, expected):
+    """By hand: half of a class has 0, half has 1."""
+    assert less_alike(value, [0.0] * 25 + [0.5] + [1.0] * 25, 1) == pytest.approx(expected, abs=1.5)

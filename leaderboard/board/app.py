@@ -7,7 +7,6 @@ Gradio holds the page and gives the same data to its clients by named endpoints;
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -17,14 +16,17 @@ os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"            # read when Gradio i
 import gradio as gr
 import uvicorn
 from fastapi import FastAPI, Request
+from fastapi.concurrency import run_in_threadpool
 from fastapi.middleware.gzip import GZipMiddleware
-from fastapi.responses import JSONResponse, RedirectResponse, Response
+from fastapi.responses import RedirectResponse, Response
+from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from harness.places import PROJECT
-from leaderboard.board.api import NotThere, add_api
+from leaderboard.board.api import NotThere, add_api, tagged
+from leaderboard.board.frame import script_of_pages
 from leaderboard.board.pages import Shelf
 from leaderboard.board.published_cards import NOTES
-from leaderboard.board.snapshot import Snapshot
 from leaderboard.board.try_route import add_trying
 from leaderboard.comparing import compare
 
@@ -36,36 +38,23 @@ SMALLEST_ZIPPED = 2_000                     # bytes
 LONGEST_ASKED = 2_000                       # characters of a value in an address
 
 
-def application(snapshot: Snapshot) -> Any:
+def application(shelf: Shelf) -> Any:
     """The whole site as an ASGI application."""
-    shelf = Shelf(snapshot)
     site = FastAPI(title="Touchstone", description="A leaderboard of text-similarity metrics.", docs_url=None, redoc_url=None)
     add_api(site, shelf)
     add_trying(site, shelf)
 
     @site.get("/page", include_in_schema=False)
-    def page(request: Request) -> JSONResponse:
+    def page(request: Request) -> Response:
         asked = shelf.page(asked_of(request))
-        return JSONResponse({"html": asked.html, "title": asked.title})
+        return tagged(request, asked.content, asked.tag, "application/json", asked.zipped)
 
-    @site.middleware("http")
-    async def say_what_is_missing(request: Request, answer: Callable[[Request], Awaitable[Response]]) -> Response:
-        """Gradio answers 200 whatever the address names, and fails where it names a `page`."""
-        if request.url.path != "/":
-            return await answer(request)
-        asked = asked_of(request)
-        if "page" in asked:
-            return RedirectResponse(f"/?{urlencode({'view': asked.pop('page'), **asked})}")
-        response = await answer(request)
-        if response.status_code == 200 and asked:
-            response.status_code = shelf.page(asked).status
-        return await with_words_without_script(response)
-
+    site.add_middleware(FirstPage, shelf=shelf)
     site.add_middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED, compresslevel=3)       # around what stands above
 
     @site.get("/board.js", include_in_schema=False)
     def script() -> Response:
-        return Response((HERE / "board.js").read_bytes(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+        return Response(script_of_pages(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
 
     @site.get("/notes/{file}", include_in_schema=False)
     def note(file: str) -> Response:
@@ -77,6 +66,29 @@ def application(snapshot: Snapshot) -> Any:
         site, blocks(shelf), path="/", theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),
         css=(HERE / "style.css").read_text(encoding="utf-8"), head='<script src="/board.js"></script>', footer_links=[], ssr_mode=False,
         show_error=False)
+
+
+class FirstPage(BaseHTTPMiddleware):
+    """Gradio answers 200 whatever the address names, and fails where it names a `page`; everything else goes past this."""
+
+    def __init__(self, app: ASGIApp, shelf: Shelf) -> None:
+        super().__init__(app)
+        self.shelf = shelf
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] == "/":
+            await super().__call__(scope, receive, send)
+        else:
+            await self.app(scope, receive, send)
+
+    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
+        asked = asked_of(request)
+        if "page" in asked:
+            return RedirectResponse(f"/?{urlencode({'view': asked.pop('page'), **asked})}")
+        response = await call_next(request)
+        if response.status_code == 200 and (asked or self.shelf.first.nobody):
+            response.status_code = await run_in_threadpool(self.shelf.status, asked)
+        return await with_words_without_script(response)
 
 
 async def with_words_without_script(response: Any) -> Response:
@@ -97,17 +109,17 @@ def blocks(shelf: Shelf) -> gr.Blocks:
     with gr.Blocks(title="Touchstone", analytics_enabled=False) as made:
         gr.HTML(FIRST, elem_id="ts-holder", padding=False)
 
-        def board(release: str = "") -> dict[str, Any]:
-            """Everything that is shown, of a release if one is named."""
-            return dict(shelf.snapshot(release).facts)
+        def board(release: str = "", suite: str = "") -> dict[str, Any]:
+            """Everything that is shown, of a release or another suite if one is named."""
+            return dict(shelf.snapshot(release, suite).facts)
 
-        def card(metric: str, release: str = "") -> list[dict[str, Any]]:
+        def card(metric: str, release: str = "", suite: str = "") -> list[dict[str, Any]]:
             """All about one metric, once a track."""
-            return [entry for entry in shelf.snapshot(release).facts["entries"] if entry["name"] == metric]
+            return [entry for entry in shelf.snapshot(release, suite).facts["entries"] if entry["name"] == metric]
 
-        def compared(metrics: str, track: str = "corpus", release: str = "") -> dict[str, Any]:
+        def compared(metrics: str, track: str = "corpus", release: str = "", suite: str = "") -> dict[str, Any]:
             """Paired differences of metrics named with commas between."""
-            snapshot = shelf.snapshot(release)
+            snapshot = shelf.snapshot(release, suite)
             names = [name.strip() for name in metrics.split(",") if snapshot.entry(name.strip(), track)][:8]
             return compare(snapshot.samples, names, [task["name"] for task in snapshot.ranked_tasks(track)])
         gr.api(board, api_name="board")
@@ -116,6 +128,6 @@ def blocks(shelf: Shelf) -> gr.Blocks:
     return made
 
 
-def serve(snapshot: Snapshot, host: str, port: int) -> None:
+def serve(shelf: Shelf, host: str, port: int) -> None:
     """Serves until it is stopped."""
-    uvicorn.run(application(snapshot), host=host, port=port, log_level="warning")
+    uvicorn.run(application(shelf), host=host, port=port, log_level="warning")

@@ -1,4 +1,4 @@
-"""Metrics beside each other: two to four compared, who answers alike, who is good for what it costs, which one to take."""
+"""Metrics beside each other: two to four compared, and which one to take."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from leaderboard.board.board_page import tags, value_of
-from leaderboard.board.drawing import legend, radar, scatter
-from leaderboard.board.frame import Estimate, Links, interval, number, table
+from harness.statistics import FEW_UNITS
+from leaderboard.board.board_page import value_of
+from leaderboard.board.drawing import legend, radar
+from leaderboard.board.filters import tags
+from leaderboard.board.frame import Estimate, Links, brief, correlation, interval, number, table
+from leaderboard.board.insight_cards import card
 from leaderboard.board.metric_page import RADAR
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.comparing import compare as compared
-from leaderboard.facts import unbeaten
+from leaderboard.shown_pairs import nearer
 from leaderboard.where import largest, parts
 
 MOST = 4
 QUICK, SLOW = 1.0, 10.0                     # times the cost of chi
 SHORT_LIST = 5
 MOST_PARTS = 5                              # either way
+MOST_TEXTS = 3                              # either way
 
 
 def compare(snapshot: Snapshot, links: Links, metrics: str | None) -> str:
@@ -39,11 +43,12 @@ def compare(snapshot: Snapshot, links: Links, metrics: str | None) -> str:
 
 
 def chooser(snapshot: Snapshot, names: Sequence[str]) -> str:
-    """A list of checkboxes would be long: a field with suggestions takes names, parted by commas."""
-    known = "".join(f'<option value="{escape(entry["name"])}">' for entry in snapshot.facts["entries"])
-    return (f'<form class="tools" data-go="compare"><label for="ts-metrics">Metrics, parted by commas</label><input id="ts-metrics" '
-            f'name="metrics" list="ts-known" value="{escape(", ".join(names))}" placeholder="fid, energy"><datalist id="ts-known">{known}'
-            "</datalist><button>Compare</button></form>")
+    """Four fields with suggestions: lists of everybody would be long."""
+    known = "".join(f'<option value="{escape(name)}">' for name in dict.fromkeys(entry["name"] for entry in snapshot.facts["entries"]))
+    filled = [*names, *[""] * (MOST - len(names))]
+    fields = "".join(f'<input name="metrics" list="ts-known" value="{escape(name)}" autocomplete="off" aria-label="Metric {place}"'
+                     f' placeholder="{"a metric" if place <= 2 else "one more"}">' for place, name in enumerate(filled, start=1))
+    return f'<form class="tools compared" data-go="compare">{fields}<datalist id="ts-known">{known}</datalist><button>Compare</button></form>'
 
 
 def section(snapshot: Snapshot, links: Links, track: str, names: Sequence[str]) -> str:
@@ -58,17 +63,17 @@ def section(snapshot: Snapshot, links: Links, track: str, names: Sequence[str]) 
     for pair in found["pairs"]:
         p = snapshot.p(track, pair["a"], pair["b"])
         between = [[escape(task["title"]), *told(pair["tasks"].get(task["name"]), pair["a"], pair["b"])] for task in tasks]
-        differences.append(f"<h3>{escape(pair['a'])} less {escape(pair['b'])}</h3>"
-                           + table(["Task", "Difference", "95%", "Verdict, on this task alone"], between, "Paired differences", words=True)
-                           + f"<p>{overall_verdict(pair, p)}</p>{where_ahead(snapshot, track, pair['a'], pair['b'])}")
+        differences.append((f"{escape(pair['a'])} less {escape(pair['b'])}", table(["Task", "Difference", "95%", "Verdict, on this task alone"], between, "Paired differences", words=True)
+                           + f"<p>{overall_verdict(pair, p)}</p>{where_ahead(snapshot, track, pair['a'], pair['b'])}"))
     axes = {label: f"{task}.{measure}" for task, of_task in RADAR.items() for measure, label in of_task.items()
             if all(value_of(one, f"{task}.{measure}") is not None for one in entries)}
     picture = ""
     if len(axes) >= 3:
         picture = f'<figure class="narrow">{radar(list(axes), {one["name"]: [value_of(one, key) for key in axes.values()] for one in entries})}' \
                   f"</figure>{legend(names)}"
-    return (f"<h2>{TRACKS[track]}</h2>{table(heads, rows, 'Scores')}{''.join(differences)}{picture}"
-            f"{correlations(snapshot, track, names)}")
+    cards = (card("Scores", table(heads, rows, "Scores"), 7), card("Measures side by side", picture, 5) if picture else "",
+             *(card(title, content, 6) for title, content in differences), correlations(snapshot, track, names))
+    return f"<h2>{TRACKS[track]}</h2><div class=grid>{''.join(cards)}</div>"
 
 
 def score_of(entry: Mapping[str, Any], task: Mapping[str, Any]) -> Estimate:
@@ -89,29 +94,40 @@ def overall_verdict(pair: Mapping[str, Any], p: float | None) -> str:
     a, b = escape(pair["a"]), escape(pair["b"])
     on = [f"{name} is better on at least {count} of {pair['of']} tasks" for name, count in
           ((a, pair["a_better_on"]), (b, pair["b_better_on"])) if count]
-    tasks = f"{'; '.join(on)} (5%, Benjamini and Heller 2008)." if on else ""
+    enough = all(one["units"] >= FEW_UNITS for one in pair["tasks"].values())
+    tasks = f"{'; '.join(on)} (5%, Benjamini and Heller 2008)." if on and enough else ""
     if p is None:
         return f"Overall they are not judged: not both are ranked, or there are too few units. {tasks}"
     return f"Overall {'they differ for sure' if p <= 0.05 else 'neither is better for sure'}: p = {p:.4f}, adjusted for all pairs. {tasks}"
 
 
 def where_ahead(snapshot: Snapshot, track: str, a: str, b: str) -> str:
-    """The parts of tasks on which the two differ most, either way.
-
-    Without texts: what is prepared holds no answers to single texts, and of most sets no text may be shown.
-    """
+    """The parts of tasks on which the two differ most, either way, and pairs of texts that may be shown."""
     entries = [snapshot.entry(name, track) for name in (a, b)]
     tasks = {task["name"]: task["title"] for task in snapshot.ranked_tasks(track)}
     found = parts(snapshot.samples, entries[0], entries[1], list(tasks)) if entries[0] and entries[1] else []
     sides = [(name, other, side) for name, other, side in zip((a, b), (b, a), largest(found, MOST_PARTS), strict=True) if side]
-    if not sides:
+    texts = texts_ahead(snapshot, track, a, b)
+    if not sides and not texts:
         return ""
     shown = "".join(table(["Where " + escape(name) + " is ahead", "Part", escape(a), escape(b), "Difference"], [
         [escape(tasks[part.task]), escape(part.where.replace("_", " ").replace(" | ", ", ")), f"{part.a:.2f}", f"{part.b:.2f}",
          f"{part.difference:+.2f}"] for part in side], f"Where {name} is furthest ahead of {other}", words=True) for name, other, side in sides)
-    return (f'<details><summary>Where each is furthest ahead</summary>{shown}<p class="cap">The largest of {len(found)} parts, picked because they are '
-            "large: elsewhere expect less. 1 is perfect in each. No texts are shown: the licences of most sets do not allow it, and answers to "
-            "single texts stay in the store.</p></details>")
+    said = f'<p class="cap">The largest of {len(found)} parts, picked because they are large: elsewhere expect less. 1 is perfect in each.</p>' \
+        if sides else ""
+    none = '<p class="cap">No texts are shown: the licences of the sets that these two were asked about do not allow it.</p>'
+    return f"<details><summary>Where each is furthest ahead</summary>{shown}{said}{texts or none}</details>"
+
+
+def texts_ahead(snapshot: Snapshot, track: str, a: str, b: str) -> str:
+    """Pairs of texts that one places nearer to where people place them than the other does."""
+    known = (snapshot.facts.get("shown_pairs") or {}).get(track)
+    if known is None or not {a, b} <= known["metrics"].keys():
+        return ""
+    rows = [[f"{escape(texts[0])}<br>{escape(texts[1])}", escape(first), f"{people:.2f}", *(f"{one:.2f}" for one in (of if first == a else of[::-1]))]
+            for first, other in ((a, b), (b, a)) for texts, people, *of in nearer(known, first, other, MOST_TEXTS)]
+    said = '<p class="cap">Where each places a pair among the others of its set: 0 is the least alike, 1 the most.</p>'
+    return table(["Two texts", "Nearer to people", "People", escape(a), escape(b)], rows, f"Texts on which {a} and {b} differ", words=True) + said if rows else ""
 
 
 def correlations(snapshot: Snapshot, track: str, names: Sequence[str]) -> str:
@@ -119,64 +135,9 @@ def correlations(snapshot: Snapshot, track: str, names: Sequence[str]) -> str:
     if known is None or not all(name in known["entries"] for name in names):
         return ""
     places = [known["entries"].index(name) for name in names]
-    rows = [[escape(names[i]), *(written(known["values"][a][b]) for b in places)] for i, a in enumerate(places)]
-    return f"<h3>How alike their answers are</h3>{table(['', *map(escape, names)], rows, 'Rank correlation of answers')}"
-
-
-def written(r: float | None) -> str:
-    return "–" if r is None else f"{r:.2f}"
-
-
-# ---- the map -----------------------------------------------------------------------------------------------------------
-
-def overview(snapshot: Snapshot, links: Links) -> str:
-    """Who answers alike, and who is good for what it costs."""
-    parts = ['<h1>Map</h1><p class="lede">Who answers alike, and who is good for what it costs. Of metrics that answer alike, one is enough.</p>']
-    for track in snapshot.tracks:
-        found = cost_frontier(snapshot, track) + redundancy_map(snapshot, links, track)
-        if found:
-            parts.append(f"<h2>{TRACKS[track]}</h2>{found}")
-    return "".join(parts) if len(parts) > 1 else f"{parts[0]}<p>Nobody is ranked yet.</p>"
-
-
-def cost_frontier(snapshot: Snapshot, track: str) -> str:
-    """Cost against overall score; joined: whom nobody beats at no higher a cost."""
-    known = [(entry["name"], cost, entry["overall_above_chance"]) for entry in snapshot.entries(track)
-             if entry["rank"] is not None and (cost := value_of(entry, "timing.cost_in_chi")) is not None and cost > 0]
-    if len(known) < 2:
-        return ""
-    kept = unbeaten(known)
-    return (f'<section class="card"><h3>Cost</h3><figure class="narrow">{scatter(known, "cost, times chi", "above chance", kept)}</figure>'
-            f'<p class="cap">Nobody is better at no higher a cost than {escape(", ".join(kept))}.</p></section>')
-
-
-def redundancy_map(snapshot: Snapshot, links: Links, track: str) -> str:
-    """Rank correlations of the answers of the ranked, each metric beside those it is most like."""
-    known = snapshot.facts["agreement"].get(track)
-    ranked = [entry["name"] for entry in snapshot.entries(track) if entry["rank"] is not None]
-    names = [name for name in ranked if known and name in known["entries"]]
-    if known is None or len(names) < 2:
-        return ""
-    places = {name: known["entries"].index(name) for name in names}
-    order = chained(names, lambda a, b: known["values"][places[a]][places[b]] or 0.0)
-    head = "".join(f'<th scope="col" class="turned"><span>{escape(name)}</span></th>' for name in order)
-    rows = []
-    for a in order:
-        cells = "".join(f'<td class="heat" style="--heat:{max(0.0, r or 0.0):.2f}" title="{escape(a)}, {escape(b)}">{written(r)}</td>'
-                        for b in order for r in [known["values"][places[a]][places[b]]])
-        rows.append(f'<tr><th scope="row"><a href="{escape(links.to("metric", metric=a))}">{escape(a)}</a></th>{cells}</tr>')
-    return ('<section class="card"><h3>Redundancy</h3><div class="wide" tabindex="0" role="region" aria-label="Redundancy"><table class="dense">'
-            f"<thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div><p class=\"cap\">Rank correlation of the "
-            "answers to the same questions; neighbours in the table are alike.</p></section>")
-
-
-def chained(names: Sequence[str], likeness: Any) -> list[str]:
-    """Each name followed by the one most like it that is left; from the first."""
-    left, order = list(names[1:]), [names[0]]
-    while left:
-        order.append(max(left, key=lambda name: likeness(order[-1], name)))
-        left.remove(order[-1])
-    return order
+    rows = [[escape(names[i]), *(correlation(known["values"][a][b]) for b in places)] for i, a in enumerate(places)]
+    return card("How alike their answers are", table(["", *map(escape, names)], rows, "Rank correlation of answers")
+                + '<p class="cap">Rank correlation of their answers to the same questions: 1 is the same order.</p>')
 
 
 # ---- which one to take -------------------------------------------------------------------------------------------------
@@ -196,7 +157,7 @@ def choose(snapshot: Snapshot, links: Links, wanted: Mapping[str, str]) -> str:
         select("model", "May it need an embedding model?", {"": "yes", "no": "no"}, model),
         select("symmetric", "Must d(p, q) equal d(q, p)?", {"": "no", "yes": "yes"}, symmetric)]
     short = suited(snapshot, track, task, cost, model, symmetric)
-    rows = [[f'<a href="{escape(links.to("metric", metric=one["name"]))}">{escape(one["name"])}</a><br><small>{escape(one["title"])}</small>',
+    rows = [[f'<a href="{escape(links.to("metric", metric=one["name"]))}">{escape(one["name"])}</a><br><small>{brief(one["title"])}</small>',
              f"{number(wanted_score(one, task))} {interval(wanted_score(one, task))}", cost_words(one), escape(reasons(one))]
             for one in short[:SHORT_LIST]]
     found = table(["Metric", "Score", "Cost", "Why"], rows, "A short list", words=True) if rows else \

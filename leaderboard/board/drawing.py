@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 WIDTH, HEIGHT = 420, 250
-LEFT, RIGHT, TOP, BOTTOM = 46, 12, 14, 40
+LEFT, RIGHT, TOP, BOTTOM = 46, 12, 24, 40
 RADIUS = 105
 
 
@@ -73,12 +73,33 @@ def scatter(named: Sequence[tuple[str, float, float]], x_title: str, y_title: st
     for name, (left, top) in places.items():
         kind = "series0" if name in joined else "series1"
         parts.append(f'<g><title>{escape(name)}</title><circle class="dot {kind}" cx="{left:.1f}" cy="{top:.1f}" r="3.4"/></g>')
+    before = -math.inf
     for name in joined:
         left, top = places[name]
+        top += 20 if left - before < 8 * len(name) else 0       # below the line, beside a neighbour's name
+        before = left if top == places[name][1] else -math.inf
         anchor = "end" if left > WIDTH / 2 else "start"
         parts.append(f'<text x="{left + (-6 if anchor == "end" else 6):.1f}" y="{top - 5:.1f}" text-anchor="{anchor}" class="name">'
                      f"{escape(name)}</text>")
     return picture(parts, f"{y_title} against {x_title}; nobody is better and cheaper than {', '.join(joined)}")
+
+
+def tree(names: Sequence[str], joins: Sequence[tuple[int, int, float]]) -> str:
+    """Names below each other, joined where their correlation is; a join takes two groups, numbered after the names, and its place."""
+    left, right, top, step = 12, WIDTH - 130, 18, 15
+    bottom = top + step * len(names)
+    lowest = min((at for _, _, at in joins), default=0.0)
+    x = Axis([min(lowest, 0.9), 1.0], left, right)
+    places = {number: (x.at(1.0), top + step * (number + 0.5)) for number in range(len(names))}
+    parts = [f'<line class="rule" x1="{x.at(value):.1f}" x2="{x.at(value):.1f}" y1="{top}" y2="{bottom}"/>'
+             f'<text x="{x.at(value):.1f}" y="{top - 6}" text-anchor="middle">{words}</text>' for value, words in x.marks()]
+    for number, (a, b, at) in enumerate(joins, start=len(names)):
+        (ax, ay), (bx, by), here = places[a], places[b], x.at(min(1.0, at))
+        parts.append(f'<path class="line thin series0" d="M{ax:.1f} {ay:.1f}H{here:.1f}V{by:.1f}H{bx:.1f}"/>')
+        places[number] = here, (ay + by) / 2
+    parts += [f'<text x="{right + 6}" y="{places[row][1] + 4:.1f}" class="name">{escape(name)}</text>' for row, name in enumerate(names)]
+    ends = ", ".join(f"{names[a]} and {names[b]} at {at:.2f}" for a, b, at in joins if max(a, b) < len(names))
+    return picture(parts, f"Who answers alike; the nearest: {ends}", bottom + 6)
 
 
 def radar(axes: Sequence[str], series: Mapping[str, Sequence[float | None]]) -> str:
@@ -141,7 +162,7 @@ def grid(x: Axis, y: Axis, x_title: str, y_title: str) -> str:
              f'<text x="{LEFT - 6}" y="{y.at(value) + 4:.1f}" text-anchor="end">{words}</text>' for value, words in y.marks()]
     parts += [f'<text x="{x.at(value):.1f}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{words}</text>' for value, words in x.marks()]
     parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 6}" text-anchor="middle">{escape(x_title)}</text>')
-    parts.append(f'<text x="{LEFT - 38}" y="{TOP - 3}">{escape(y_title)}</text>')
+    parts.append(f'<text x="{LEFT - 38}" y="{TOP - 12}">{escape(y_title)}</text>')
     return "".join(parts)
 
 
@@ -149,5 +170,5 @@ def path(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{left:.1f},{top:.1f}" for left, top in points)
 
 
-def picture(parts: Sequence[str], label: str) -> str:
-    return (f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>')
+def picture(parts: Sequence[str], label: str, height: int = HEIGHT) -> str:
+    return (f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{escape(label)}">{"".join(parts)}</svg>')

@@ -7,17 +7,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
 
 PAGES = {"board": "Board", "compare": "Compare", "choose": "Which metric?", "map": "Map", "try": "Try it", "tasks": "Tasks", "submit": "Submit",
          "about": "About and cite"}
+SCRIPTS = ("ranked_table.js", "board.js")
 ONLY_SERVED = ("compare", "choose")         # what a copy without a server cannot do
 
+LONGEST = 2_000                             # characters of a text of a submission that are shown
+
 Estimate = Mapping[str, Any] | None
+
+
+def script_of_pages() -> bytes:
+    """The script of all pages, in the order in which its parts need each other."""
+    return b"".join((Path(__file__).parent / name).read_bytes() for name in SCRIPTS)
 
 
 @dataclass(frozen=True)
@@ -25,7 +34,8 @@ class Links:
     """Where pages are: addresses of a server with a query, or files of a static copy."""
 
     static: bool = False
-    release: str | None = None              # kept in every address, where it is not the default one
+    release: str | None = None              # kept in every address, where it is not what is shown first
+    suite: str | None = None                # likewise
 
     def to(self, page: str = "board", **wanted: str | None) -> str:
         asked = {key: value for key, value in wanted.items() if value}
@@ -35,6 +45,8 @@ class Links:
             asked = {"view": page, **asked}
         if self.release:
             asked["release"] = self.release
+        if self.suite:
+            asked["suite"] = self.suite
         return f"?{urlencode(asked)}"
 
     def note(self, file: str) -> str:
@@ -51,7 +63,15 @@ def file_of(page: str, metric: str | None = None, track: str | None = None) -> s
     return f"{page}.html"
 
 
-def framed(page: str, content: str, title: str, links: Links, errata: str | None = None) -> str:
+class Choice(NamedTuple):
+    """A suite or a release that can be shown: what stands in its address, and what it is called."""
+
+    query: str
+    title: str
+    shown: bool
+
+
+def framed(page: str, content: str, title: str, links: Links, errata: str | None = None, choices: Sequence[Choice] = ()) -> str:
     """A whole page below the browser's own frame."""
     shown = [one for one in PAGES if not (links.static and one in ONLY_SERVED)]
     navigation = "".join(f'<a href="{escape(links.to(one))}"{" aria-current=page" if one == page else ""}>{PAGES[one]}</a>'
@@ -59,8 +79,18 @@ def framed(page: str, content: str, title: str, links: Links, errata: str | None
     warning = f'<p class="failed" role="alert">This release is {escape(errata)}.</p>' if errata else ""
     return (f'<div class="ts" data-page="{page}"><a class="skip" href="#ts-main">To the content</a>'
             f'<header><p class="brand"><a href="{escape(links.to())}"><b aria-hidden="true">◆</b> Touchstone</a></p>'
-            f'<nav aria-label="Pages">{navigation}</nav><span class="release">{escape(title)}</span></header>'
+            f'<nav aria-label="Pages">{navigation}</nav>{picker(title, choices)}</header>'
             f'<main id="ts-main" tabindex="-1">{warning}{content}</main></div>')
+
+
+def picker(title: str, choices: Sequence[Choice]) -> str:
+    """What is shown; where there is more than that, a list of it."""
+    if len(choices) < 2:
+        return f'<span class="release">{escape(title)}</span>'
+    none = "" if any(one.shown for one in choices) else '<option value="" selected disabled>choose another</option>'
+    listed = "".join(f'<option value="{escape(one.query)}"{" selected" if one.shown else ""}>{escape(title if one.shown else one.title)}</option>'
+                     for one in choices)
+    return f'<select class="release" id="ts-shown" aria-label="Suite and release">{none}{listed}</select>'
 
 
 def json_in_page(values: Any, name: str) -> str:
@@ -71,8 +101,17 @@ def json_in_page(values: Any, name: str) -> str:
     return f'<script type="application/json" id="{name}">{content}</script>'
 
 
+def brief(text: str) -> str:
+    """Text of a submission as HTML, cut where no honest one is as long."""
+    return escape(text if len(text) <= LONGEST else f"{text[:LONGEST]} …")
+
+
 def number(estimate: Estimate, digits: int = 2) -> str:
     return "–" if estimate is None else f"{estimate['value']:.{digits}f}"
+
+
+def correlation(r: float | None) -> str:
+    return "–" if r is None else f"{r:.2f}"
 
 
 def interval(estimate: Estimate, digits: int = 2) -> str:

@@ -8,7 +8,7 @@ from html import escape
 from typing import Any
 
 from leaderboard.board.drawing import curve, legend
-from leaderboard.board.frame import Links, interval, number, table
+from leaderboard.board.frame import Links, brief, interval, number, table
 from leaderboard.board.snapshot import Snapshot
 from tasks import data
 from tasks.faults import MEANING
@@ -110,7 +110,7 @@ def training(snapshot: Snapshot, entry: Mapping[str, Any]) -> str:
     if not entry["trained_on"]:
         none = "needs no model, and none is named" if not entry["models"] and not vectors else "names none: unknown, which is not none"
         return card("Training data and the suite's", f"<p>The submission {none}.</p>{said}")
-    rows = [[escape(named), ", ".join(map(escape, overlaps(named, snapshot.facts["suite"]["data"]))) or "none by name"]
+    rows = [[brief(named), ", ".join(map(escape, overlaps(named, snapshot.facts["suite"]["data"]))) or "none by name"]
             for named in entry["trained_on"]]
     return card("Training data and the suite's", table(["Trained on", "Data of this suite that it may hold"], rows, "Training data", words=True)
                 + '<p class="cap">By names alone: a crawl of the web or of an encyclopedia may hold anything public.</p>' + said)

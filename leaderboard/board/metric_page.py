@@ -9,15 +9,18 @@ from typing import Any
 from leaderboard.board import ensemble_cards, insight_cards
 from leaderboard.board.board_page import value_of
 from leaderboard.board.drawing import curve, legend, radar
-from leaderboard.board.frame import Links, interval, number, outside, rank_of, table
+from leaderboard.board.frame import Links, brief, interval, number, outside, rank_of, table
 from leaderboard.board.insight_cards import card
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.citing import as_bibtex, as_latex
+from leaderboard.papers import written_by
 from tasks import TASKS
 
 RADAR = {"known_similarity": {"accuracy": "accuracy", "weighted_accuracy": "weighted", "monotonicity": "monotonicity",
                               "signed_separability": "separability", "signed_linearity": "linearity"},
          "convergence": {"size_contrast": "size", "imbalance_contrast": "imbalance"}}
+
+REASONS = 5                                 # of a task's failures that are shown
 
 
 def metric(snapshot: Snapshot, links: Links, name: str, against: str | None = None) -> str | None:
@@ -32,13 +35,21 @@ def metric(snapshot: Snapshot, links: Links, name: str, against: str | None = No
         scores(snapshot, links, standing, other), pictures(entry, other),
         insight_cards.sensitivity(tried[0], rival_in(snapshot, tried[0], other)), insight_cards.faults(entry, other),
         "".join(ensemble_cards.added(snapshot, one) for one in standing),
-        axioms(snapshot, entry), insight_cards.cost(entry, other), insight_cards.training(snapshot, entry), running(snapshot, entry),
+        axioms(snapshot, entry), insight_cards.cost(entry, other), insight_cards.training(snapshot, entry), failures(snapshot, standing), running(snapshot, entry),
         insight_cards.history(snapshot, links, entry), source(snapshot, entry), measures(snapshot, standing)))
     return f"""<p class="back"><a href="{escape(links.to("board", track=entry["track"]))}">← Board</a></p>
-<h1>{escape(name)} <small>{escape(entry["title"])}</small></h1>
-<p class="lede">{escape(entry["summary"])} {outside(entry["paper"], "Its paper.") if entry["paper"] else ""}</p>
-<p class="facts">{"".join(f"<span>{escape(one)}</span>" for one in facts(entry))}</p>
+<h1>{escape(name)} <small>{brief(entry["title"])}</small></h1>
+<p class="lede"><bdi>{brief(entry["summary"])}</bdi> {outside(entry["paper"], written_by(entry["paper"]) or "Its paper") if entry["paper"] else ""}</p>
+<p class="facts">{"".join(f"<span>{brief(one)}</span>" for one in facts(entry))}</p>
+{signatures(snapshot, standing)}
 <div class="grid">{cards}</div>"""
+
+
+def signatures(snapshot: Snapshot, standing: list[dict[str, Any]]) -> str:
+    """What travels with its numbers: of its first ranked task; those of the others stand with their measures."""
+    found = [entry["tasks"][task["name"]]["signature"] for entry in standing for task in snapshot.ranked_tasks(entry["track"])
+             if task["name"] in entry["tasks"]]
+    return f'<p class="sig" title="Signature of its first task; those of the others stand with their measures">{escape(found[0])}</p>' if found else ""
 
 
 def facts(entry: Mapping[str, Any]) -> list[str]:
@@ -51,6 +62,9 @@ def facts(entry: Mapping[str, Any]) -> list[str]:
     share = value_of(entry, "axioms.symmetric")
     if share is not None:
         found.append("symmetric: tested" if share == 1 else "not symmetric")
+    same = value_of(entry, "axioms.repeatable")
+    if same is not None:
+        found.append("repeatable: tested" if same == 1 else "answers change from one asking to the next")
     cost, exponent = value_of(entry, "timing.cost_in_chi"), value_of(entry, "timing.cost_exponent")
     if cost is not None:
         found.append(f"{cost:.2g} times the cost of chi" + (f", growing as n^{exponent:.1f}" if exponent is not None else ""))
@@ -75,17 +89,17 @@ def scores(snapshot: Snapshot, links: Links, standing: list[dict[str, Any]], oth
     for entry in standing:
         track = entry["track"]
         rival = rival_in(snapshot, entry, other)
-        heads = ["Task", "Score", "95%", "Above chance", *([escape(rival["name"])] if rival else [])]
-        rows = [["<b>Overall</b>", "", interval(entry["overall"]), f"<b>{number(entry['overall'])}</b>",
-                 *([number(rival["overall"])] if rival else [])]]
+        heads = ["Task", "Score", "95%", "Above chance", "Rank", *([escape(rival["name"])] if rival else [])]
+        rows = [["<b>Overall</b>", "", interval(entry["overall"]), f"<b>{number(entry['overall'])}</b>", rank_of(entry),
+                 *([f"{number(rival['overall'])} <small>above chance</small>"] if rival else [])]]
         for task in snapshot.ranked_tasks(track):
             asked = entry["tasks"].get(task["name"])
             if asked is not None:
                 above = "–" if asked["above_chance"] is None else f"{asked['above_chance']:.2f}"
                 theirs = rival["tasks"].get(task["name"]) if rival else None
-                rows.append([escape(task["title"]), number(asked["score"]), interval(asked["score"]), above,
+                rows.append([escape(task["title"]), number(asked["score"]), interval(asked["score"]), above, rank_on(entry, task["name"]),
                              *([number(theirs["score"]) if theirs else "–"] if rival else [])])
-        place = f"Rank {rank_of(entry)}" if entry["rank"] is not None else f"Not ranked: {escape(entry['not_ranked'] or '')}"
+        place = f"Rank {rank_of(entry)}" if entry["rank"] is not None else f"Not ranked: {brief(entry['not_ranked'] or '')}"
         parts.append(f"<p><strong>{TRACKS[track]}.</strong> {place}</p>{table(heads, rows, f'Scores in {TRACKS[track].lower()}')}")
     choice = ""
     if other is not None and not links.static:
@@ -95,6 +109,12 @@ def scores(snapshot: Snapshot, links: Links, standing: list[dict[str, Any]], oth
         choice = (f'<p class="cap"><label>Beside <select id="ts-against" data-metric="{escape(standing[0]["name"])}">{options}</select>'
                   f'</label> · <a href="{escape(compare)}">compare the two</a></p>')
     return card("Scores", "".join(parts) + choice, 7)
+
+
+def rank_on(entry: Mapping[str, Any], task: str) -> str:
+    """Its place among the ranked on one task."""
+    found = (entry.get("task_ranks") or {}).get(task)
+    return rank_of(found) if found else "–"
 
 
 def pictures(entry: Mapping[str, Any], other: Mapping[str, Any] | None) -> str:
@@ -132,13 +152,26 @@ def measures(snapshot: Snapshot, standing: list[dict[str, Any]]) -> str:
                     for measure in asked["measures"]]
             units = asked["units"]
             said = f"{units['asked']} of {units['planned']} units asked" + (f", {units['failed']} failed" if units["failed"] else "")
-            failed = "".join(f'<p class="failed">Failed: {escape(reason)}</p>' for reason in asked["failures"][:5])
-            inapplicable = f"<p>Does not apply: {escape(asked['not_applicable'])}</p>" if asked["not_applicable"] else ""
+            inapplicable = f"<p>Does not apply: {brief(asked['not_applicable'])}</p>" if asked["not_applicable"] else ""
             kind = "" if task["ranked"] else " <small>a property, not part of any score</small>"
             body = inapplicable or table(["Measure", "Value", "95%", "What it says"], rows, task["title"], words=True)
             found.append(f'<details><summary>{escape(task["title"])}{kind}</summary><p class="sig">{escape(asked["signature"])} · {said}</p>'
-                         f"{body}{failed}</details>")
+                         f"{body}</details>")
     return card("All measures, with signatures", "".join(found), 12)
+
+
+def failures(snapshot: Snapshot, standing: list[dict[str, Any]]) -> str:
+    """How many questions it did not answer, and why; each task once, whichever track it stands in."""
+    asked = {task: found for entry in standing for task, found in entry["tasks"].items()}
+    whole, failed = (sum(one["units"][kind] for one in asked.values()) for kind in ("asked", "failed"))
+    rows = [[escape(snapshot.task(task)["title"]), f"{one['units']['failed']:,} of {one['units']['asked']:,}",
+             "<br>".join(f'<span class="reason">{brief(reason)}</span>' for reason in one["failures"][:REASONS])
+             + (f"<br>… {len(one['failures']) - REASONS:,} more reasons" if len(one["failures"]) > REASONS else "")]
+            for task, one in asked.items() if one["units"]["failed"]]
+    rows += [[escape(snapshot.task(task)["title"]), "does not apply", f'<span class="reason">{brief(one["not_applicable"])}</span>']
+             for task, one in asked.items() if one["not_applicable"]]
+    shown = table(["Task", "Units", "Why"], rows, "Failures", words=True) if rows else ""
+    return card("Failures", f"<p>{failed:,} of the {whole:,} units that it was asked failed.</p>{shown}")
 
 
 def axioms(snapshot: Snapshot, entry: Mapping[str, Any]) -> str:
@@ -153,7 +186,7 @@ def axioms(snapshot: Snapshot, entry: Mapping[str, Any]) -> str:
             share = estimate["value"]
             mark = '<span class="ok">holds</span>' if share == 1 else f'<span class="no">{share:.0%} of trials</span>'
             worst = entry["worst_cases"].get(axiom)
-            lines.append(f"<b>{escape(words)}</b>{mark}" + (f"<small>worst: {escape(worst)}</small>" if worst else ""))
+            lines.append(f"<b>{escape(words)}</b>{mark}" + (f"<small>worst: {brief(worst)}</small>" if worst else ""))
     return card("Axioms, tested", f'<div class="ax">{"".join(lines)}</div>') if lines else ""
 
 
@@ -179,7 +212,7 @@ def source(snapshot: Snapshot, entry: Mapping[str, Any]) -> str:
     if run is not None:
         conditions = (f"Last asked {str(run['started'])[:10]} with Touchstone {run['version']}, Python {run['python']}, on "
                       f"{run['processor']}; layers: {', '.join(run['layers'])}.")
-    text = f'<details><summary>{escape(entry["filename"])}</summary><pre tabindex=0><code>{escape(shown)}</code></pre></details>' \
+    text = f'<details><summary>{brief(entry["filename"])}</summary><pre tabindex=0><code>{escape(shown)}</code></pre></details>' \
         if shown is not None else "<p>The file of this digest is not here.</p>"
     return card("Source and provenance", f'{text}<p class="cap">Digest {escape(entry["digest"][:16])}, first asked '
                 f'{escape(entry["first_seen"][:10])}. {escape(conditions)}</p>')

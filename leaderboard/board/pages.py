@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import gzip
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import Lock
 
 from harness.errors import Refusal, printable
-from leaderboard.board import board_page, comparing_pages, metric_page, try_page, word_pages
-from leaderboard.board.frame import PAGES, Links, framed
+from leaderboard.board import board_page, comparing_pages, map_page, metric_page, try_page, word_pages
+from leaderboard.board.frame import PAGES, Choice, Links, framed
 from leaderboard.board.snapshot import Snapshot, of_release
+from leaderboard.own_order import sound
 from leaderboard.releases import read_release, releases
 
-TELLING = frozenset({"view", "metric", "against", "metrics", "track", "release", "task", "cost", "model", "symmetric", "kind"})
+TELLING = frozenset({"view", "metric", "against", "metrics", "track", "release", "suite", "task", "cost", "model", "symmetric", "kind"})
+OF_ENTRIES = frozenset({"board", "compare", "choose", "map"})
 PAGES_KEPT = 256
+ZIPPED = 6                                  # how hard
 
 
 @dataclass(frozen=True)
@@ -22,14 +29,29 @@ class Page:
     title: str
     status: int = 200
 
+    @cached_property
+    def content(self) -> bytes:
+        """As the page's script is told it."""
+        return json.dumps({"html": self.html, "title": self.title}, ensure_ascii=False).encode("utf-8", "replace")
+
+    @cached_property
+    def zipped(self) -> bytes:
+        return gzip.compress(self.content, ZIPPED, mtime=0)
+
+    @cached_property
+    def tag(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()[:32]
+
 
 @dataclass
 class Shelf:
-    """The snapshot that is shown first, and releases, each read when it is first asked for."""
+    """The snapshot that is shown first; other suites of its store, and releases, each read when it is first asked for."""
 
     first: Snapshot
-    _kept: dict[str, Snapshot] = field(default_factory=dict)
+    suites: Mapping[str, Callable[[], Snapshot]] = field(default_factory=dict)
+    _kept: dict[tuple[str, str], Snapshot] = field(default_factory=dict)
     _pages: dict[tuple[tuple[str, str], ...], Page] = field(default_factory=dict)       # as they were made, the oldest first
+    _reading: Lock = field(default_factory=Lock)
 
     def page(self, asked: Mapping[str, str]) -> Page:
         """The page that a query names; made once, until many others were."""
@@ -43,56 +65,86 @@ class Shelf:
                     self._pages.pop(next(iter(self._pages)), None)
         return page
 
-    def snapshot(self, release: str | None) -> Snapshot:
-        """Refuses a release that there is not, or that is not as it was made."""
-        if not release or release == self.first.facts["release"]:
-            return self.first
-        if release not in self._kept:
-            self._kept[release] = of_release(read_release(release))
-        return self._kept[release]
+    def status(self, asked: Mapping[str, str]) -> int:
+        """Of the page that a query names, with the weights in it."""
+        page = self.page(asked)
+        if page.status == 200 and asked.get("order") == "weights":
+            snapshot = self.snapshot(asked.get("release"), asked.get("suite"))
+            track = asked.get("track", snapshot.tracks[0])
+            if not sound(asked.get(f"w.{task['name']}", "1") for task in snapshot.ranked_tasks(track)):
+                return 422
+        return page.status
+
+    def snapshot(self, release: str | None = None, suite: str | None = None) -> Snapshot:
+        """Refuses a release or a suite that there is not, and a release that is not as it was made."""
+        if release and release != self.first.facts["release"]:
+            return self._read("release", release, lambda: of_release(read_release(release)))
+        if suite and not release and suite != self.first.facts["suite"]["name"]:
+            if suite not in self.suites:
+                known = ", ".join([self.first.facts["suite"]["name"], *self.suites])
+                raise Refusal(f'There are no answers to a suite "{printable(suite, 40)}" here; there are some to {known}.')
+            return self._read("suite", suite, self.suites[suite])
+        return self.first
+
+    def _read(self, kind: str, name: str, read: Callable[[], Snapshot]) -> Snapshot:
+        with self._reading:                 # many ask at once; one reads
+            if (kind, name) not in self._kept:
+                self._kept[kind, name] = read()
+            return self._kept[kind, name]
 
     @cached_property
     def names(self) -> list[str]:
         return releases()
 
+    def choices(self, shown: Snapshot | None) -> list[Choice]:
+        """What can be shown instead: the first snapshot, the other suites, the releases, the latest first."""
+        others = [(f"suite={name}", f"{name}, not released", self._kept.get(("suite", name))) for name in self.suites]
+        past = [(f"release={name}", f"release {name}", self._kept.get(("release", name))) for name in reversed(self.names)
+                if name != self.first.facts["release"]]
+        return [Choice(query, title, snapshot is not None and snapshot is shown)
+                for query, title, snapshot in [("", self.first.title, self.first), *others, *past]]
+
 
 def page_of(shelf: Shelf, asked: Mapping[str, str]) -> Page:
     """The page that a query names; one that is not there is said, with the status to match."""
-    release = asked.get("release", "")[:40]
+    release, suite = asked.get("release", "")[:40] or None, asked.get("suite", "")[:80] or None
     try:
-        snapshot = shelf.snapshot(release)
+        snapshot = shelf.snapshot(release, suite)
     except Refusal as wrong:
-        return missing(shelf.first, Links(), str(wrong))
-    return drawn(snapshot, Links(release=None if snapshot is shelf.first else release), asked)
+        return missing(shelf.first, Links(), str(wrong), shelf.choices(None))
+    links = Links() if snapshot is shelf.first else Links(release=release, suite=None if release else suite)
+    return drawn(snapshot, links, asked, shelf.choices(snapshot))
 
 
-def drawn(snapshot: Snapshot, links: Links, asked: Mapping[str, str]) -> Page:
+def drawn(snapshot: Snapshot, links: Links, asked: Mapping[str, str], choices: Sequence[Choice] = ()) -> Page:
     """A page of one snapshot."""
     name = asked.get("metric")
+    if snapshot.nobody and (name is not None or asked.get("view", "board") in OF_ENTRIES):
+        return missing(snapshot, links, snapshot.nobody, choices, "Nobody yet")
     if name is not None:
         content = metric_page.metric(snapshot, links, name, asked.get("against"))
         if content is None:
-            return missing(snapshot, links, f"There is no metric “{printable(name, 80)}” here.")
-        return Page(framed("metric", content, snapshot.title, links, snapshot.errata), f"Touchstone: {name}")
+            return missing(snapshot, links, f"There is no metric “{printable(name, 80)}” here.", choices)
+        return Page(framed("metric", content, snapshot.title, links, snapshot.errata, choices), f"Touchstone: {name}")
     page = asked.get("view", "board")
     if page not in PAGES:
-        return missing(snapshot, links, f"There is no page “{printable(page, 80)}”.")
+        return missing(snapshot, links, f"There is no page “{printable(page, 80)}”; there are {', '.join(PAGES)}.", choices)
     if page == "board":
         tracks = snapshot.tracks or ["corpus"]
         track = asked.get("track", tracks[0])
         if track not in tracks:
-            return missing(snapshot, links, f"There is no track “{printable(track, 80)}”; there are {', '.join(tracks)}.")
+            return missing(snapshot, links, f"There is no track “{printable(track, 80)}”; there are {', '.join(tracks)}.", choices)
         content = board_page.board(snapshot, links, track)
     else:
         content = CONTENT[page](snapshot, links, asked)
     title = "Touchstone" if page == "board" else f"Touchstone: {PAGES[page].lower()}"
-    return Page(framed(page, content, snapshot.title, links, snapshot.errata), title)
+    return Page(framed(page, content, snapshot.title, links, snapshot.errata, choices), title)
 
 
 CONTENT: Mapping[str, Callable[[Snapshot, Links, Mapping[str, str]], str]] = {
     "compare": lambda snapshot, links, asked: comparing_pages.compare(snapshot, links, asked.get("metrics")),
     "choose": comparing_pages.choose,
-    "map": lambda snapshot, links, asked: comparing_pages.overview(snapshot, links),
+    "map": lambda snapshot, links, asked: map_page.overview(snapshot, links),
     "try": lambda snapshot, links, asked: try_page.page(links, asked),
     "tasks": lambda snapshot, links, asked: word_pages.tasks(snapshot, links),
     "submit": lambda snapshot, links, asked: word_pages.submit(links),
@@ -100,5 +152,6 @@ CONTENT: Mapping[str, Callable[[Snapshot, Links, Mapping[str, str]], str]] = {
 }
 
 
-def missing(snapshot: Snapshot, links: Links, what: str) -> Page:
-    return Page(framed("", word_pages.missing(what, links), snapshot.title, links), "Touchstone: not here", 404)
+def missing(snapshot: Snapshot, links: Links, what: str, choices: Sequence[Choice] = (), heading: str = "Not here") -> Page:
+    content = word_pages.missing(what, links, heading)
+    return Page(framed("", content, snapshot.title, links, choices=choices), f"Touchstone: {heading.lower()}", 404)

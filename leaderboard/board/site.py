@@ -8,7 +8,7 @@ from pathlib import Path
 
 from harness.errors import Refusal
 from harness.places import PROJECT
-from leaderboard.board.frame import ONLY_SERVED, PAGES, Links, file_of
+from leaderboard.board.frame import ONLY_SERVED, PAGES, Links, file_of, script_of_pages
 from leaderboard.board.pages import Page, drawn
 from leaderboard.board.published_cards import NOTES
 from leaderboard.board.snapshot import Snapshot
@@ -21,7 +21,7 @@ TASKS_FOLDER = PROJECT / "tasks"
 def write_site(snapshot: Snapshot, folder: Path) -> int:
     """Writes every page, the tables and the facts into a folder; how many files there are."""
     links = Links(static=True)
-    files: dict[str, bytes] = {name: (HERE / name).read_bytes() for name in ("board.js", "style.css")}
+    files: dict[str, bytes] = {"board.js": script_of_pages(), "style.css": (HERE / "style.css").read_bytes()}
     for track in snapshot.tracks:
         files[file_of("board", track=track)] = document(drawn(snapshot, links, {"track": track}))
         files |= {f"board-{track}.{form}": written(table(snapshot, track), form) for form in FORMS}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
@@ -9,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from harness.errors import Refusal
 from harness.places import SUBMISSIONS
 from harness.store import Store
 from leaderboard.comparing import Samples, samples_in, samples_of
@@ -61,6 +61,13 @@ class Snapshot:
         return float(known["values"][known["entries"].index(a)][known["entries"].index(b)])
 
     @property
+    def nobody(self) -> str | None:
+        """What to do where nobody was asked; None where somebody was."""
+        name = self.facts["suite"]["name"]
+        return None if self.facts["entries"] else \
+            f"Nobody has been asked the questions of the suite {name} yet; `touchstone run --suite {name}` asks them."
+
+    @property
     def title(self) -> str:
         """In a few words, for the head of every page."""
         suite = self.facts["suite"]
@@ -73,17 +80,19 @@ class Snapshot:
         return json.dumps(self.facts, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
 
     @cached_property
+    def zipped(self) -> bytes:
+        """The same as most readers take it: made once, for two hundred at once."""
+        return gzip.compress(self.content, 6, mtime=0)
+
+    @cached_property
     def tag(self) -> str:
         """What changes whenever anything does: for HTTP's ETag."""
         return hashlib.sha256(self.content).hexdigest()[:32]
 
 
 def of_store(suite: Suite, store: Store) -> Snapshot:
-    """The snapshot of a store; refuses an empty one."""
+    """The snapshot of a store; one without entries where nobody was asked yet."""
     rankings = rank_suite(store, suite)
-    if not rankings:
-        raise Refusal(f"The store {store.name} has no answers to this state of the suite {suite.name}; `touchstone run --suite "
-                      f"{suite.name}` asks for them.")
     sources = {place.scored.name: place.scored.entry.submission.source.decode("utf-8", "replace")
                for ranking in rankings.values() for place in ranking.places}
     return Snapshot(board_facts(suite, rankings, store), samples_of(rankings.values()), sources, versions=versions(store))

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from html import escape
+from itertools import pairwise
 
 from harness.header import Header
 from leaderboard.board.frame import Links, table
 from leaderboard.board.snapshot import Snapshot
+from leaderboard.known_pairs import CLASSES, HARDLY, less_alike, sign_of
 from leaderboard.trying import (
     CORPUS_TEXTS,
     FEWEST_TEXTS,
@@ -18,8 +21,11 @@ from leaderboard.trying import (
     Answered,
     read_halves,
 )
+from tasks.human_ordering import HumanOrdering
 
 TEXTS, CORPORA = "texts", "corpora"
+HARDLY_SAID = "it hardly tells such pairs apart"
+SURE = 99                                   # percent of a class: a value is beyond it
 KINDS = {TEXTS: "Two texts", CORPORA: "Two corpora"}
 
 
@@ -49,14 +55,71 @@ def field(name: str, title: str, rows: int, longest: int) -> str:
 
 
 def texts_answered(snapshot: Snapshot, links: Links, found: Sequence[Answered]) -> str:
-    """A value a metric, and how to read it."""
-    rows = [[named(snapshot, links, one), *([f"{one.values[0]:.3f}", reading(one.entry.header)] if one.values else ["–", said(one)])]
-            for one in found]
-    return f"<h2>Values</h2>{table(['Metric', 'Value', 'How to read it'], rows, 'Values for the two texts', words=True)}"
+    """A value a metric, where it stands among its values of pairs that people rated, and what that says."""
+    rows, ordinary = [], []
+    for one in found:
+        if not one.values:
+            rows.append([named(snapshot, links, one), "–", *["–"] * len(CLASSES), said(one), ""])
+            continue
+        places = places_among(snapshot, one)
+        like = most_ordinary(snapshot, one, places)
+        if len(places) == len(CLASSES) and like != HARDLY_SAID:
+            ordinary.append(like)
+        rows.append([named(snapshot, links, one), f"{one.values[0]:.3f}",
+                     *(f"{places[name]:.0f}%" if name in places else "–" for name in CLASSES), like, reading(one.entry.header)])
+    heads = ["Metric", "Value", *(f"More alike than … of {name} pairs" for name in CLASSES), "Most ordinary for", "How to read it"]
+    return f"<h2>Values</h2>{verdict(ordinary)}{table(heads, rows, 'Values for the two texts', words=True)}{rated_pairs(snapshot)}"
+
+
+def places_among(snapshot: Snapshot, one: Answered) -> dict[str, float]:
+    """Percent of each class of rated pairs that is less alike; nothing where this state of the metric was not asked about them."""
+    entry = snapshot.entry(one.entry.name, "text")
+    if entry is None or entry["digest"] != one.entry.digest or not entry.get("known_values"):
+        return {}
+    sign = sign_of(one.entry.header.returns)
+    return {name: less_alike(one.values[0], known["percentiles"], sign) for name, known in entry["known_values"]["classes"].items()}
+
+
+def most_ordinary(snapshot: Snapshot, one: Answered, places: Mapping[str, float]) -> str:
+    """The class in whose middle it is nearest; none of a metric that does not tell them apart."""
+    if len(places) < len(CLASSES):
+        return "unknown"
+    apart = (snapshot.entry(one.entry.name, "text") or {})["known_values"]["told_apart"]
+    if apart is not None and apart < HARDLY:
+        return HARDLY_SAID
+    names = list(CLASSES)
+    if places[names[0]] <= 50 or places[names[-1]] >= 50:           # at the ends there is nothing beyond
+        return names[0] if places[names[0]] <= 50 else names[-1]
+    between = [f"between {low} and {high}" for low, high in pairwise(names) if places[low] >= SURE and places[high] <= 100 - SURE]
+    return between[0] if between else min(names, key=lambda name: abs(places[name] - 50))
+
+
+def verdict(ordinary: Sequence[str]) -> str:
+    """What most metrics say, in a sentence."""
+    if not ordinary:
+        return ""
+    (most, times), *rest = Counter(ordinary).most_common()
+    def words(like: str) -> str:
+        return f"like a {like} pair" if like in CLASSES else like
+    others = "; ".join(f"{words(like)} to {count}" for like, count in rest)
+    return f"<p><strong>To {times} of {len(ordinary)} metrics these two look {words(most)}</strong>{f'; {others}' if others else ''}.</p>"
+
+
+def rated_pairs(snapshot: Snapshot) -> str:
+    """Of what the percentages are."""
+    pairs: dict[str, int] = {}
+    for entry in snapshot.entries("text"):
+        pairs |= {name: known["pairs"] for name, known in ((entry.get("known_values") or {}).get("classes") or {}).items()}
+    if not pairs:
+        return '<p class="cap">Nobody was asked enough pairs that people rated, in what is shown here, to say where these values stand.</p>'
+    task = next((task for task in snapshot.facts["suite"]["tasks"] if task["name"] == HumanOrdering.name), None)
+    on = f" of {escape(', '.join(task['data']))}" if task else ""
+    shown = "; ".join(f"{name}: {CLASSES[name]} ({count:,})" for name, count in pairs.items())
+    return f'<p class="cap">Percentages are of pairs{on} that people rated. {escape(shown[:1].upper() + shown[1:])}.</p>'
 
 
 def reading(header: Header) -> str:
-    """What a high value means, in a few words.  Where a value stands among known pairs is to be added here."""
+    """What a high value means, in a few words."""
     low, high = (f"{edge:g}" if math.isfinite(edge) else None for edge in header.range)
     between = f", from {low} to {high}" if low is not None and high is not None else ""
     return f"similarity{between}: high is alike" if header.returns == "similarity" else f"distance{between}: low is alike"

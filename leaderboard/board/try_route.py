@@ -62,9 +62,9 @@ def add_trying(site: FastAPI, shelf: Shelf) -> None:
 
 
 def answers(shelf: Shelf, wanted: Tried, asked: Mapping[str, str]) -> str:
-    release = asked.get("release")
-    snapshot = shelf.snapshot(release)
-    links = Links(release=None if snapshot is shelf.first else release)
+    release, suite = asked.get("release"), asked.get("suite")
+    snapshot = shelf.snapshot(release, suite)
+    links = Links() if snapshot is shelf.first else Links(release=release, suite=None if release else suite)
     model = snapshot.facts["suite"]["model"]["name"]
     if wanted.kind == try_page.TEXTS:
         return try_page.texts_answered(snapshot, links, try_texts(wanted.a, wanted.b, model))

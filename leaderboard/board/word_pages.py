@@ -84,15 +84,15 @@ trained on as far as they know. All data is English.</p>
 <h2>Cite a number</h2><pre tabindex=0>touchstone cite fid --task known_similarity --format bibtex</pre>
 <p>Quote the release and the signature with it: they say which questions, which data and which version of the metric a number belongs to.</p>
 <h2>Releases</h2><ul>{named}</ul><p>A release is never written again. What is found wrong with one is said in its errata.</p>
-<h2 id="api">For machines</h2><dl><dt><code>/api/board</code></dt><dd>everything that is shown, as JSON, with an ETag; <code>?release=</code> for another release</dd>
+<h2 id="api">For machines</h2><dl><dt><code>/api/board</code></dt><dd>everything that is shown, as JSON, with an ETag; <code>?release=</code> or <code>?suite=</code> for another one</dd>
 <dt><code>/api/board.csv</code>, <code>.parquet</code>, <code>.tex</code>, <code>.md</code></dt><dd>the table of a <code>track</code>; <code>names</code>,
-<code>columns</code> and <code>weights</code> choose what is in it</dd>
+<code>columns</code>, <code>order</code> and <code>weights</code> choose what is in it</dd>
 <dt><code>/api/card/NAME</code></dt><dd>all about one metric</dd><dt><code>/api/compare?metrics=A,B</code></dt><dd>paired differences</dd>
-<dt><code>/api/cite?metric=&amp;task=&amp;format=</code></dt><dd>a citation of a release</dd><dt><code>/api/releases/NAME/FILE</code></dt><dd>a file of a release</dd>
+<dt><code>/api/cite?metric=&amp;task=&amp;format=</code></dt><dd>a citation of a release</dd><dt><code>/api/releases</code>, <code>/api/suites</code></dt><dd>what there is</dd><dt><code>/api/releases/NAME/FILE</code></dt><dd>a file of a release</dd>
 <dt><code>/openapi.json</code></dt><dd>all of this as OpenAPI</dd></dl>
 <p>Code Apache-2.0, results CC0-1.0. Harness {escape(str(snapshot.facts['harness']['version']))}, commit {escape(str(snapshot.facts['harness']['commit'])[:12])}.</p>"""
 
 
-def missing(what: str, links: Links) -> str:
+def missing(what: str, links: Links, heading: str) -> str:
     """What is said where an address names nothing."""
-    return f'<h1>Not here</h1><p role="alert">{escape(what)}</p><p><a href="{escape(links.to())}">All metrics</a></p>'
+    return f'<h1>{escape(heading)}</h1><p role="alert">{escape(what)}</p><p><a href="{escape(links.to())}">All metrics</a></p>'

@@ -16,14 +16,15 @@
 # [[tool.touchstone.variants]]
 # name = "published"
 # parameters = { published = true }
-# summary = "As in USMB: rank-bm25's BM25Plus over the second texts of the call, scaled from its least to its greatest value."
+# summary = "As in USMB: rank-bm25's BM25Plus of second texts as queries over the first ones, scaled within each call."
 # ///
 """s(q, d) / s(q, q), at most 1: it orders the documents of a query as s does.  k1 = 1.5, b = 0.75, delta = 1, for matched terms.
 
 Terms are lower-cased words; idf is ln((N + 1)/df) of the texts of `fit`, as is the mean length, and 0 for a term that none of
 them has.  The variant `published` is what users of rank-bm25 0.2.2 get: terms split at white space, delta for unmatched terms
-too, all of it counted over the second texts of the call, and min-max over the call.  So its answers depend on their neighbours
-by nature, and it is marked for that.
+too, min-max over the call.  Of pairs the second texts are the queries and the first ones the documents that all is counted over:
+USMB's figures come out nearer so than the other way round.  In a matrix, as in retrieval, the first are the queries.  Its answers
+depend on their neighbours by nature, and it is marked for that.
 """
 
 import re
@@ -56,7 +57,7 @@ def fit(texts: list[str]) -> None:
 
 def similarity(a: list[str], b: list[str], published: bool = False) -> np.ndarray:
     if published:
-        queries, documents = split(a), split(b)
+        documents, queries = split(a), split(b)
         here = counted(documents)
         columns = columns_of(here)
         scores = pairwise(counts(queries, columns), weights(documents, columns, here, 0.0)) + unmatched(queries, here)

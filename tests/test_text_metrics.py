@@ -166,10 +166,11 @@ def test_bm25_plus_is_that_of_rank_bm25_for_matched_terms():
 
 
 def test_published_bm25_plus_is_rank_bm25s_over_the_call_scaled():
-    package = BM25Plus([text.split() for text in B])
-    raw = np.array([package.get_scores(text.split())[place] for place, text in enumerate(A)])
+    package = BM25Plus([text.split() for text in A])
+    raw = np.array([package.get_scores(text.split())[place] for place, text in enumerate(B)])
     metric = Direct("bm25_plus", published=True)
     np.testing.assert_allclose(answers(metric, A, B), (raw - raw.min()) / np.ptp(raw), rtol=0, atol=ROUNDING)
+    package = BM25Plus([text.split() for text in B])
     cross = np.array([package.get_scores(text.split()) for text in SENTENCES])
     np.testing.assert_allclose(metric.functions["matrix"](list(SENTENCES), B), (cross - cross.min()) / np.ptp(cross), rtol=0, atol=ROUNDING)
     alone = answers(metric, A[5:6], B[5:6])

@@ -27,7 +27,7 @@ from tests.conftest import HEADER
 from tests.serving import HOSTILE, served
 
 OVERRIDE = "\u202etxt.exe"
-TEXTS = {"script": "<script>document.title='owned'</script>", "markup": HOSTILE, "attribute": "\" onmouseover=\"document.title='owned'\" x='",
+TEXTS = {"script": "<script>document.title='owned'</script>", "markup": HOSTILE, "attribute": "\" onmouseover=\"document.title='owned'\" x=\"",
          "override": OVERRIDE, "markdown": "| x | [y](javascript:document.title='owned') ![z](x) `\n# h", "formula": "=HYPERLINK(\"http://x\",1)",
          "bibtex": "}, note = {owned}} @misc{owned, title = {x", "template": "{{7*7}}${7*7}<%= 7*7 %>", "large": "W" * 1_000_000}
 HOVER = "document.querySelectorAll('*').forEach(one => one.dispatchEvent(new MouseEvent('mouseover')))"

@@ -151,8 +151,9 @@ def ensemble(table: Table, seeds: int, draws: int = 0, learner: Learner | None =
     splits = [split(table, seed) for seed in range(seeds)]
     judged = [judge(table, one, seed, learner) for seed, one in enumerate(splits)]
     weights = np.mean([one.weights for one in judged], axis=0)
-    alone = [[np.where(one.judged > 0, answers, np.nan) for one in splits] for answers in table.answers.T]
-    members = {name: mean_over_splits(table, splits, one).value for name, one in zip(table.metrics, alone, strict=True)}
+    alone = np.ascontiguousarray(table.answers.T)       # a score looks at nothing but what is judged
+    members = {name: float(np.nanmean([table.score(answers, one.judged) for one in splits]))
+               for name, answers in zip(table.metrics, alone, strict=True)}
     if draws:
         again = [judge(table, split(table, seeds + draw, drawn=True), draw, learner).score for draw in range(draws)]
         found = Estimate(float(np.nanmean([one.score for one in judged])), *interval(again), seeds)

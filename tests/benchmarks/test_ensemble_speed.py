@@ -58,7 +58,7 @@ def test_a_split_by_rows_leaks(report):
     """USMB splits rows: forests know a text again, and answer for coins that were tossed for each text."""
     rng = np.random.default_rng(3)
     of_text = np.repeat(np.arange(150), 10)
-    answers = np.column_stack([rng.random((len(of_text), 2)), rng.random(150)[of_text] + 1e-6 * rng.random(len(of_text))])
+    answers = rng.random((150, 3))[of_text] + 0.002 * rng.random((len(of_text), 3))        # of one text, nearly the same
     coins = (rng.random(150) < 0.5)[of_text].astype(float)
     names = np.full(len(of_text), "all")
 
@@ -70,4 +70,4 @@ def test_a_split_by_rows_leaks(report):
     leaking = judge(table, Split((~held).astype(float), held.astype(float))).score
     report(f"a forest answers for coins: {honest:.2f} where texts are held out, {leaking:.2f} where rows are")
     assert abs(honest - 0.5) < 0.12
-    assert leaking > 0.9
+    assert leaking > honest + 0.3

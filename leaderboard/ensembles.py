@@ -13,11 +13,13 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from scipy import stats
 
 from harness.statistics import Estimate, stratified_mean
 
 HELD_OUT = 0.2                              # of the groups
 MOST_PAIRS = 20_000                         # that a forest learns from
+AGAIN = 1_000                               # added to the seed of a forest that is learned once more
 LEAVES = 10                                 # `min_samples_leaf` of the forest beside scikit-learn's defaults
 
 Learner = Literal["linear", "intercept", "forest", "leaves"]
@@ -208,7 +210,8 @@ def added(table: Table, metric: str, seeds: int, draws: int = 0, learner: Learne
           most: int = MOST_PAIRS) -> Added:
     """With an intercept on both sides: without one a constant would add what an intercept does.
 
-    The interval is of groups drawn again with the splits inside; without draws, of what was judged, as it was learned.
+    The interval is of groups drawn again with the splits inside; without draws, of what was judged, and of the chance in
+    learning: how far the ensemble without it is from itself when it is learned once more.
     """
     learner = "intercept" if table.learner in ("linear", "intercept") else learner or table.learner
     others = table.of([name for name in table.metrics if name != metric])
@@ -219,11 +222,22 @@ def added(table: Table, metric: str, seeds: int, draws: int = 0, learner: Learne
         splits = [split(table, seed) for seed in range(seeds)]
         sides = [[judge(one, parted, seed, learner, most).predictions for seed, parted in enumerate(splits)]
                  for one in (table, others)]
-        estimate = mean_over_splits(table, splits, *sides)
-        return Added(estimate.value, estimate.low, estimate.high)
+        once_more = [judge(others, parted, AGAIN + seed, learner, most).score for seed, parted in enumerate(splits)]
+        alone = [table.score(one, parted.judged) for one, parted in zip(sides[1], splits, strict=True)]
+        by_chance = np.subtract(once_more, alone)
+        return widened(mean_over_splits(table, splits, *sides), by_chance)
     found = [difference(split(table, seed), seed) for seed in range(seeds)]
     low, high = interval([difference(split(table, seeds + draw, drawn=True), draw) for draw in range(draws)])
     return Added(float(np.nanmean(found)), low, high)
+
+
+def widened(found: Estimate, by_chance: np.ndarray) -> Added:
+    """An estimate over splits whose interval holds too what chance alone makes of the difference in each of them."""
+    if found.low is None or found.high is None:
+        return Added(found.value, None, None)
+    reach = float(stats.t.ppf(0.975, len(by_chance)) * np.sqrt(np.mean(by_chance ** 2) / len(by_chance)))
+    return Added(found.value, found.value - float(np.hypot(found.value - found.low, reach)),
+                 found.value + float(np.hypot(found.high - found.value, reach)))
 
 
 def without(table: Table, what: Literal["condition", "dataset"], name: str, seed: int) -> Judged:

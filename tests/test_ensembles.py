@@ -9,10 +9,24 @@ from sklearn.linear_model import LinearRegression
 from harness.errors import Refusal
 from harness.places import SUBMISSIONS
 from harness.progress import Silent
+from harness.statistics import Estimate
 from harness.store import Store
 from harness.submission import choose_entries
 from leaderboard import ensemble_tables
-from leaderboard.ensembles import Split, Table, added, ensemble, general, judge, linear, split, without
+from leaderboard.ensembles import (
+    Each,
+    Split,
+    Table,
+    added,
+    ensemble,
+    general,
+    judge,
+    linear,
+    mean_of_strata,
+    split,
+    widened,
+    without,
+)
 from leaderboard.running import run_suite
 from leaderboard.scores import score_suite
 from tests.conftest import touchstone
@@ -95,6 +109,33 @@ def test_a_constant_adds_nothing_and_what_is_needed_adds():
     assert added(made, "c", 10).value == pytest.approx(0, abs=1e-9)         # both sides have an intercept
     needed = added(made, "a", 10, 60)
     assert needed.low > 0
+
+
+def test_what_chance_makes_of_forests_is_in_the_interval_of_what_is_added():
+    """With noise for a third metric the forests with it and without it differ by chance; 40 such tables seldom say it adds something."""
+    missed = 0
+    for seed in range(40):
+        rng = np.random.default_rng([7, seed])
+        x, group = rng.random((DOCUMENTS * 3, 3)), np.repeat(np.arange(DOCUMENTS), 3)
+        signs = (x[:, 0] + 0.3 * rng.normal(size=len(x)) > 0.5) - 0.5
+
+        def each(predictions, times, signs=signs, group=group):
+            rows = np.flatnonzero(times)
+            return Each(((predictions[rows] > 0) == (signs[rows] > 0)).astype(float), times[rows], group[rows], np.zeros(len(rows), dtype=int))
+        names = np.full(len(x), "all")
+        made = Table("made", ("a", "b", "c"), x, signs, group[:, None], names, names, "leaves",
+                     lambda predictions, times, each=each: mean_of_strata(each(predictions, times)), 0.5, each)
+        found = added(made, "c", 2)
+        assert found.low <= found.value <= found.high
+        missed += not found.low <= 0 <= found.high
+    assert missed <= 6                      # of 40 at 5%: 2 are to be expected, more than 6 in 1 of 200 cases
+
+
+def test_an_interval_is_widened_by_chance_alone():
+    # t of 2 degrees of freedom 4.303, sd .1: reach 4.303 * .1/sqrt(2) = .3043; with .4 together .5026
+    found = widened(Estimate(0.5, 0.1, 0.9, 20), np.array([0.1, -0.1]))
+    assert (found.low, found.high) == pytest.approx((0.5 - 0.5026, 0.5 + 0.5026), abs=1e-4)
+    assert widened(Estimate(0.5, None, None, 1), np.array([0.1])).low is None
 
 
 def test_leaving_out_learns_without_the_rows():

@@ -122,10 +122,11 @@ def rapidfuzz_ratio(a: Texts, b: Texts) -> Values:
 
 def rank_bm25(name: str) -> Callable[[Texts, Texts], Values]:
     def ask(a: Texts, b: Texts) -> Values:
+        """Second texts as queries, the first ones as documents, as USMB's figures need."""
         import rank_bm25 as package
 
-        scorer = getattr(package, name)([text.split() for text in b])
-        return [float(scorer.get_scores(x.split())[place]) for place, x in enumerate(a)]
+        scorer = getattr(package, name)([text.split() for text in a])
+        return [float(scorer.get_scores(y.split())[place]) for place, y in enumerate(b)]
     return ask
 
 

@@ -34,10 +34,12 @@ def strange(monkeypatch):
     """The documents of every dataset are these."""
     for task in (robustness, sensitivity):
         monkeypatch.setattr(task, "documents", lambda name, seed: STRANGE)
-    needles = sensitivity.needles           # a test may put something else there
-    needles.cache_clear()
+    kept = (sensitivity.needles, sensitivity.changed, robustness.forms_of)        # a test may put something else there
+    for one in kept:
+        one.cache_clear()
     yield
-    needles.cache_clear()
+    for one in kept:
+        one.cache_clear()
 
 
 def first_unit(task: str, smoke, **settings):

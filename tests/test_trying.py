@@ -24,9 +24,10 @@ TRAINS = "\n".join(f"the {town} express is late again" for town in ("rome", "osl
 
 @pytest.fixture
 def client() -> TestClient:
-    snapshot = SimpleNamespace(facts={"suite": {"model": {"name": "minilm"}}}, entry=lambda name: {"name": name} if name == "jaccard" else None)
+    snapshot = SimpleNamespace(facts={"suite": {"model": {"name": "minilm"}}}, entries=lambda track: [],
+                               entry=lambda name, track=None: {"name": name, "digest": "another"} if name == "jaccard" else None)
     site = FastAPI()
-    add_trying(site, SimpleNamespace(first=snapshot, snapshot=lambda release: snapshot))
+    add_trying(site, SimpleNamespace(first=snapshot, snapshot=lambda release, suite: snapshot))
     return TestClient(site)
 
 
@@ -115,6 +116,6 @@ def test_a_copy_without_a_server_says_that_it_needs_one():
 def test_a_metric_that_fails_is_said(monkeypatch, client):
     entry = try_texts("a", "b", "minilm")[0].entry
     failed = trying.Answered(entry, (), "raised <b>ValueError</b>")
-    snapshot = SimpleNamespace(entry=lambda name: None)
+    snapshot = SimpleNamespace(entry=lambda name, track=None: None, entries=lambda track: [])
     for shown in (try_page.texts_answered(snapshot, Links(), [failed]), try_page.corpora_answered(snapshot, Links(), [failed])):
         assert "raised &lt;b&gt;ValueError" in shown

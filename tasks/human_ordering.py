@@ -120,6 +120,11 @@ class HumanOrdering(TextTask[Rated]):
         values |= changes(seen.rechecked, np.array(seen.answers))
         return Measures(values["spearman"], values, context_marks(seen.rechecked))
 
+    def answers(self, seen: Rated) -> np.ndarray:
+        """The places of the unit's pairs, from 0 for the least alike to 1."""
+        ranks = stats.rankdata(seen.reading.similarity(np.array(seen.answers)))
+        return np.asarray((ranks - 1) / max(1, len(ranks) - 1))
+
     def replicates(self, units: Sequence[Unit], seen: Sequence[Rated | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
         columns = np.cumsum([0, *(lots_of(unit) for unit in units)])
         found: dict[tuple[str, str], dict[str, np.ndarray]] = {}

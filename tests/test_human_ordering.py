@@ -107,6 +107,13 @@ def test_pairs_are_correlated_as_scipy_does_and_distances_are_turned():
     assert "bound" not in turned            # of single ratings nothing is known
 
 
+def test_answers_are_places_among_the_pairs_whichever_way_a_metric_points():
+    ask = HumanOrdering().answers
+    assert ask(seen([0.1, 5.0, 0.3, 0.3])).tolist() == pytest.approx([0, 1, 0.5, 0.5])
+    assert ask(seen([0.1, 5.0, 0.3, 0.3], "distance")).tolist() == pytest.approx([1, 0, 0.5, 0.5])
+    assert ask(seen([2.0])).tolist() == [0]
+
+
 def test_a_constant_metric_has_no_correlation():
     found = correlations(seen([0.5] * 9), np.ones((1, 9)))
     assert all(not np.isfinite(found[name][0]) for name in ("spearman", "pearson", "kendall"))

@@ -25,10 +25,12 @@ def prepare(corpus: np.ndarray) -> np.ndarray:
 
 def distance(p: np.ndarray, q: np.ndarray) -> float:
     cosines = p @ q.T
-    return float((nearest_angles(cosines, axis=1).mean() + nearest_angles(cosines, axis=0).mean()) / 2)
+    nearest = angles(np.concatenate([cosines.max(axis=1), cosines.max(axis=0)]))
+    return float(nearest[:len(p)].sum() / len(p) + nearest[len(p):].sum() / len(q)) / 2
 
 
-def nearest_angles(cosines: np.ndarray, axis: int) -> np.ndarray:
-    """arccos(cosine)/pi of the nearest; up to 0.005 is 0, as in the authors' code."""
-    angles = np.arccos(np.clip(cosines.max(axis=axis), -1, 1)) / np.pi
-    return np.where(angles <= 0.005, 0.0, angles)
+def angles(cosines: np.ndarray) -> np.ndarray:
+    """arccos(cosine)/pi; up to 0.005 is 0, as in the authors' code."""
+    found = np.arccos(cosines.clip(-1, 1)) / np.pi
+    found[found <= 0.005] = 0.0
+    return found

@@ -130,7 +130,8 @@ def usual_zipf(p, q):
 
 
 # The tolerances: a root of singular float64 matrices is good to 1e-7; float32 cosines to 1e-7, the angles near 0 to 60 times that;
-# shares of counts and clusters are equal but for rounding.
+# shares of counts and clusters are equal but for rounding.  MAUVE's package finds its components in the precision of the corpora: of
+# float32 its own rounding puts a text into another cluster now and then (one pair of the 66 on some processors).
 @pytest.mark.parametrize(("name", "usual", "corpora", "tolerance", "least"), [
     ("fid", usual_fid, EMBEDDINGS, 2e-6, 80),
     ("pr", usual_pr, EMBEDDINGS, 1e-12, 4),
@@ -138,7 +139,7 @@ def usual_zipf(p, q):
     ("energy", usual_energy, EMBEDDINGS, 5e-6, 8),
     ("ahd", usual_ahd, EMBEDDINGS, 5e-6, 8),
     ("irpr", usual_irpr, EMBEDDINGS, 5e-6, 8),
-    ("mauve", usual_mauve, EMBEDDINGS, 1e-12, 2),
+    ("mauve", usual_mauve, [corpus.astype(np.float64) for corpus in EMBEDDINGS], 1e-12, 2),
     ("chi", usual_chi, TOKENS, 1e-10, 15),
     ("zipf", usual_zipf, TOKENS, 1e-12, 20),
 ])

@@ -113,7 +113,8 @@ def announce(asking: Sequence[Asking], cache: EmbeddingCache, progress: Progress
             seen.setdefault(((), False), {}).setdefault(question.unit.id, question)
         if entry.header.input == "embeddings":
             wanted = entry.vectors_of, entry.in_chunks
-            givers.setdefault(wanted, vectors_for(entry, cache))
+            if wanted not in givers:
+                givers[wanted] = vectors_for(entry, cache)
             seen.setdefault(wanted, {}).setdefault(question.unit.id, question)
     for wanted, questions in seen.items():
         texts = {text for question in questions.values() for text in question.task.texts(question.unit)}

@@ -52,3 +52,22 @@ def served(shelf: Shelf) -> Iterator[str]:
     finally:
         server.should_exit = True
         thread.join(30)
+
+
+@contextmanager
+def watched(browser, address: str, expected: str | None = None) -> Iterator[object]:
+    """A page of which it is asserted at the end that it asked nobody else and that nothing went wrong in it, but for what is expected."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    opened, asked, wrong = context.new_page(), [], []
+    opened.on("request", lambda request: asked.append(request.url))
+    opened.on("console", lambda said: wrong.append(said.text) if said.type == "error" and not (expected and expected in said.text) else None)
+    opened.on("pageerror", lambda error: wrong.append(str(error)))
+    yield opened
+    context.close()
+    assert [url for url in asked if not url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))] == []
+    assert wrong == []
+
+
+def names(page) -> list[str]:
+    """Of the metrics in the ranked table, in the order shown."""
+    return page.locator("#ts-table td.name a").all_inner_texts()

@@ -16,7 +16,7 @@ import pytest
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.trying import PAIR_METRICS
 from tests.conftest import touchstone
-from tests.serving import HOSTILE, free_port
+from tests.serving import HOSTILE, free_port, names, watched
 
 
 @pytest.fixture(scope="module")
@@ -39,21 +39,8 @@ def address(board_place) -> Iterator[str]:
 
 @pytest.fixture
 def page(browser, address) -> Iterator[object]:
-    """A page that notes what it asks for and what goes wrong in it."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened = context.new_page()
-    asked, wrong = [], []
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    yield opened
-    context.close()
-    assert [url for url in asked if not url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))] == []
-    assert wrong == []
-
-
-def names(page) -> list[str]:
-    return page.locator("#ts-table td.name a").all_inner_texts()
+    with watched(browser, address) as opened:
+        yield opened
 
 
 def open_board(page, address: str, query: str = "") -> None:

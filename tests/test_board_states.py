@@ -18,7 +18,7 @@ from leaderboard.board.pages import PAGES, Shelf
 from leaderboard.board.snapshot import Snapshot, of_store
 from leaderboard.releases import read_release, release
 from tasks.suite import read_suite
-from tests.serving import served
+from tests.serving import names, served, watched
 
 WIDTHS = {"desktop": (1280, 900), "phone": (390, 800)}
 
@@ -63,19 +63,8 @@ def address(shelf) -> Iterator[str]:
 
 @pytest.fixture
 def page(browser, address) -> Iterator[object]:
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, accept_downloads=True)
-    opened, asked, wrong = context.new_page(), [], []
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.on("console", lambda said: wrong.append(said.text) if said.type == "error" and "status of 4" not in said.text else None)
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    yield opened
-    context.close()
-    assert [url for url in asked if not url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))] == []
-    assert wrong == []
-
-
-def names(page) -> list[str]:
-    return page.locator("#ts-table td.name a").all_inner_texts()
+    with watched(browser, address, expected="status of 4") as opened:
+        yield opened
 
 
 def open_board(page, address: str, query: str = "") -> list[str]:

@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.cgroups import left_over
+from harness.cgroups import BURIAL_SECONDS, left_over
 from harness.errors import Refusal
 from harness.isolation import HERE, Confinement, Ground, Limits, interpreter, libraries
 from harness.output import Output
@@ -126,6 +126,7 @@ class Host:
         self.control.close()
         self.kill()
         self._process.wait()
+        self._output.outlast(BURIAL_SECONDS)        # behind bubblewrap it is not our child: it dies a moment after
         self._output.close()
         if self.group is not None:
             self.group.remove()

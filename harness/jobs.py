@@ -138,7 +138,15 @@ class Desk:
         self.noticed: dict[tuple[str, str], None] = {}      # what watched metrics tried, and in which line
 
     def ask(self, entry: Entry, question: Question, inputs: Inputs) -> Outcome:
-        """What becomes of one unit."""
+        """What becomes of one unit; asked once more if a supervisor was gone, for which no metric is blamed."""
+        with contextlib.suppress(HostGone):
+            outcome = self._ask(entry, question, inputs)
+            died = outcome.failure is not None and outcome.failure.kind == FaultKind.DIED
+            if not died or all(host.alive for host in self._hosts):
+                return outcome
+        return self._ask(entry, question, inputs)
+
+    def _ask(self, entry: Entry, question: Question, inputs: Inputs) -> Outcome:
         started = time.monotonic()
 
         def outcome(status: Status, observation: Any = None, failure: Failure | None = None) -> Outcome:
@@ -170,14 +178,6 @@ class Desk:
 
     def start(self, entry: Entry, until: float = math.inf) -> Worker:
         """A fresh worker that holds the entry and has seen nothing; it is given up at that time if not before."""
-        try:
-            return self._start(entry, until)
-        except Fault:
-            if not self._hosts or self._hosts[-1].alive:
-                raise
-            return self._start(entry, until)        # its supervisor was about to end, or ended with it: once more
-
-    def _start(self, entry: Entry, until: float) -> Worker:
         worker = self._fork(self._conditions.environments.get(entry.digest, OURS).ground(entry.submission))
         worker.deadline = min(worker.deadline, until)
         try:
@@ -192,13 +192,12 @@ class Desk:
         return worker
 
     def _fork(self, ground: Ground) -> Worker:
-        """A worker of a host at hand, or of a new one: that a supervisor is gone is never the next metric's fault."""
+        """A worker of a host at hand, or of a new one."""
         at_hand = next((host for host in self._hosts if host.ground == ground and host.alive), None)
         if at_hand is not None:
             self._hosts.remove(at_hand)
             self._hosts.append(at_hand)
-            with contextlib.suppress(HostGone):
-                return at_hand.fork()
+            return at_hand.fork()
         self._dismiss([host for host in self._hosts if not host.alive] or self._hosts[:1 - HOSTS_AT_HAND])
         host = Host(self._conditions.confinement, self._conditions.limits, ground)
         self._hosts.append(host)

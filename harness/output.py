@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
+import time
 
 from harness.errors import printable
 
@@ -33,6 +35,13 @@ class Output:
             self.drain()
         kept, self._kept = self._kept, b""
         return printable(kept.decode("utf-8", "replace"), self._characters)
+
+    def outlast(self, seconds: float) -> None:
+        """Waits until nobody can print any more, at most so long."""
+        until, end = time.monotonic() + seconds, select.poll()
+        end.register(self.descriptor, 0)            # that the last one who could print has gone is told unasked
+        while (left := until - time.monotonic()) > 0 and not end.poll(left * 1000):
+            continue
 
     def close(self) -> None:
         """Takes what is left, then lets the pipe go."""

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +22,7 @@ from harness.isolation import CONFINING, Limits
 from harness.jobs import Conditions, Desk
 from harness.places import PROJECT, cache_folder
 from harness.probing import confine
+from harness.records import Outcome
 from harness.submission import read_submission
 from tasks.suite import read_suite
 
@@ -134,13 +136,39 @@ def test_a_slow_start_does_not_multiply_in_fresh_workers(write):
     assert time.monotonic() - started < 8
 
 
-def test_a_dead_supervisor_is_nobodys_fault(write):
-    entry = read_submission(write("sound", "def distance(p, q): return 1.0\n")).entries[0]
-    desk = Desk(Conditions(confine()))
-    desk.start(entry).close()
-    desk._hosts[-1]._process.kill()
-    assert desk.start(entry).number("distance", [["a"], ["b"]], 1) == 1.0
+SLOW = "import time\ndef distance(p, q):\n    time.sleep(0.02)\n    return float(len(p) + len(q))\n"
+
+
+def outcome_when_supervisors_die(write, deaths: int, seconds: float) -> tuple[Outcome, int]:
+    """What becomes of a unit when the first so many supervisors are killed that long after they started, and how many started."""
+    entry = read_submission(write("slow", SLOW)).entries[0]
+    question = next(one for one in read_suite("smoke").questions if one.task.name == "known_similarity")
+    started: list[Host] = []
+
+    def adopt(host: Host) -> None:
+        started.append(host)
+        if len(started) <= deaths:
+            threading.Timer(seconds, host._process.kill).start()
+
+    desk = Desk(Conditions(confine()), adopt)
+    outcome = desk.ask(entry, question, Inputs(EmbeddingCache("minilm", cache_folder())))
     desk.close()
+    return outcome, len(started)
+
+
+@pytest.mark.parametrize("seconds", [0, 0.05, 0.4])         # while it starts, about when it loads, in the middle of the unit
+def test_a_dead_supervisor_is_nobodys_fault(write, seconds):
+    outcome, started = outcome_when_supervisors_die(write, 1, seconds)
+    assert outcome.failure is None
+    assert started == 2                                     # that the first was killed is why there is a second
+    assert outcome.observation == outcome_when_supervisors_die(write, 0, 0)[0].observation
+
+
+def test_a_metric_under_which_every_supervisor_dies_is_not_asked_for_ever(write):
+    outcome, started = outcome_when_supervisors_die(write, 10, 0.4)
+    assert outcome.failure is not None
+    assert outcome.failure.kind == FaultKind.DIED
+    assert started == 2
 
 
 def test_pages_that_others_share_cannot_be_pushed_out(host):
@@ -169,6 +197,7 @@ from harness.isolation import TRUSTING, Limits
 from harness.places import default_store
 from harness.places import PROJECT, cache_folder
 from harness.probing import confine
+from harness.records import Outcome
 source = b'''
 import a_library
 def got(path):

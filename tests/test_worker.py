@@ -451,6 +451,7 @@ def test_hundreds_of_workers_leave_nothing_behind():
         made.close()
     assert len(os.listdir("/proc/self/fd")) == descriptors
     assert descendants(host._process.pid) == processes
+    assert any(alive(process) for process in processes)
     host.close()
     assert not any(alive(process) for process in processes)
     assert not host._folder.exists()

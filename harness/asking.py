@@ -196,6 +196,10 @@ class Asked:
         way = sum(len(times) * float(np.median(times)) for times in (empty_holds, empty_calls) if times)
         return max(taken - way, CLOCK_TICK * (len(corpora) + len(pairs)))
 
+    def peak_memory(self) -> int | None:
+        """The most bytes the worker at hand has held at once, Python and its libraries included; None where nobody counts."""
+        return self._started().peak_memory()
+
     def companion(self, entry: Entry) -> Asked:
         """Another entry, to be asked in this unit too; the worker at hand is let go, so that the two are never there at once."""
         self.renew()

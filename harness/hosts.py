@@ -108,6 +108,14 @@ class Host:
             return None
         return status
 
+    def peak_memory(self, process: int) -> int | None:
+        """The most bytes a worker has held at once, what it shares with its supervisor included; None where nobody counts."""
+        try:
+            peak: int | None = self._control({"do": "weigh", "worker": process})["bytes"]
+        except (OSError, ValueError):
+            raise HostGone("A worker's supervisor was gone.") from None
+        return peak
+
     def ran_out_of_memory(self) -> bool:
         """Whether the control group has ended a process since this was last asked."""
         return self.group is not None and self.group.bit()

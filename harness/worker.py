@@ -82,6 +82,8 @@ def supervise(control: socket.socket, walls: Walls | None) -> None:
             status = bury(frame["worker"], frame["patience"])
             trees.remove_tree(folders.pop(frame["worker"]))
             send(control, {"status": status})
+        elif frame["do"] == "weigh":
+            send(control, {"bytes": peak_memory(frame["worker"])})
 
 
 def preload(modules: list[str]) -> None:
@@ -107,6 +109,15 @@ def bury(worker: int, patience: float) -> int | None:
     os.kill(worker, signal.SIGKILL)
     os.waitpid(worker, 0)
     return None
+
+
+def peak_memory(process: int) -> int | None:
+    """The most bytes of memory that a process has held at once, by the kernel's account; None where it keeps none."""
+    try:
+        with open(f"/proc/{process}/status", "rb") as lines:
+            return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"VmHWM:")), None)
+    except OSError:
+        return None
 
 
 def kill_group(leader: int) -> None:

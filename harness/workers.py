@@ -107,6 +107,10 @@ class Worker:
         return [(claimed(one[0], 200), claimed(one[1], 100)) for one in found[:20]
                 if isinstance(one, list) and len(one) == 2] if isinstance(found, list) else []
 
+    def peak_memory(self) -> int | None:
+        """The most bytes it has held at once since it was forked, as its supervisor reads it: nothing it could say itself."""
+        return self._host.peak_memory(self._process)
+
     def close(self) -> None:
         """Ends the process."""
         if self.alive:

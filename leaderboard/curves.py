@@ -14,6 +14,7 @@ from tasks.diagnostics import STRENGTHS, Answers
 from tasks.known_similarity import Distances, KnownSimilarity, separated_pairs
 from tasks.timing import Times
 
+SECONDS, MEGABYTES = "seconds", "MB held at most"            # of the curves of cost
 Point = tuple[float, float, float | None, float | None]     # x, y, and its 95% interval
 
 
@@ -64,13 +65,16 @@ def faults(title: str, seen: Sequence[Answers]) -> list[dict[str, Any]]:
 
 
 def growth(title: str, seen: Sequence[Times]) -> list[dict[str, Any]]:
-    """Seconds a pair of corpora against their size; nothing of the units that time a whole collection."""
+    """Seconds a pair of corpora, and the memory held, against their size; nothing of the units that time a whole collection."""
     grown = [one for one in seen if one.by_size]
     if not grown:
         return []
     sizes = [size for size, _ in grown[0].by_size]
-    return [{"title": "one pair of corpora", "x": "texts in each corpus", "y": "seconds", "logarithmic": True, "series": [
-        {"name": "", "points": points(sizes, np.array([[seconds for _, seconds in one.by_size] for one in grown]))}]}]
+    drawn = [(SECONDS, np.array([[seconds for _, seconds in one.by_size] for one in grown]))]
+    if all(peak is not None for one in grown for peak in one.peaks):
+        drawn.append((MEGABYTES, np.array([one.peaks for one in grown]) / 1e6))
+    return [{"title": "one pair of corpora", "x": "texts in each corpus", "y": y, "logarithmic": True,
+             "series": [{"name": "", "points": points(sizes, rows)}]} for y, rows in drawn]
 
 
 DRAWN: Mapping[str, Callable[[str, Sequence[Any]], list[dict[str, Any]]]] = {

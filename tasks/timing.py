@@ -1,4 +1,4 @@
-"""Time: how long a metric takes, beside a fixed reference in the same unit, and how that grows with the corpora.
+"""Time and memory: what a metric takes, and how that grows with the corpora; time beside a fixed reference in the same unit.
 
 Seconds do not travel between machines, so every unit also times the reference metric on the same corpora, before and
 after.  Units draw texts of their own, and a collection looks like those of known similarity: an answer that is kept from
@@ -45,6 +45,7 @@ class Times:
     seconds: float
     reference: tuple[float, float]          # the reference metric on the same corpora, before and after
     by_size: tuple[tuple[int, float], ...]  # n, seconds a pair
+    peaks: tuple[int | None, ...]           # bytes: the most that was held till the end of each size; None: nobody counts
 
 
 class Timing(Task[Times]):
@@ -54,12 +55,13 @@ class Timing(Task[Times]):
     settings_form: ClassVar[type[BaseModel]] = Settings
     observation_form: ClassVar[type[Any]] = Times
     declares: ClassVar[Declared] = Declared(
-        title="Time", short="t", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=("what",),
-        observe_version=1, measure_version=1, ranked=False, alone=True,
+        title="Time and memory", short="t", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=("what",),
+        observe_version=2, measure_version=1, ranked=False, alone=True,
         measures={
             "cost_in_chi": f"time of a collection as a multiple of {REFERENCE}'s on the same corpora",
             "calls_per_second": "pairs of corpora answered a second, preparing included, on the machine it ran on",
             "cost_exponent": "slope of log time on log n, for one pair of corpora of n texts each",
+            "peak_megabytes": "the most memory its process held at once, over all these n, Python and its libraries included",
         })
 
     def datasets(self, settings: Settings) -> set[str]:
@@ -97,13 +99,17 @@ class Timing(Task[Times]):
     def observe(self, unit: Unit, metric: Asked) -> Times:
         portions = self.portions(unit)
         if unit.stratum == (GROWTH,):
-            each = [metric.seconds(corpora, pairs) / len(pairs) for corpora, pairs in portions]
-            return Times(0, sum(each), (0.0, 0.0), tuple(zip(unit.parameters["sizes"], each, strict=True)))
+            metric.renew()                  # a worker that was at hand may have held more for other units
+            by_size, peaks = [], []
+            for n, (corpora, pairs) in zip(unit.parameters["sizes"], portions, strict=True):
+                by_size.append((n, metric.seconds(corpora, pairs) / len(pairs)))
+                peaks.append(metric.peak_memory())
+            return Times(0, sum(seconds for _, seconds in by_size), (0.0, 0.0), tuple(by_size), tuple(peaks))
         (corpora, pairs), = portions
         before = self._reference(metric, corpora, pairs)
         metric.renew()
         seconds = metric.seconds(corpora, pairs)
-        return Times(len(pairs), seconds, (before, self._reference(metric, corpora, pairs)), ())
+        return Times(len(pairs), seconds, (before, self._reference(metric, corpora, pairs)), (), ())
 
     @staticmethod
     def _reference(metric: Asked, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]]) -> float:
@@ -118,7 +124,8 @@ class Timing(Task[Times]):
             return Measures(None, {"cost_in_chi": seen.seconds / (sum(seen.reference) / 2),
                                    "calls_per_second": seen.calls / seen.seconds})
         n, seconds = np.log(np.array(seen.by_size)).T
-        return Measures(None, {"cost_exponent": float(np.polyfit(n, seconds, 1)[0])})
+        return Measures(None, {"cost_exponent": float(np.polyfit(n, seconds, 1)[0]),
+                               "peak_megabytes": None if seen.peaks[-1] is None else seen.peaks[-1] / 1e6})
 
 
 @cache

@@ -66,6 +66,7 @@ ATTACKS = {
     "the parent's descriptors": "return os.listdir(f'/proc/{{PARENT}}/fd')",
     "the parent's folder": "return os.readlink(f'/proc/{{PARENT}}/cwd') and os.listdir(f'/proc/{{PARENT}}/cwd')",
     "its own memory by /proc": "return open('/proc/self/mem', 'rb')",
+    "its own account of memory": "return open('/proc/self/clear_refs', 'w').write('5')",
     "its own descriptors by /proc": "return os.listdir('/proc/self/fd')",
     "core_pattern": "return os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY)",
     "write beside us": "return open(TARGET + '/marker', 'w').write('x')",

@@ -22,9 +22,11 @@ SETTINGS = Settings(pair=("made_weather", "made_trains"), k=4, n=10, sizes=(5, 1
 
 def test_the_measures_by_hand():
     collection, growth = (Unit("timing", 1, (what,), {}, (), None, 1) for what in (COLLECTION, GROWTH))
-    assert TASK.measure(collection, Times(66, 3.0, (0.5, 1.5), ())).values == {"cost_in_chi": 3.0, "calls_per_second": 22.0}
+    assert TASK.measure(collection, Times(66, 3.0, (0.5, 1.5), (), ())).values == {"cost_in_chi": 3.0, "calls_per_second": 22.0}
     squared = tuple((n, 1e-7 * n ** 2) for n in (100, 200, 400))
-    assert TASK.measure(growth, Times(0, 1.0, (0, 0), squared)).values["cost_exponent"] == pytest.approx(2)
+    found = TASK.measure(growth, Times(0, 1.0, (0, 0), squared, (50_000_000, 50_000_000, 81_000_000))).values
+    assert found == {"cost_exponent": pytest.approx(2), "peak_megabytes": 81.0}
+    assert TASK.measure(growth, Times(0, 1.0, (0, 0), squared, (None, None, None))).values["peak_megabytes"] is None
 
 
 def test_units_draw_texts_of_their_own(context):
@@ -57,6 +59,43 @@ def test_a_slower_metric_is_slower_and_preparing_counts(desk: Desk, inputs, entr
     assert seen["slow"].seconds >= 0.8 * 6 * 0.005          # six pairs; the way there and back, taken off, is longer on a busy machine
     assert seen["preparing"].seconds >= 0.8 * 4 * 0.02      # four corpora
     assert seen["quick"].seconds < seen["slow"].seconds / 5
+
+
+def test_memory_is_the_most_that_was_held_at_once(desk: Desk, inputs, entry_of, context):
+    """A metric that takes a megabyte a text, lets it go again, and calls itself a small one."""
+    unit = list(TASK.units(SETTINGS, context))[1]
+    modest = entry_of("modest", "def distance(p, q): return 1.0\n")
+    hungry = entry_of("hungry", """
+import ctypes
+import numpy
+def distance(p, q):
+    ctypes.CDLL(None).prctl(15, b"VmHWM: 1 kB", 0, 0, 0)
+    for _ in range(2):
+        held = numpy.ones(1_000_000 // 8 * (len(p) + len(q)))
+        del held
+    return 1.0
+""")
+    peaks = {}
+    for entry in (hungry, modest):                          # the greedy one first: the next has a process of its own
+        outcome = desk.ask(entry, Question(TASK, unit), inputs)
+        assert outcome.status is Status.ANSWERED, outcome.failure
+        peaks[entry.name] = outcome.observation.peaks
+    assert 10 < peaks["modest"][0] / 1e6 < 200
+    grown = [(more - less) / 1e6 for more, less in zip(peaks["hungry"], peaks["modest"], strict=True)]
+    assert grown == pytest.approx([10, 20, 80], abs=6)      # sizes 5, 10, 40, two corpora each; the rest is the allocator's
+
+
+def test_a_worker_at_hand_does_not_hand_on_its_peak(desk: Desk, inputs, entry_of, context):
+    """A metric is not billed in the growth for what it held in other units before."""
+    unit = list(TASK.units(SETTINGS, context))[1]
+    hungry_once = entry_of("hungry_at_40", """
+import numpy
+def distance(p, q):
+    return float(len(numpy.ones(20_000_000 if len(p) == 40 else 1)) > 0)
+""")
+    first, second = (desk.ask(hungry_once, Question(TASK, unit), inputs).observation.peaks for _ in range(2))
+    assert first[-1] - first[0] > 150e6
+    assert second[0] == pytest.approx(first[0], abs=6e6)
 
 
 def test_the_way_to_the_worker_is_taken_off(desk: Desk, inputs, entry_of, context):

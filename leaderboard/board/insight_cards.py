@@ -10,6 +10,7 @@ from typing import Any
 from leaderboard.board.drawing import curve, legend
 from leaderboard.board.frame import Links, brief, interval, number, table
 from leaderboard.board.snapshot import Snapshot
+from leaderboard.curves import MEGABYTES, SECONDS
 from tasks import data
 from tasks.faults import MEANING
 from tasks.sensitivity import CONDITIONS, SIZES, name_of
@@ -92,13 +93,24 @@ def noticed_from(noticed: Mapping[str, Any] | None) -> str:
 
 
 def cost(entry: Mapping[str, Any], other: Mapping[str, Any] | None) -> str:
-    """Seconds a pair of corpora against their size, and the measures of time."""
-    mine, theirs = (next((one for one in whose["curves"] if one["task"] == "timing"), None) if whose else None for whose in (entry, other))
+    """Seconds a pair of corpora against their size, and the memory that it holds at each."""
+    mine, theirs = cost_curve(entry, SECONDS), cost_curve(other, SECONDS)
     if mine is None:
         return ""
     picture = legend([entry["name"], other["name"] if other is not None and theirs is not None else None]) + f"<figure>{curve(mine, theirs)}</figure>"
-    return card("What it costs", picture + '<p class="cap">On the machine of the run, one thread; both axes are logarithmic. The memory that a '
-                "metric takes is bounded, not measured.</p>")
+    held = {one["name"]: found for one in (entry, other) if one is not None and (found := cost_curve(one, MEGABYTES)) is not None}
+    if entry["name"] not in held:
+        memory, said = "", "Its memory was not measured."
+    else:
+        sizes = [f"{size:,.0f}" for size, *_ in held[entry["name"]]["series"][0]["points"]]
+        rows = [[escape(name), *(f"{peak:,.0f}" for _, peak, *_ in found["series"][0]["points"])] for name, found in held.items()]
+        memory = table(["Held at most, MB", *sizes], rows, "Memory by the number of texts in each corpus")
+        said = "Memory: the most that its process held at once by then, Python and its libraries included; embedding is the harness's."
+    return card("What it costs", picture + memory + f'<p class="cap">On the machine of the run, one thread; both axes are logarithmic. {said}</p>')
+
+
+def cost_curve(entry: Mapping[str, Any] | None, what: str) -> Mapping[str, Any] | None:
+    return next((one for one in entry["curves"] if (one["task"], one["y"]) == ("timing", what)), None) if entry else None
 
 
 # ---- what it may have met before ---------------------------------------------------------------------------------------

@@ -68,6 +68,9 @@ def facts(entry: Mapping[str, Any]) -> list[str]:
     cost, exponent = value_of(entry, "timing.cost_in_chi"), value_of(entry, "timing.cost_exponent")
     if cost is not None:
         found.append(f"{cost:.2g} times the cost of chi" + (f", growing as n^{exponent:.1f}" if exponent is not None else ""))
+    held = value_of(entry, "timing.peak_megabytes")
+    if held is not None:
+        found.append(f"held {held:,.0f} MB of memory at most")
     if entry["trained_on"]:
         found.append(f"trained on {', '.join(entry['trained_on'])}")
     return found + list(entry["marks"])

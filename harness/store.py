@@ -233,13 +233,17 @@ class Store:
         return StoredEntry(row.digest, submission, entry, row.first_seen, row.last_seen)
 
     def outcomes(self, entry_digest: str, forms: Mapping[str, type[Any]]) -> dict[str, Outcome]:
-        """The outcomes of an entry by unit id, for the tasks whose observations' forms are given."""
-        query = (sa.select(OUTCOMES, UNITS.c.task).join(UNITS, UNITS.c.id == OUTCOMES.c.unit_id)
-                 .where(OUTCOMES.c.entry_digest == entry_digest, UNITS.c.task.in_(list(forms))))
+        """The outcomes of an entry by unit id, for the units whose observations' forms are given.
+
+        By unit, not by task: those of an earlier version of a task may be here too, in a form that nobody knows any more.
+        """
+        query = sa.select(OUTCOMES).where(OUTCOMES.c.entry_digest == entry_digest)
         found = {}
         with self._explained(), self._engine.connect() as connection:
             for row in connection.execute(query):
-                observation = None if row.observation is None else unpack(row.observation, forms[row.task], self.arrays)
+                if row.unit_id not in forms:
+                    continue
+                observation = None if row.observation is None else unpack(row.observation, forms[row.unit_id], self.arrays)
                 failure = None if row.failure is None else Failure(**{**row.failure, "places": tuple(row.failure["places"])})
                 found[row.unit_id] = Outcome(row.unit_id, row.entry_digest, Status(row.status), observation, failure, row.seconds)
         return found

@@ -90,7 +90,7 @@ def newest(name: str, suite: Suite, store: Store) -> tuple[Entry, list[tuple[str
     stored = known[name]
     if stored.entry.header.kind != "text":
         raise Refusal(f'"{name}" compares corpora; only the values of text metrics, those of kind = "text", can be explained.')
-    outcomes = store.outcomes(stored.digest, {HumanOrdering.name: Rated})
+    outcomes = store.outcomes(stored.digest, {question.unit.id: Rated for question in questions})
     seen = [(question.unit.parameters["dataset"], question.unit.parameters["kind"], outcome.observation) for question in questions
             if (outcome := outcomes.get(question.unit.id)) is not None and outcome.observation is not None]
     if not seen:

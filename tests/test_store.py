@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -80,10 +80,25 @@ def filled(store: Store):
 
 def test_an_observation_comes_back_to_the_bit(store, address):
     entry, _ = filled(store)
-    found = Store(address, read_only=True).outcomes(entry.digest, {"toy": Observation})[UNIT.id].observation
+    found = Store(address, read_only=True).outcomes(entry.digest, {UNIT.id: Observation})[UNIT.id].observation
     assert found.numbers == observation().numbers
     assert np.array_equal(found.matrix, observation().matrix)
     assert (found.words, found.nothing) == ("word", None)
+
+
+def test_an_observation_of_an_earlier_form_lies_there_unread(store):
+    """A new version of a task has new units; what its old ones were answered is nobody's burden."""
+    @dataclass(frozen=True)
+    class Earlier:
+        gone_since: float
+
+    entry, run = filled(store)
+    earlier = replace(UNIT, observe_version=0)
+    store.note_units([earlier])
+    store.put(Outcome(earlier.id, entry.digest, Status.ANSWERED, Earlier(1.0), None, 0.5), run)
+    assert set(store.outcomes(entry.digest, {UNIT.id: Observation})) == {UNIT.id}
+    with pytest.raises(KeyError):                           # it does have another form
+        store.outcomes(entry.digest, {UNIT.id: Observation, earlier.id: Observation})
 
 
 def test_writing_twice_is_writing_once_and_the_later_stands(store):
@@ -91,7 +106,7 @@ def test_writing_twice_is_writing_once_and_the_later_stands(store):
     failed = Outcome(UNIT.id, entry.digest, Status.FAILED, None, Failure("raised", "raised E", ("a.py:1 in f",)), 0.1)
     store.put(failed, run)
     store.put(failed, run)
-    assert store.outcomes(entry.digest, {"toy": Observation}) == {UNIT.id: failed}
+    assert store.outcomes(entry.digest, {UNIT.id: Observation}) == {UNIT.id: failed}
     assert store.done() == {(UNIT.id, entry.digest)}
     assert store.done([Status.ANSWERED]) == set()
 
@@ -194,9 +209,9 @@ def test_a_store_of_the_first_schema_is_read_and_written(address):
         "bytes": "BYTEA", "serial": "SERIAL PRIMARY KEY", "json": "TEXT"}
     change(address, *(statement.format(**kinds) for statement in FIRST_SCHEMA))
     store = Store(address)
-    assert store.outcomes("e", {"toy": Observation})["u"].failure == Failure("raised", "raised E")
+    assert store.outcomes("e", {"u": Observation})["u"].failure == Failure("raised", "raised E")
     entry, _ = filled(store)
-    assert np.array_equal(store.outcomes(entry.digest, {"toy": Observation})[UNIT.id].observation.matrix, observation().matrix)
+    assert np.array_equal(store.outcomes(entry.digest, {UNIT.id: Observation})[UNIT.id].observation.matrix, observation().matrix)
     store.close()
 
 
@@ -204,7 +219,7 @@ def test_what_is_not_finite_is_kept_as_it_is(store):
     entry, run = filled(store)
     odd = Observation((float("nan"), float("inf")), "a\0b \ud800", np.zeros(1))
     store.put(Outcome(UNIT.id, entry.digest, Status.ANSWERED, odd, None, 0.5), run)
-    found = store.outcomes(entry.digest, {"toy": Observation})[UNIT.id].observation
+    found = store.outcomes(entry.digest, {UNIT.id: Observation})[UNIT.id].observation
     assert np.isnan(found.numbers[0])
     assert (found.numbers[1], found.words) == (np.inf, "a\0b \ud800")
 

@@ -49,7 +49,7 @@ class Times:
 
 
 class Timing(Task[Times]):
-    """How long does it take?"""
+    """How long does it take, and how much memory?"""
 
     name: ClassVar[str] = "timing"
     settings_form: ClassVar[type[BaseModel]] = Settings

@@ -83,7 +83,7 @@ def tools(snapshot: Snapshot, links: Links, track: str) -> str:
 def head(key: str, title: str, words: str, marked: bool = False, kind: str = "") -> str:
     mark = ' <span class="mark" title="gameable: a control does well here">●</span>' if marked else ""
     return (f'<th scope="col" data-key="{escape(key)}"{f" class={kind}" if kind else ""}><button type="button" data-sort="{escape(key)}" '
-            f'title="{escape(words)}">{escape(title)}</button>{mark}</th>')
+            f'title="{escape(words)}">{escape(title)}{mark}</button></th>')
 
 
 def row(entry: Mapping[str, Any], links: Links, shown: list[str], scored: Set[str] = frozenset(), beside: Set[str] = frozenset()) -> str:

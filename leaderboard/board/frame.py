@@ -19,6 +19,7 @@ PAGES = {"board": "Board", "compare": "Compare", "choose": "Which metric?", "map
 SCRIPTS = ("ranked_table.js", "board.js")
 ONLY_SERVED = ("compare", "choose")         # what a copy without a server cannot do
 
+TAGS = re.compile("<[^>]*>")
 LONGEST = 2_000                             # characters of a text of a submission that are shown
 
 Estimate = Mapping[str, Any] | None
@@ -142,10 +143,16 @@ def outside(address: str | None, words: str | None = None) -> str:
     return f'<a href="{escape(target)}" rel="noreferrer nofollow external">{shown}</a>'
 
 
-def table(heads: list[str], rows: list[list[str]], caption: str = "", words: bool = False) -> str:
-    """A plain table of cells that are HTML already, numbers or words; the first of a row names it."""
+def table(heads: list[str], rows: list[list[str]], caption: str = "", words: bool = False, stacked: bool = False) -> str:
+    """A plain table of cells that are HTML already, numbers or words; the first of a row names it.
+
+    Stacked, as words always are: on a phone each cell of a row stands below the one before, behind the words of its head.
+    """
     head = "".join(f'<th scope="col">{one}</th>' for one in heads)
-    body = "".join(f'<tr><th scope="row">{row[0]}</th>{"".join(f"<td>{cell}</td>" for cell in row[1:])}</tr>' for row in rows)
-    shown, kind = f"<caption>{escape(caption)}</caption>" if caption else "", ' class="words"' if words else ""
+    labels = [f' data-head="{TAGS.sub("", one)}"' if words or stacked else "" for one in heads]
+    body = "".join(f'<tr><th scope="row">{row[0]}</th>'
+                   + "".join(f"<td{label}>{cell}</td>" for label, cell in zip(labels[1:], row[1:], strict=True)) + "</tr>" for row in rows)
+    shown = f"<caption>{escape(caption)}</caption>" if caption else ""
+    kind = ' class="words stacked"' if words else ' class="stacked"' if stacked else ""
     return f'<div class="wide" tabindex="0" role="region" aria-label="{escape(caption or "Table")}"><table{kind}>{shown}' \
            f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"

@@ -103,7 +103,7 @@ def scores(snapshot: Snapshot, links: Links, standing: list[dict[str, Any]], oth
                 rows.append([escape(task["title"]), number(asked["score"]), interval(asked["score"]), above, rank_on(entry, task["name"]),
                              *([number(theirs["score"]) if theirs else "–"] if rival else [])])
         place = f"Rank {rank_of(entry)}" if entry["rank"] is not None else f"Not ranked: {brief(entry['not_ranked'] or '')}"
-        parts.append(f"<p><strong>{TRACKS[track]}.</strong> {place}</p>{table(heads, rows, f'Scores in {TRACKS[track].lower()}')}")
+        parts.append(f"<p><strong>{TRACKS[track]}.</strong> {place}</p>{table(heads, rows, f'Scores in {TRACKS[track].lower()}', stacked=True)}")
     choice = ""
     if other is not None and not links.static:
         options = "".join(f'<option{" selected" if one["name"] == other["name"] else ""}>{escape(one["name"])}</option>'

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
 
-from harness.errors import Refusal, printable
-from leaderboard.board import board_page, comparing_pages, map_page, metric_page, try_page, word_pages
+from harness.errors import Refusal, did_you_mean, printable
+from leaderboard.board import board_page, choose_page, compare_page, map_page, metric_page, try_page, word_pages
 from leaderboard.board.frame import PAGES, Choice, Links, framed
 from leaderboard.board.snapshot import Snapshot, of_release
 from leaderboard.own_order import sound
@@ -124,7 +124,8 @@ def drawn(snapshot: Snapshot, links: Links, asked: Mapping[str, str], choices: S
     if name is not None:
         content = metric_page.metric(snapshot, links, name, asked.get("against"))
         if content is None:
-            return missing(snapshot, links, f"There is no metric “{printable(name, 80)}” here.", choices)
+            meant = did_you_mean(name, {entry["name"] for entry in snapshot.facts["entries"]})
+            return missing(snapshot, links, f"There is no metric “{printable(name, 80)}” here.{meant}", choices)
         return Page(framed("metric", content, snapshot.title, links, snapshot.errata, choices), f"Touchstone: {name}")
     page = asked.get("view", "board")
     if page not in PAGES:
@@ -142,8 +143,8 @@ def drawn(snapshot: Snapshot, links: Links, asked: Mapping[str, str], choices: S
 
 
 CONTENT: Mapping[str, Callable[[Snapshot, Links, Mapping[str, str]], str]] = {
-    "compare": lambda snapshot, links, asked: comparing_pages.compare(snapshot, links, asked.get("metrics")),
-    "choose": comparing_pages.choose,
+    "compare": lambda snapshot, links, asked: compare_page.compare(snapshot, links, asked.get("metrics")),
+    "choose": choose_page.choose,
     "map": lambda snapshot, links, asked: map_page.overview(snapshot, links),
     "try": lambda snapshot, links, asked: try_page.page(links, asked),
     "tasks": lambda snapshot, links, asked: word_pages.tasks(snapshot, links),

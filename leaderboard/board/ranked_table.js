@@ -137,7 +137,7 @@ const Touchstone = (() => {
         mark.className = "mark";
         mark.title = "gameable: a control does well here";
         mark.textContent = "●";
-        cell.append(" ", mark);
+        button.append(" ", mark);
       }
       return cell;
     }

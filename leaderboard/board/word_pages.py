@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
+from functools import cache
 from html import escape
 from typing import Any
 
+from harness.places import PROJECT
 from harness.task import Paper
 from leaderboard import usmb
 from leaderboard.board.frame import Links, outside, table
@@ -61,11 +64,18 @@ def named(paper: Paper) -> str:
     return f"{paper.authors[0].split(',')[0]} et al. {paper.year}: {paper.title}"
 
 
+@cache
+def example() -> str:
+    """The README's first metric."""
+    blocks = re.findall(r"^```python\n(.*?)^```", (PROJECT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
+    return f'<pre tabindex="0" role="region" aria-label="A whole metric"><code>{escape(blocks[0])}</code></pre>'
+
+
 def submit(links: Links) -> str:
     """How a metric gets onto the board."""
     states = "".join(f"<dt>{name}</dt><dd>{words}</dd>" for name, words in STATES.items())
     return f"""<h1>Submit a metric</h1><p class="lede">A metric is one Python file: a header that says what it is, and a function. No base class, nothing
-to import.</p><ol><li>Write <code>my_metric.py</code>; the README's “Your first metric” has one of ten lines.</li>
+to import.</p><ol><li>Write <code>my_metric.py</code>, for instance:{example()}</li>
 <li><code>touchstone check my_metric.py</code> asks it a few things behind the walls it will be asked behind, in seconds.</li>
 <li><code>touchstone submit my_metric.py</code> asks it all of core on your machine and makes a bundle: the file, the report, its signature.</li>
 <li>Send the bundle as a pull request against <code>submissions/</code>. It is asked again there; what comes out must agree.</li></ol>

@@ -1,8 +1,7 @@
-"""Metrics beside each other: two to four compared, and which one to take."""
+"""Compare: two to four metrics beside each other."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 from harness.statistics import FEW_UNITS
 from leaderboard.board.board_page import value_of
 from leaderboard.board.drawing import legend, radar
-from leaderboard.board.filters import tags
-from leaderboard.board.frame import Estimate, Links, brief, correlation, interval, number, table
+from leaderboard.board.frame import Estimate, Links, correlation, interval, number, table
 from leaderboard.board.insight_cards import card
 from leaderboard.board.metric_page import RADAR
 from leaderboard.board.snapshot import TRACKS, Snapshot
@@ -20,8 +18,6 @@ from leaderboard.shown_pairs import nearer
 from leaderboard.where import largest, parts
 
 MOST = 4
-QUICK, SLOW = 1.0, 10.0                     # times the cost of chi
-SHORT_LIST = 5
 MOST_PARTS = 5                              # either way
 MOST_TEXTS = 3                              # either way
 
@@ -71,7 +67,7 @@ def section(snapshot: Snapshot, links: Links, track: str, names: Sequence[str]) 
     if len(axes) >= 3:
         picture = f'<figure class="narrow">{radar(list(axes), {one["name"]: [value_of(one, key) for key in axes.values()] for one in entries})}' \
                   f"</figure>{legend(names)}"
-    cards = (card("Scores", table(heads, rows, "Scores"), 7), card("Measures side by side", picture, 5) if picture else "",
+    cards = (card("Scores", table(heads, rows, "Scores", stacked=True), 7), card("Measures side by side", picture, 5) if picture else "",
              *(card(title, content, 6) for title, content in differences), correlations(snapshot, track, names))
     return f"<h2>{TRACKS[track]}</h2><div class=grid>{''.join(cards)}</div>"
 
@@ -138,70 +134,3 @@ def correlations(snapshot: Snapshot, track: str, names: Sequence[str]) -> str:
     rows = [[escape(names[i]), *(correlation(known["values"][a][b]) for b in places)] for i, a in enumerate(places)]
     return card("How alike their answers are", table(["", *map(escape, names)], rows, "Rank correlation of answers")
                 + '<p class="cap">Rank correlation of their answers to the same questions: 1 is the same order.</p>')
-
-
-# ---- which one to take -------------------------------------------------------------------------------------------------
-
-def choose(snapshot: Snapshot, links: Links, wanted: Mapping[str, str]) -> str:
-    """A few questions, and a short list with reasons and numbers."""
-    tracks = snapshot.tracks or ["corpus"]
-    track, task = wanted.get("track", tracks[0]), wanted.get("task", "")
-    track = track if track in tracks else tracks[0]
-    tasks = snapshot.ranked_tasks(track)
-    task = task if any(one["name"] == task for one in tasks) else ""
-    cost, model, symmetric = wanted.get("cost", ""), wanted.get("model", ""), wanted.get("symmetric", "")
-    fields = [
-        select("track", "What do you compare?", {"corpus": "two corpora", "text": "two texts"}, track),
-        select("task", "What matters most?", {"": "all tasks alike", **{one["name"]: one["title"].lower() for one in tasks}}, task),
-        select("cost", "How quick must it be?", {"": "I can wait", "10": "up to ten times chi", "1": "as quick as chi"}, cost),
-        select("model", "May it need an embedding model?", {"": "yes", "no": "no"}, model),
-        select("symmetric", "Must d(p, q) equal d(q, p)?", {"": "no", "yes": "yes"}, symmetric)]
-    short = suited(snapshot, track, task, cost, model, symmetric)
-    rows = [[f'<a href="{escape(links.to("metric", metric=one["name"]))}">{escape(one["name"])}</a><br><small>{brief(one["title"])}</small>',
-             f"{number(wanted_score(one, task))} {interval(wanted_score(one, task))}", cost_words(one), escape(reasons(one))]
-            for one in short[:SHORT_LIST]]
-    found = table(["Metric", "Score", "Cost", "Why"], rows, "A short list", words=True) if rows else \
-        '<p role="status">No ranked metric fulfils all of that. Give up one wish, the quickest one first.</p>'
-    more = f'<p class="cap">{len(short)} of the ranked metrics fulfil it; the best {len(rows)} are shown.</p>' if rows else ""
-    return (f'<h1>Which metric for me?</h1><form class="questions" data-go="choose">{"".join(fields)}<button>Show</button></form>{found}{more}'
-            '<p class="foot">Where intervals overlap, the order is noise: take the cheaper one.</p>')
-
-
-def select(name: str, words: str, options: Mapping[str, str], chosen: str) -> str:
-    listed = "".join(f'<option value="{escape(key)}"{" selected" if key == chosen else ""}>{escape(shown)}</option>'
-                     for key, shown in options.items())
-    return f'<label>{words} <select name="{name}">{listed}</select></label>'
-
-
-def suited(snapshot: Snapshot, track: str, task: str, cost: str, model: str, symmetric: str) -> list[dict[str, Any]]:
-    """The ranked entries that fulfil the wishes, best first."""
-    most = {"1": QUICK, "10": SLOW}.get(cost, math.inf)
-    found = []
-    for entry in snapshot.entries(track):
-        price = value_of(entry, "timing.cost_in_chi")
-        if entry["rank"] is None or wanted_score(entry, task) is None:
-            continue
-        if (math.isfinite(most) and (price is None or price > most)) or (model == "no" and "no-model" not in tags(entry)) \
-                or (symmetric == "yes" and value_of(entry, "axioms.symmetric") != 1):
-            continue
-        found.append(entry)
-    return sorted(found, key=lambda entry: -(wanted_score(entry, task) or {"value": 0.0})["value"])
-
-
-def wanted_score(entry: Mapping[str, Any], task: str) -> Estimate:
-    return score_of(entry, {"name": task}) if task else entry["overall"]
-
-
-def cost_words(entry: Mapping[str, Any]) -> str:
-    cost = value_of(entry, "timing.cost_in_chi")
-    return "not timed" if cost is None else f"{cost:.2g} × chi"
-
-
-def reasons(entry: Mapping[str, Any]) -> str:
-    """Its strong side and its weak one, from the axioms and the tasks."""
-    broken = [name.replace("_", " ") for name, one in entry["tasks"].get("axioms", {"measures": {}})["measures"].items()
-              if one is not None and one["value"] < 1]
-    words = [f"rank {entry['rank']}", "no model" if "no-model" in tags(entry) else f"needs {entry['input']}"]
-    if entry["tasks"].get("axioms"):
-        words += [f"misses: {', '.join(broken[:3])}"] if broken else ["holds all axioms"]
-    return "; ".join(words)

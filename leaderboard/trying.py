@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -26,11 +27,13 @@ from harness.places import SUBMISSIONS
 from harness.probing import confine
 from harness.submission import Entry, choose_entries, unmet_dependencies
 from harness.task import Source, Unit
+from leaderboard.embedding_once import Embedding
 
-# Quick ones that need no model and no collection to be fitted on.
-PAIR_METRICS = ("word_overlap", "jaccard", "dice_bigrams", "containment", "levenshtein", "chrf", "bleu_sentence", "rouge1",
-                "rouge2", "rouge_l")
-CORPUS_METRICS = ("chi", "zipf", "vocabulary_jsd", "self_bleu", "jaccard", "levenshtein")
+# Quick ones that need no collection to be fitted on, and no model but the suite's.
+PAIR_METRICS = ("cosine", "word_overlap", "jaccard", "dice_bigrams", "containment", "levenshtein", "chrf", "bleu_sentence",
+                "rouge1", "rouge2", "rouge_l")
+CORPUS_METRICS = ("energy", "mmd", "sliced_wasserstein", "medoid", "fid", "cosine", "chi", "zipf", "vocabulary_jsd", "self_bleu",
+                  "jaccard", "levenshtein")
 TEXT_CHARACTERS = 5_000
 CORPUS_TEXTS, FEWEST_TEXTS = 200, 4         # two in each half
 LINE_CHARACTERS = 1_000
@@ -138,19 +141,29 @@ def ask(names: Sequence[str], texts: Sequence[str], model: str, question: Questi
 
 
 def asked_in_turn(names: Sequence[str], texts: Sequence[str], model: str, question: Question) -> list[Answered]:
+    """In the order of the names; those that need no vectors are asked while another process embeds the texts."""
     entries = [entry for entry in choose_entries(names, SUBMISSIONS)
                if entry.variant is None and not unmet_dependencies(entry.header)]
-    desk, until, found = Desk(Conditions(confine(), LIMITS)), time.monotonic() + SECONDS, []
-    with TemporaryDirectory() as folder:
-        inputs = Inputs(EmbeddingCache(model, Path(folder)))        # for its tokenizer: none of these metrics takes vectors
+    desk, until, found = Desk(Conditions(confine(), LIMITS)), time.monotonic() + SECONDS, {}
+    with TemporaryDirectory() as folder, closing(Embedding(model, texts, Path(folder))) as embedding:
+        inputs: Inputs | None = Inputs(EmbeddingCache(model, Path(folder)))     # without vectors yet, for its tokenizer
+        waiting = True
         try:
-            for entry in entries:
-                late = time.monotonic() > until
-                found.append(Answered(entry, (), f"was not asked: {SECONDS:.0f} seconds were up") if late
-                             else answered(desk, entry, texts, inputs, question))
+            for entry in sorted(entries, key=needs_vectors):
+                if needs_vectors(entry) and waiting:
+                    cache, waiting = embedding.vectors(until), False
+                    inputs = None if cache is None else Inputs(cache)
+                if inputs is None or time.monotonic() > until:
+                    found[entry.name] = Answered(entry, (), f"was not asked: {SECONDS:.0f} seconds were up")
+                else:
+                    found[entry.name] = answered(desk, entry, texts, inputs, question)
         finally:
             desk.close()
-    return found
+    return [found[entry.name] for entry in entries]
+
+
+def needs_vectors(entry: Entry) -> bool:
+    return entry.header.input == "embeddings"
 
 
 def answered(desk: Desk, entry: Entry, texts: Sequence[str], inputs: Inputs, question: Question) -> Answered:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from harness.errors import Refusal
+from harness.places import PROJECT, SUBMISSIONS
+from harness.progress import Silent
+from harness.submission import choose_entries
 from leaderboard import trying
 from leaderboard.board import try_page
 from leaderboard.board.frame import Links
@@ -40,6 +46,22 @@ def test_two_texts_by_hand():
     assert found["rouge1"].values[0] == pytest.approx(2 / 3)       # two of three words, both ways
     same = try_texts("rain fell on rome", "rain fell on rome", "minilm")
     assert [one.values for one in same] == [pytest.approx((1.0,))] * len(PAIR_METRICS)
+
+
+def test_what_takes_vectors_is_given_the_models_and_the_server_does_not_read_it(inputs, tmp_path):
+    a, b = "rain fell on rome all day", "it rained in rome from morning to night"
+    inputs.cache.fill([a, b], Silent(), threads=1)
+    expected = np.prod(inputs.cache.vectors([a, b]), axis=0).sum()         # its vectors have length 1
+    asking = "import json, sys; from leaderboard.trying import try_texts; found = try_texts(sys.argv[1], sys.argv[2], 'minilm')\n" \
+             "print(json.dumps([dict((one.entry.name, one.values) for one in found)['cosine'][0], 'torch' in sys.modules]))"
+    said = subprocess.run([sys.executable, "-c", asking, a, b], capture_output=True, text=True, check=True, cwd=PROJECT).stdout
+    assert json.loads(said) == [pytest.approx(expected, abs=1e-6), False]
+
+
+def test_no_service_is_asked_at_the_cost_of_who_serves(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "somebody's")
+    with pytest.raises(Refusal, match="no files here"):
+        try_texts("a", "b", "text-embedding-3-small")
 
 
 def test_corpora_that_differ_are_apart_and_one_from_itself_is_not():
@@ -114,7 +136,7 @@ def test_a_copy_without_a_server_says_that_it_needs_one():
 
 
 def test_a_metric_that_fails_is_said(monkeypatch, client):
-    entry = try_texts("a", "b", "minilm")[0].entry
+    entry = choose_entries(["jaccard"], SUBMISSIONS)[0]
     failed = trying.Answered(entry, (), "raised <b>ValueError</b>")
     snapshot = SimpleNamespace(entry=lambda name, track=None: None, entries=lambda track: [])
     for shown in (try_page.texts_answered(snapshot, Links(), [failed]), try_page.corpora_answered(snapshot, Links(), [failed])):

@@ -31,7 +31,7 @@ KINDS = {TEXTS: "Two texts", CORPORA: "Two corpora"}
 
 def page(links: Links, asked: Mapping[str, str]) -> str:
     """The form; its answers are put below it."""
-    lede = '<h1>Try it</h1><p class="lede">What quick metrics that need no model say of texts of yours.</p>'
+    lede = '<h1>Try it</h1><p class="lede">What quick metrics say of texts of yours. A model reads them first, which takes some seconds.</p>'
     if links.static:
         return f"{lede}<p>This is a copy without a server, which cannot ask metrics; <code>touchstone serve</code> in a clone can.</p>"
     kind = asked.get("kind", TEXTS)

@@ -198,7 +198,7 @@ class Asked:
 
     def peak_memory(self) -> int | None:
         """The most bytes the worker at hand has held at once, Python and its libraries included; None where nobody counts."""
-        return self._started().peak_memory()
+        return None if self.worker is None else self.worker.peak_memory()
 
     def companion(self, entry: Entry) -> Asked:
         """Another entry, to be asked in this unit too; the worker at hand is let go, so that the two are never there at once."""

@@ -1,9 +1,11 @@
-"""What a metric can do wrong."""
+"""What a metric can do wrong, and what goes wrong without it."""
 
 from __future__ import annotations
 
 import enum
 from collections.abc import Sequence
+
+from harness.errors import Refusal
 
 
 class FaultKind(enum.StrEnum):
@@ -21,3 +23,11 @@ class Fault(Exception):
     def __init__(self, kind: FaultKind, sentence: str, places: Sequence[str] = (), output: str = "") -> None:
         super().__init__(sentence)
         self.kind, self.sentence, self.places, self.output = kind, sentence, tuple(places), output
+
+
+class HostGone(Refusal):
+    """A supervisor that did not start or is no longer there: no metric's fault, so it is asked once more."""
+
+
+class TakenDown(HostGone):
+    """A supervisor that took a worker down with it; where that happens twice in a row, it is held to be the metric's doing."""

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cgroups import BURIAL_SECONDS, left_over
-from harness.errors import Refusal
+from harness.faults import HostGone
 from harness.isolation import HERE, Confinement, Ground, Limits, interpreter, libraries
 from harness.output import Output
 from harness.trees import remove_tree
@@ -32,10 +32,6 @@ PRELOADED = (                               # what takes long to import, and is 
     "scipy.sparse", "scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "sklearn.cluster",
     "sklearn.linear_model", "sklearn.neighbors", "sklearn.svm")
 ALWAYS = ("numpy", "numpy.random", "numpy.linalg")
-
-
-class HostGone(Refusal):
-    """A supervisor that did not start or is no longer there: never a metric's fault."""
 
 
 class Host:
@@ -109,7 +105,10 @@ class Host:
         return status
 
     def peak_memory(self, process: int) -> int | None:
-        """The most bytes a worker has held at once, what it shares with its supervisor included; None where nobody counts."""
+        """The most bytes a worker has held at once, what it shares with its supervisor included.
+
+        0 if it has ended, None where nobody counts.
+        """
         try:
             peak: int | None = self._control({"do": "weigh", "worker": process})["bytes"]
         except (OSError, ValueError):

@@ -21,8 +21,8 @@ from harness.asking import Asked, Inputs
 from harness.embeddings import EmbeddingCache
 from harness.environments import OURS, Environment
 from harness.errors import NotApplicable
-from harness.faults import Fault, FaultKind
-from harness.hosts import Host, HostGone
+from harness.faults import Fault, FaultKind, HostGone, TakenDown
+from harness.hosts import Host
 from harness.isolation import Confinement, Ground, Limits
 from harness.models import find_models
 from harness.records import Failure, Outcome, Status
@@ -106,7 +106,7 @@ class Pool:
         os.sched_setaffinity(0, {processor})
         desk = None
         try:
-            desk = Desk(self._conditions, self._adopt)
+            desk = Desk(self._conditions, self._adopt, self._stopping.is_set)
             while not self._stopping.is_set():
                 try:
                     entry, question = self._left.get_nowait()
@@ -118,7 +118,8 @@ class Pool:
                 self._patience.note(entry, question, outcome)
                 self._results.put(outcome)
         except BaseException as wrong:      # noqa: BLE001  # a fault of ours, raised again in the calling thread
-            self._results.put(wrong)
+            if not self._stopping.is_set():
+                self._results.put(wrong)
         finally:
             if desk is not None:
                 desk.close()
@@ -130,21 +131,26 @@ HOSTS_AT_HAND = 2                           # a metric's, and that of the refere
 class Desk:
     """Where one job asks: hosts, and the worker that holds the entry at hand."""
 
-    def __init__(self, conditions: Conditions, adopt: Callable[[Host], None] | None = None) -> None:
-        self._conditions, self._adopt = conditions, adopt
+    def __init__(self, conditions: Conditions, adopt: Callable[[Host], None] | None = None,
+                 stopping: Callable[[], bool] = lambda: False) -> None:
+        self._conditions, self._adopt, self._stopping = conditions, adopt, stopping
         self._hosts: list[Host] = []            # the one used last at the end
         self._worker: Worker | None = None
         self._entry: Entry | None = None
         self.noticed: dict[tuple[str, str], None] = {}      # what watched metrics tried, and in which line
 
     def ask(self, entry: Entry, question: Question, inputs: Inputs) -> Outcome:
-        """What becomes of one unit; asked once more if a supervisor was gone, for which no metric is blamed."""
-        with contextlib.suppress(HostGone):
-            outcome = self._ask(entry, question, inputs)
-            died = outcome.failure is not None and outcome.failure.kind == FaultKind.DIED
-            if not died or all(host.alive for host in self._hosts):
-                return outcome
-        return self._ask(entry, question, inputs)
+        """What becomes of one unit; asked once more if the worker was taken down with its supervisor."""
+        try:
+            return self._ask(entry, question, inputs)
+        except HostGone:
+            if self._stopping():
+                raise
+        try:
+            return self._ask(entry, question, inputs)
+        except TakenDown:
+            failure = Failure(FaultKind.DIED.value, "was asked twice, and each time its supervisor ended with it")
+            return Outcome(question.unit.id, entry.digest, Status.FAILED, None, failure, 0.0)
 
     def _ask(self, entry: Entry, question: Question, inputs: Inputs) -> Outcome:
         started = time.monotonic()
@@ -197,7 +203,8 @@ class Desk:
         if at_hand is not None:
             self._hosts.remove(at_hand)
             self._hosts.append(at_hand)
-            return at_hand.fork()
+            with contextlib.suppress(HostGone):
+                return at_hand.fork()
         self._dismiss([host for host in self._hosts if not host.alive] or self._hosts[:1 - HOSTS_AT_HAND])
         host = Host(self._conditions.confinement, self._conditions.limits, ground)
         self._hosts.append(host)

@@ -38,6 +38,8 @@ class Output:
 
     def outlast(self, seconds: float) -> None:
         """Waits until nobody can print any more, at most so long."""
+        if self.descriptor < 0:
+            return
         until, end = time.monotonic() + seconds, select.poll()
         end.register(self.descriptor, 0)            # that the last one who could print has gone is told unasked
         while (left := until - time.monotonic()) > 0 and not end.poll(left * 1000):

@@ -9,8 +9,8 @@ from functools import cache
 from harness import bubblewrap
 from harness.cgroups import Group
 from harness.errors import Refusal
-from harness.faults import Fault
-from harness.hosts import Host, HostGone
+from harness.faults import Fault, HostGone
+from harness.hosts import Host
 from harness.isolation import (
     BUBBLEWRAP,
     CGROUP,

@@ -237,12 +237,10 @@ class Store:
 
         By unit, not by task: those of an earlier version of a task may be here too, in a form that nobody knows any more.
         """
-        query = sa.select(OUTCOMES).where(OUTCOMES.c.entry_digest == entry_digest)
+        query = sa.select(OUTCOMES).where(OUTCOMES.c.entry_digest == entry_digest, OUTCOMES.c.unit_id.in_(list(forms)))
         found = {}
         with self._explained(), self._engine.connect() as connection:
             for row in connection.execute(query):
-                if row.unit_id not in forms:
-                    continue
                 observation = None if row.observation is None else unpack(row.observation, forms[row.unit_id], self.arrays)
                 failure = None if row.failure is None else Failure(**{**row.failure, "places": tuple(row.failure["places"])})
                 found[row.unit_id] = Outcome(row.unit_id, row.entry_digest, Status(row.status), observation, failure, row.seconds)

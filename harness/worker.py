@@ -83,7 +83,8 @@ def supervise(control: socket.socket, walls: Walls | None) -> None:
             trees.remove_tree(folders.pop(frame["worker"]))
             send(control, {"status": status})
         elif frame["do"] == "weigh":
-            send(control, {"bytes": peak_memory(frame["worker"])})
+            peak = peak_memory(frame["worker"])
+            send(control, {"bytes": 0 if peak is None and peak_memory(os.getpid()) is not None else peak})
 
 
 def preload(modules: list[str]) -> None:
@@ -112,7 +113,7 @@ def bury(worker: int, patience: float) -> int | None:
 
 
 def peak_memory(process: int) -> int | None:
-    """The most bytes of memory that a process has held at once, by the kernel's account; None where it keeps none."""
+    """The most bytes of memory that a process has held at once, by the kernel's account; None of one that has ended."""
     try:
         with open(f"/proc/{process}/status", "rb") as lines:
             return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"VmHWM:")), None)

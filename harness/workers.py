@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from harness.errors import amount, printable
-from harness.faults import Fault, FaultKind
+from harness.faults import Fault, FaultKind, TakenDown
 from harness.mailboxes import Content, Mailboxes
 from harness.output import Output
 from harness.worker import ANSWER, FRAME_BYTES, FUNCTIONS, OF_SERIES, QUESTION, SERIES
@@ -108,8 +108,11 @@ class Worker:
                 if isinstance(one, list) and len(one) == 2] if isinstance(found, list) else []
 
     def peak_memory(self) -> int | None:
-        """The most bytes it has held at once since it was forked, as its supervisor reads it: nothing it could say itself."""
-        return self._host.peak_memory(self._process)
+        """The most bytes it has held at once since it was forked, as its supervisor reads it; None where nobody counts."""
+        peak = self._host.peak_memory(self._process)
+        if peak == 0:                       # there was a count once: it has left since its last answer
+            self._died()
+        return peak
 
     def close(self) -> None:
         """Ends the process."""
@@ -232,6 +235,8 @@ class Worker:
 
     def _died(self) -> NoReturn:
         status, limits = self._end(PATIENCE), self._host.limits
+        if not self._host.alive:
+            raise TakenDown("A worker was taken down with its supervisor.")
         if self._host.ran_out_of_memory():
             sentence = f"was killed: it and what it holds took more memory than the {amount(limits.memory_bytes)} it may use"
         elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:

@@ -10,37 +10,50 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from harness.embeddings import EmbeddingCache
+from harness.errors import Refusal
 from harness.models import find_model
 from harness.places import PROJECT
 from harness.progress import Silent
 
 
 class Embedding:
-    """Texts on their way to vectors in a folder of one's own; refuses a model that has no files here."""
+    """Texts on their way to vectors in a folder of one's own."""
 
     def __init__(self, model: str, texts: Sequence[str], folder: Path) -> None:
-        find_model(model).path()            # a service would be paid for by whoever serves
         self._model, self._folder = model, folder
-        asked = folder / "texts.json"
-        asked.write_text(json.dumps(list(texts)))
-        with asked.open("rb") as read:
-            self._process = subprocess.Popen([sys.executable, "-m", __name__, model, str(folder)], stdin=read,
+        self._process: subprocess.Popen[bytes] | None = None
+        try:
+            find_model(model).path()
+        except Refusal as wrong:            # a service among others, which would be paid for by whoever serves
+            self._lacking = str(wrong)
+            return
+        with tempfile.TemporaryFile() as asked:         # it has no name, so that nothing stays of the texts
+            asked.write(json.dumps(list(texts)).encode())
+            asked.seek(0)
+            self._process = subprocess.Popen([sys.executable, "-m", __name__, model, str(folder)], stdin=asked,
                                              stdout=subprocess.DEVNULL, cwd=PROJECT)
 
-    def vectors(self, until: float) -> EmbeddingCache | None:
-        """The vectors when they are there; None if they are not by then."""
+    def vectors(self, until: float) -> EmbeddingCache:
+        """The vectors when they are there; refuses if they are not by then."""
+        if self._process is None:
+            raise Refusal(self._lacking)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(max(0.0, until - time.monotonic()))
-        return EmbeddingCache(self._model, self._folder) if self._process.returncode == 0 else None
+        if self._process.returncode != 0:
+            raise Refusal("The texts could not be embedded in time." if self._process.returncode is None else
+                          "The texts could not be embedded; what went wrong stands in the server's own output.")
+        return EmbeddingCache(self._model, self._folder)
 
     def close(self) -> None:
-        self._process.kill()
-        self._process.wait()
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
 
 def main() -> None:

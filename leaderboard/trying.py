@@ -145,20 +145,21 @@ def asked_in_turn(names: Sequence[str], texts: Sequence[str], model: str, questi
     entries = [entry for entry in choose_entries(names, SUBMISSIONS)
                if entry.variant is None and not unmet_dependencies(entry.header)]
     desk, until, found = Desk(Conditions(confine(), LIMITS)), time.monotonic() + SECONDS, {}
-    with TemporaryDirectory() as folder, closing(Embedding(model, texts, Path(folder))) as embedding:
-        inputs: Inputs | None = Inputs(EmbeddingCache(model, Path(folder)))     # without vectors yet, for its tokenizer
-        waiting = True
+
+    def ask_all(some: Sequence[Entry], cache: EmbeddingCache) -> None:
+        inputs = Inputs(cache)
+        for entry in some:
+            late = time.monotonic() > until
+            found[entry.name] = Answered(entry, (), f"was not asked: {SECONDS:.0f} seconds were up") if late \
+                else answered(desk, entry, texts, inputs, question)
+
+    with TemporaryDirectory() as folder, closing(desk), closing(Embedding(model, texts, Path(folder))) as embedding:
+        ask_all([entry for entry in entries if not needs_vectors(entry)], EmbeddingCache(model, Path(folder)))
+        late_ones = [entry for entry in entries if needs_vectors(entry)]
         try:
-            for entry in sorted(entries, key=needs_vectors):
-                if needs_vectors(entry) and waiting:
-                    cache, waiting = embedding.vectors(until), False
-                    inputs = None if cache is None else Inputs(cache)
-                if inputs is None or time.monotonic() > until:
-                    found[entry.name] = Answered(entry, (), f"was not asked: {SECONDS:.0f} seconds were up")
-                else:
-                    found[entry.name] = answered(desk, entry, texts, inputs, question)
-        finally:
-            desk.close()
+            ask_all(late_ones, embedding.vectors(until))
+        except Refusal as wrong:
+            found |= {entry.name: Answered(entry, (), f"was not asked: {wrong}") for entry in late_ones}
     return [found[entry.name] for entry in entries]
 
 

@@ -61,7 +61,7 @@ class Timing(Task[Times]):
             "cost_in_chi": f"time of a collection as a multiple of {REFERENCE}'s on the same corpora",
             "calls_per_second": "pairs of corpora answered a second, preparing included, on the machine it ran on",
             "cost_exponent": "slope of log time on log n, for one pair of corpora of n texts each",
-            "peak_megabytes": "the most memory its process held at once, over all these n, Python and its libraries included",
+            "peak_megabytes": "the most memory its process held at once over all these n, Python and libraries included; mean",
         })
 
     def datasets(self, settings: Settings) -> set[str]:

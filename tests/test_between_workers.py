@@ -19,11 +19,12 @@ from harness.embeddings import EmbeddingCache
 from harness.faults import Fault, FaultKind
 from harness.hosts import Host
 from harness.isolation import CONFINING, Limits
-from harness.jobs import Conditions, Desk
+from harness.jobs import Conditions, Desk, Pool, Question
 from harness.places import PROJECT, cache_folder
 from harness.probing import confine
 from harness.records import Outcome
 from harness.submission import read_submission
+from tasks.axioms import Axioms
 from tasks.suite import read_suite
 
 
@@ -136,7 +137,7 @@ def test_a_slow_start_does_not_multiply_in_fresh_workers(write):
     assert time.monotonic() - started < 8
 
 
-SLOW = "import time\ndef distance(p, q):\n    time.sleep(0.02)\n    return float(len(p) + len(q))\n"
+SLOW = "import time\ndef distance(p, q):\n    time.sleep(0.1)\n    return float(len(p) + len(q))\n"
 
 
 def outcome_when_supervisors_die(write, deaths: int, seconds: float) -> tuple[Outcome, int]:
@@ -168,7 +169,40 @@ def test_a_metric_under_which_every_supervisor_dies_is_not_asked_for_ever(write)
     outcome, started = outcome_when_supervisors_die(write, 10, 0.4)
     assert outcome.failure is not None
     assert outcome.failure.kind == FaultKind.DIED
+    assert "each time its supervisor ended" in outcome.failure.sentence
     assert started == 2
+
+
+def test_axioms_blame_nobody_either(entry_of, inputs):
+    """They go on after a fault of the metric's; a supervisor's end is none."""
+    entry, unit = entry_of("slow", SLOW), next(iter(read_suite("smoke").units(Axioms())))
+    started: list[Host] = []
+
+    def adopt(host: Host) -> None:
+        started.append(host)
+        if len(started) == 1:
+            threading.Timer(0.5, host._process.kill).start()
+
+    desk = Desk(Conditions(confine()), adopt)
+    outcome = desk.ask(entry, Question(Axioms(), unit), inputs)
+    desk.close()
+    assert len(started) == 2
+    assert not [trial for trial in outcome.observation.trials if trial.fault]
+
+
+def test_stopping_starts_nobody_anew(write):
+    """The question is asked by nobody any more: what was being asked is asked again another time."""
+    entry = read_submission(write("slow", SLOW)).entries[0]
+    asking = [(entry, one) for one in read_suite("smoke").questions if one.task.name == "known_similarity"]
+    pool = Pool(asking, EmbeddingCache("minilm", cache_folder()), Conditions(confine()), 2)
+    for thread in pool._threads:
+        thread.start()
+    until = time.monotonic() + 20
+    while len(pool._hosts) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(0.3)                                         # in the middle of a unit of seconds
+    assert pool.stop() == []
+    assert len(pool._hosts) == 2
 
 
 def test_pages_that_others_share_cannot_be_pushed_out(host):
@@ -197,7 +231,6 @@ from harness.isolation import TRUSTING, Limits
 from harness.places import default_store
 from harness.places import PROJECT, cache_folder
 from harness.probing import confine
-from harness.records import Outcome
 source = b'''
 import a_library
 def got(path):

@@ -17,7 +17,7 @@ from harness.errors import Refusal
 from harness.places import PROJECT, SUBMISSIONS
 from harness.progress import Silent
 from harness.submission import choose_entries
-from leaderboard import trying
+from leaderboard import embedding_once, trying
 from leaderboard.board import try_page
 from leaderboard.board.frame import Links
 from leaderboard.board.try_route import BODY_BYTES, add_trying
@@ -26,6 +26,12 @@ from leaderboard.trying import CORPUS_METRICS, PAIR_METRICS, SPLITS, Busy, halve
 HOSTILE = "<img src=x onerror=document.title='owned'>\ud800\x00\u202e"
 RAIN = "\n".join(f"rain fell on {town} all of day {day}" for day, town in enumerate(("rome", "oslo", "bern", "riga", "bonn", "cork")))
 TRAINS = "\n".join(f"the {town} express is late again" for town in ("rome", "oslo", "bern", "riga", "bonn", "cork", "kyiv"))
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch) -> None:
+    """The model is read beside everything else that these tests' machine does."""
+    monkeypatch.setattr(trying, "SECONDS", 200.0)
 
 
 @pytest.fixture
@@ -48,11 +54,11 @@ def test_two_texts_by_hand():
     assert [one.values for one in same] == [pytest.approx((1.0,))] * len(PAIR_METRICS)
 
 
-def test_what_takes_vectors_is_given_the_models_and_the_server_does_not_read_it(inputs, tmp_path):
+def test_what_takes_vectors_is_given_the_models_and_the_server_does_not_read_it(inputs):
     a, b = "rain fell on rome all day", "it rained in rome from morning to night"
     inputs.cache.fill([a, b], Silent(), threads=1)
     expected = np.prod(inputs.cache.vectors([a, b]), axis=0).sum()         # its vectors have length 1
-    asking = "import json, sys; from leaderboard.trying import try_texts; found = try_texts(sys.argv[1], sys.argv[2], 'minilm')\n" \
+    asking = "import json, sys; from leaderboard import trying; trying.SECONDS = 200; found = trying.try_texts(sys.argv[1], sys.argv[2], 'minilm')\n" \
              "print(json.dumps([dict((one.entry.name, one.values) for one in found)['cosine'][0], 'torch' in sys.modules]))"
     said = subprocess.run([sys.executable, "-c", asking, a, b], capture_output=True, text=True, check=True, cwd=PROJECT).stdout
     assert json.loads(said) == [pytest.approx(expected, abs=1e-6), False]
@@ -60,8 +66,16 @@ def test_what_takes_vectors_is_given_the_models_and_the_server_does_not_read_it(
 
 def test_no_service_is_asked_at_the_cost_of_who_serves(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "somebody's")
-    with pytest.raises(Refusal, match="no files here"):
-        try_texts("a", "b", "text-embedding-3-small")
+    found = {one.entry.name: one for one in try_texts("a b", "b c", "text-embedding-3-small")}
+    assert "no files here" in found["cosine"].failure
+    assert found["jaccard"].values == (pytest.approx(1 / 3),)           # who needs no vectors is asked all the same
+
+
+def test_a_model_that_cannot_be_read_is_said(monkeypatch):
+    monkeypatch.setattr(embedding_once, "__name__", "leaderboard.no_such_module")      # the process ends with an error
+    found = {one.entry.name: one for one in try_texts("a b", "b c", "minilm")}
+    assert "could not be embedded; what went wrong" in found["cosine"].failure
+    assert found["jaccard"].failure is None
 
 
 def test_corpora_that_differ_are_apart_and_one_from_itself_is_not():
@@ -106,7 +120,9 @@ def test_one_asks_at_a_time(client):
 
 def test_when_the_time_is_up_the_rest_is_not_asked(monkeypatch):
     monkeypatch.setattr(trying, "SECONDS", -1.0)
-    assert {one.failure for one in try_texts("a", "b", "minilm")} == {"was not asked: -1 seconds were up"}
+    found = {one.entry.name: one.failure for one in try_texts("a", "b", "minilm")}
+    assert found.pop("cosine") == "was not asked: The texts could not be embedded in time."
+    assert set(found.values()) == {"was not asked: -1 seconds were up"}
 
 
 @pytest.mark.parametrize("kind", ["texts", "corpora"])

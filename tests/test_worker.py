@@ -453,5 +453,8 @@ def test_hundreds_of_workers_leave_nothing_behind():
     assert descendants(host._process.pid) == processes
     assert any(alive(process) for process in processes)
     host.close()
+    until = time.monotonic() + 2            # the kernel closes what a process has open a moment before it is gone
+    while any(alive(process) for process in processes) and time.monotonic() < until:
+        time.sleep(0.01)
     assert not any(alive(process) for process in processes)
     assert not host._folder.exists()

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from harness.statistics import FEW_UNITS
 from leaderboard.board.board_page import value_of
 from leaderboard.board.compare_page import score_of
 from leaderboard.board.filters import tags
@@ -42,7 +41,7 @@ def choose(snapshot: Snapshot, links: Links, wanted: Mapping[str, str]) -> str:
 def short_list(snapshot: Snapshot, links: Links, track: str, task: str, found: Sequence[Mapping[str, Any]]) -> str:
     """The best of those that fulfil the wishes, beside the first of them; and a cheaper one that may be as good."""
     first = found[0]
-    standing = {one["name"]: parted(snapshot, track, task, first, one) for one in found}
+    standing = {one["name"]: parted(snapshot, track, task, first, one) for one in found[1:]}
     words = {None: "not judged", False: "not told apart", True: "behind it"}
     rows = [[f'<a href="{escape(links.to("metric", metric=one["name"]))}">{escape(one["name"])}</a><br><small>{brief(one["title"])}</small>',
              f"{number(wanted_score(one, task))} {interval(wanted_score(one, task))}",
@@ -63,20 +62,19 @@ def parted(snapshot: Snapshot, track: str, task: str, first: Mapping[str, Any], 
         return None if p is None else p <= 0.05
     ours, theirs = (snapshot.samples.get((one["name"], task)) for one in (first, other))
     between = difference(ours, theirs) if ours is not None and theirs is not None else None
-    if between is None or between.estimate.low is None or between.estimate.units < FEW_UNITS:
-        return None
-    return between.estimate.low > 0
+    return None if between is None or between.estimate.low is None else between.estimate.low > 0
 
 
 def cheaper_words(links: Links, first: Mapping[str, Any], equals: Sequence[Mapping[str, Any]]) -> str:
-    """The cheapest of those that cannot be told from the best, if it is cheaper than that."""
-    costs = [(cost, one["name"]) for one in equals if (cost := value_of(one, "timing.cost_in_chi"))]
+    """The cheapest of those that cannot be told from the best, if it is much cheaper than that and needs no more than it."""
+    costs = [(cost, one["name"]) for one in equals if (cost := value_of(one, "timing.cost_in_chi"))
+             and (first["input"] == "embeddings" or one["input"] != "embeddings")]
     best = value_of(first, "timing.cost_in_chi")
     if not costs or best is None or (cheapest := min(costs))[0] > best / 2:
         return ""
     cost, name = cheapest
     return (f'<p><strong>If cost counts:</strong> <a href="{escape(links.to("metric", metric=name))}">{escape(name)}</a> is not told apart '
-            f"from {escape(first['name'])} and takes {cost / best:.0%} of its time.</p>")
+            f"from {escape(first['name'])} and takes {cost / best:.2g} times as long, without the embedding.</p>")
 
 
 def select(name: str, words: str, options: Mapping[str, str], chosen: str) -> str:

@@ -106,7 +106,7 @@ def where_ahead(snapshot: Snapshot, track: str, a: str, b: str) -> str:
     texts = texts_ahead(snapshot, track, a, b)
     if not sides and not texts:
         return ""
-    shown = "".join(table(["Where " + escape(name) + " is ahead", "Part", escape(a), escape(b), "Difference"], [
+    shown = "".join(f"<h3>Where {escape(name)} is ahead</h3>" + table(["Task", "Part", escape(a), escape(b), "Difference"], [
         [escape(tasks[part.task]), escape(part.where.replace("_", " ").replace(" | ", ", ")), f"{part.a:.2f}", f"{part.b:.2f}",
          f"{part.difference:+.2f}"] for part in side], f"Where {name} is furthest ahead of {other}", words=True) for name, other, side in sides)
     said = f'<p class="cap">The largest of {len(found)} parts, picked because they are large: elsewhere expect less. 1 is perfect in each.</p>' \

@@ -67,17 +67,17 @@ def named(paper: Paper) -> str:
 @cache
 def example() -> str:
     """The README's first metric."""
-    blocks = re.findall(r"^```python\n(.*?)^```", (PROJECT / "README.md").read_text(), re.DOTALL | re.MULTILINE)
-    return f'<pre tabindex="0" role="region" aria-label="A whole metric"><code>{escape(blocks[0])}</code></pre>'
+    block, *_ = re.findall(r"^```python\n(.*?)^```", (PROJECT / "README.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return f'<pre tabindex="0" role="region" aria-label="A whole metric"><code>{escape(block)}</code></pre>'
 
 
 def submit(links: Links) -> str:
     """How a metric gets onto the board."""
     states = "".join(f"<dt>{name}</dt><dd>{words}</dd>" for name, words in STATES.items())
     return f"""<h1>Submit a metric</h1><p class="lede">A metric is one Python file: a header that says what it is, and a function. No base class, nothing
-to import.</p><ol><li>Write <code>my_metric.py</code>, for instance:{example()}</li>
-<li><code>touchstone check my_metric.py</code> asks it a few things behind the walls it will be asked behind, in seconds.</li>
-<li><code>touchstone submit my_metric.py</code> asks it all of core on your machine and makes a bundle: the file, the report, its signature.</li>
+to import.</p><ol><li>Write a file, for instance <code>shared_words.py</code>:{example()}</li>
+<li><code>touchstone check shared_words.py</code> asks it a few things behind the walls it will be asked behind, in seconds.</li>
+<li><code>touchstone submit shared_words.py</code> asks it all of core on your machine and makes a bundle: the file, the report, its signature.</li>
 <li>Send the bundle as a pull request against <code>submissions/</code>. It is asked again there; what comes out must agree.</li></ol>
 <h2>What may become of it</h2><dl>{states}</dl>"""
 

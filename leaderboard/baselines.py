@@ -105,10 +105,17 @@ class Baselines:
             for name in self.tables_of([one, *self.members]):
                 yield Job(self.key(name, "added", digests, [one.stored.digest]), one.name, name, partial(self.worth, one, name))
 
+    @cached_property
+    def questions(self) -> str:
+        """What names the questions that are learned from: other tasks may change without anything being learned anew."""
+        learned_from = {task_of(name) for name in MADE}
+        return digest_of([[task.name, task.declares.measure_version, [unit.id for unit in self.suite.units(task)]]
+                          for task in self.suite.tasks if task.name in learned_from])
+
     def key(self, table: str, what: str, *names: Sequence[str]) -> str:
         settings = (LINEAR_SPLITS, LINEAR_DRAWS, FOREST_SPLITS) if what != "added" else (ADDED_SPLITS, LINEAR_DRAWS,
                                                                                         ADDED_FOREST_SPLITS, ADDED_PAIRS)
-        return digest_of([VERSION, self.suite.fingerprint, table, what, list(settings), [list(one) for one in names]])
+        return digest_of([VERSION, self.questions, table, what, list(settings), [list(one) for one in names]])
 
     # ---- computing -------------------------------------------------------------------------------------------------------
 

@@ -22,7 +22,7 @@ SETTINGS = Settings(pair=("made_weather", "made_trains"), k=4, n=10, sizes=(5, 1
 
 def test_the_measures_by_hand():
     collection, growth = (Unit("timing", 1, (what,), {}, (), None, 1) for what in (COLLECTION, GROWTH))
-    assert TASK.measure(collection, Times(66, 3.0, (0.5, 1.5), (), ())).values == {"cost_in_chi": 3.0, "calls_per_second": 22.0}
+    assert TASK.measure(collection, Times(66, 3.0, (1.0, 9.0), (), ())).values == {"cost_in_chi": 3.0, "calls_per_second": 22.0}
     squared = tuple((n, 1e-7 * n ** 2) for n in (100, 200, 400))
     found = TASK.measure(growth, Times(0, 1.0, (0, 0), squared, (50_000_000, 50_000_000, 81_000_000))).values
     assert found == {"cost_exponent": pytest.approx(2), "peak_megabytes": 81.0}

@@ -33,7 +33,7 @@ SIZED_TMPFS, CGROUP, BUBBLEWRAP = "sized-tmpfs", "cgroup", "bubblewrap"
 OPTIONAL = (SIZED_TMPFS, CGROUP, BUBBLEWRAP)                            # bounds in sum, and namespaces
 SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
                 "/dev/urandom", "/proc/self/maps", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
-INSIDE = ("worker.py", "sandbox.py", "trees.py", "watching.py")     # what of ours runs in a worker
+INSIDE = ("worker.py", "processes.py", "sandbox.py", "trees.py", "watching.py")     # what of ours runs in a worker
 SUPERVISOR_BYTES = 300_000_000              # what it may take beside its worker, libraries included
 SUPERVISOR_THREADS = 8
 PR_SET_DUMPABLE = 4

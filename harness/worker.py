@@ -23,7 +23,6 @@ import socket
 import struct
 import sys
 import tempfile
-import time
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -61,7 +60,7 @@ def supervise(control: socket.socket, walls: Walls | None) -> None:
     prctl = ctypes.CDLL(None).prctl
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     home = os.getcwd()
-    trees = beside("trees")
+    trees, processes = beside("trees"), beside("processes")
     folders: dict[int, str] = {}        # of each living worker: what one leaves there, no other finds
     send(control, {"ready": True})
     while True:
@@ -79,12 +78,11 @@ def supervise(control: socket.socket, walls: Walls | None) -> None:
                 os.close(descriptor)
             send(control, {"worker": worker})
         elif frame["do"] == "bury":
-            status = bury(frame["worker"], frame["patience"])
+            status = processes.bury(frame["worker"], frame["patience"])
             trees.remove_tree(folders.pop(frame["worker"]))
             send(control, {"status": status})
         elif frame["do"] == "weigh":
-            peak = peak_memory(frame["worker"])
-            send(control, {"bytes": 0 if peak is None and peak_memory(os.getpid()) is not None else peak})
+            send(control, {"bytes": processes.peak_memory(frame["worker"])})
 
 
 def preload(modules: list[str]) -> None:
@@ -93,39 +91,6 @@ def preload(modules: list[str]) -> None:
         importlib.import_module(module)
     gc.collect()
     gc.freeze()                         # the collector of a worker then leaves the pages that it shares with us alone
-
-
-def bury(worker: int, patience: float) -> int | None:
-    """How a worker ended, as os.waitpid puts it; None if it had to be killed, with all of its process group."""
-    until = time.monotonic() + patience
-    while True:
-        found, status = os.waitpid(worker, os.WNOHANG)
-        if found:
-            kill_group(worker)
-            return status
-        if time.monotonic() >= until:
-            break
-        time.sleep(0.002)
-    kill_group(worker)
-    os.kill(worker, signal.SIGKILL)
-    os.waitpid(worker, 0)
-    return None
-
-
-def peak_memory(process: int) -> int | None:
-    """The most bytes of memory that a process has held at once, by the kernel's account; None of one that has ended."""
-    try:
-        with open(f"/proc/{process}/status", "rb") as lines:
-            return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"VmHWM:")), None)
-    except OSError:
-        return None
-
-
-def kill_group(leader: int) -> None:
-    try:
-        os.killpg(leader, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return                          # the group ended with its leader, or never came to be
 
 
 def become_worker(control: socket.socket, descriptors: list[int], parent: int, prctl: Callable[..., int], folder: str,

@@ -25,7 +25,7 @@ def test_dependencies_point_one_way(package):
             assert ours <= MAY_IMPORT[package], f"{path.name} imports {ours}"
 
 
-@pytest.mark.parametrize("script", ["worker.py", "launcher.py", "sandbox.py", "trees.py", "watching.py", "pip_alone.py"])
+@pytest.mark.parametrize("script", ["worker.py", "launcher.py", "processes.py", "sandbox.py", "trees.py", "watching.py", "pip_alone.py"])
 def test_what_runs_in_a_foreign_environment_needs_the_standard_library_and_numpy_alone(script):
     allowed = set(sys.stdlib_module_names) | {"numpy", "pip"}
     for node in ast.walk(ast.parse((PROJECT / "harness" / script).read_text())):

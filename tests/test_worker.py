@@ -458,3 +458,15 @@ def test_hundreds_of_workers_leave_nothing_behind():
         time.sleep(0.01)
     assert not any(alive(process) for process in processes)
     assert not host._folder.exists()
+
+
+def test_what_a_worker_held_can_be_asked_until_it_leaves():
+    host = Host(confine(), Limits())
+    made = host.fork()
+    made.load(b"import os, threading\ndef distance(p, q):\n    threading.Timer(0.2, os._exit, (3,)).start()\n    return 1.0\n", "x.py", {}, {})
+    made.number("distance", [["a"], ["b"]], 1)
+    assert 10e6 < made.peak_memory() < 200e6
+    time.sleep(1)
+    with pytest.raises(Fault, match="left with exit code 3"):
+        made.peak_memory()
+    host.close()

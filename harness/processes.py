@@ -1,0 +1,46 @@
+"""What a supervisor does to its workers: burying them, and reading what memory they have held.
+
+On the standard library alone, as everything that runs in a worker's environment.
+"""
+
+import os
+import signal
+import time
+
+
+def bury(worker: int, patience: float) -> int | None:
+    """How a worker ended, as os.waitpid puts it; None if it had to be killed, with all of its process group."""
+    until = time.monotonic() + patience
+    while True:
+        found, status = os.waitpid(worker, os.WNOHANG)
+        if found:
+            kill_group(worker)
+            return status
+        if time.monotonic() >= until:
+            break
+        time.sleep(0.002)
+    kill_group(worker)
+    os.kill(worker, signal.SIGKILL)
+    os.waitpid(worker, 0)
+    return None
+
+
+def peak_memory(worker: int) -> int | None:
+    """The most bytes that a worker has held at once, by the kernel's account; 0 if it has ended, None where nobody counts."""
+    peak = high_water(worker)
+    return 0 if peak is None and high_water(os.getpid()) is not None else peak
+
+
+def high_water(process: int) -> int | None:
+    try:
+        with open(f"/proc/{process}/status", "rb") as lines:
+            return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"VmHWM:")), None)
+    except OSError:
+        return None
+
+
+def kill_group(leader: int) -> None:
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return                          # the group ended with its leader, or never came to be

@@ -104,7 +104,7 @@ def cost(entry: Mapping[str, Any], other: Mapping[str, Any] | None) -> str:
     else:
         sizes = [f"{size:,.0f}" for size, *_ in held[entry["name"]]["series"][0]["points"]]
         rows = [[escape(name), *(f"{peak:,.0f}" for _, peak, *_ in found["series"][0]["points"])] for name, found in held.items()]
-        memory = table(["Held at most, MB", *sizes], rows, "Memory by the number of texts in each corpus")
+        memory = table(["Held at most, MB", *sizes], rows, "Memory by the number of texts in each corpus", stacked=True)
         said = "Memory: the most that its process held at once by then, Python and its libraries included, mean over draws; " \
                "the embedding is the harness's."
     return card("What it costs", picture + memory + f'<p class="cap">On the machine of the run, one thread; both axes are logarithmic. {said}</p>')

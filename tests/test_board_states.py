@@ -18,6 +18,7 @@ from leaderboard.board.pages import PAGES, Shelf
 from leaderboard.board.snapshot import Snapshot, of_store
 from leaderboard.releases import read_release, release
 from tasks.suite import read_suite
+from tests.benchmarks import test_board_speed
 from tests.serving import names, served, watched
 
 WIDTHS = {"desktop": (1280, 900), "phone": (390, 800)}
@@ -262,3 +263,22 @@ def page_of_nobody(browser, board_place, tmp_path) -> Iterator[tuple[object, str
         context = browser.new_context()
         yield context.new_page(), where
         context.close()
+
+
+def test_a_long_table_is_whole_whatever_is_done_to_it_in_one_frame(browser, board_snapshot, monkeypatch):
+    """What is in sight comes first, the rest a moment later: of the last order that was asked for, and once."""
+    monkeypatch.setattr(test_board_speed, "METRICS", 250)
+    click = "document.querySelector('[data-sort=name]').click()"
+    with served(Shelf(test_board_speed.synthetic(board_snapshot))) as where, watched(browser, where) as page:
+        page.goto(where)
+        page.wait_for_function("document.querySelectorAll('#ts-table td.name').length === 250")
+        first = page.evaluate(f"() => {{ {click}; return document.querySelectorAll('#ts-table td.name').length }}")
+        assert first == 100
+        page.wait_for_function("document.querySelectorAll('#ts-table td.name').length === 250")
+        assert names(page) == sorted(names(page))
+        page.evaluate(f"() => {{ {click}; {click}; {click} }}")             # down, up, down
+        page.wait_for_function("document.querySelectorAll('#ts-table td.name').length === 250")
+        assert names(page) == sorted(names(page), reverse=True)
+        page.locator(".ts .scroll").evaluate("one => { one.scrollTop = 3000 }")
+        page.wait_for_timeout(100)
+        assert page.evaluate(f"() => {{ {click}; return document.querySelectorAll('#ts-table td.name').length }}") == 250

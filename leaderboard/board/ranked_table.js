@@ -6,6 +6,7 @@ const Touchstone = (() => {
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
   const query = () => new URL(location.href).searchParams;
   const OTHER = ["release", "suite"];           // what is shown instead of what is shown first
+  const AT_ONCE = 100;                          // rows: more than a screen holds
 
   const written = (value) => value === null || value === undefined ? "–"
     : Math.abs(value) < 100 ? value.toFixed(2) : Math.round(value).toLocaleString("en");
@@ -71,6 +72,8 @@ const Touchstone = (() => {
     }
 
     listen() {
+      const scroller = this.table.parentElement;        // asked only where somebody scrolls: the answer costs a layout
+      scroller.addEventListener("scroll", () => { this.scrolled = scroller.scrollTop > 0; }, { passive: true });
       this.search.addEventListener("input", () => this.update());
       this.order.addEventListener("change", () => { this.sort = null; this.update(); });
       for (const one of [...this.filters, ...this.lists]) one.addEventListener("change", () => this.update());
@@ -188,7 +191,7 @@ const Touchstone = (() => {
       let ordered = score === null ? [...kept] : sorted(kept, score, false);
       if (this.sort) ordered = sorted(kept, (row) => this.key(row, this.sort.key), this.sort.up);
       const whole = kept.length === this.rows.length;
-      this.body.replaceChildren(...(whole && score === null && !this.sort ? this.children : ordered.length ? ordered : [nothing(this.table)]));
+      this.show(whole && score === null && !this.sort ? this.children : ordered.length ? ordered : [nothing(this.table)]);
       for (const cell of all("th[data-key]", this.table.tHead)) {
         if (this.sort?.key === cell.dataset.key) cell.setAttribute("aria-sort", this.sort.up ? "ascending" : "descending");
         else cell.removeAttribute("aria-sort");
@@ -200,6 +203,15 @@ const Touchstone = (() => {
       this.names = ordered.map((row) => row.dataset.name);
       this.plain = whole && !this.sort && score === null;
       if (remember) this.remember(lifted);
+    }
+
+    // What is in sight first, the rest of a long table once that is drawn; all of it where somebody has scrolled down.
+    show(rows) {
+      this.shown = rows;
+      const first = this.scrolled ? rows.length : AT_ONCE;
+      this.body.replaceChildren(...rows.slice(0, first));
+      if (rows.length <= first) return;
+      requestAnimationFrame(() => setTimeout(() => { if (this.shown === rows) this.body.append(...rows.slice(first)); }));
     }
 
     // The place of each metric by another score; by its own again for none.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import select
-import time
 
 from harness.errors import printable
 
@@ -38,12 +37,10 @@ class Output:
 
     def outlast(self, seconds: float) -> None:
         """Waits until nobody can print any more, at most so long."""
-        if self.descriptor < 0:
-            return
-        until, end = time.monotonic() + seconds, select.poll()
-        end.register(self.descriptor, 0)            # that the last one who could print has gone is told unasked
-        while (left := until - time.monotonic()) > 0 and not end.poll(left * 1000):
-            continue
+        if self.descriptor >= 0:
+            end = select.poll()
+            end.register(self.descriptor, 0)        # that the last one who could print has gone is told unasked
+            end.poll(seconds * 1000)
 
     def close(self) -> None:
         """Takes what is left, then lets the pipe go."""

@@ -78,26 +78,36 @@ def samples_in(units: pd.DataFrame, replicates: pd.DataFrame) -> dict[tuple[str,
 
 def difference(a: Sample, b: Sample) -> Difference | None:
     """a less b, paired; None where they share nothing to be paired on."""
+    estimate = estimated(a, b)
+    if estimate is None:
+        return None
     if isinstance(a, Resampled) and isinstance(b, Resampled):
         both = np.array([a.left_out, b.left_out])
         parted = part_replicates(np.array([a.value, b.value]), np.array([a.replicates, b.replicates]), influences(both, a.strata))
-        return Difference(a.minus(b).estimate(), one_sided(float(parted.p[0, 1]), a.value - b.value))
+        return Difference(estimate, one_sided(float(parted.p[0, 1]), a.value - b.value))
+    assert isinstance(a, ByUnit)
+    assert isinstance(b, ByUnit)
+    shared = in_common(a, b)
+    scores = np.array([[one.score[unit] for unit in shared] for one in (a, b)])
+    rng = np.random.default_rng(seed_of("two beside each other", min(shared)))
+    parted = part_means(scores, weights([a.stratum[unit] for unit in shared]), DRAWS, rng)
+    return Difference(estimate, one_sided(float(parted.p[0, 1]), estimate.value))
+
+
+def estimated(a: Sample, b: Sample) -> Estimate | None:
+    """The same without p, which takes thousands of draws."""
+    if isinstance(a, Resampled) and isinstance(b, Resampled):
+        return a.minus(b).estimate()
     if not isinstance(a, ByUnit) or not isinstance(b, ByUnit):
         return None
-    shared = [unit for unit in a.score if unit in b.score]
-    if not shared:
-        return None
-    scores = np.array([[one.score[unit] for unit in shared] for one in (a, b)])
-    strata = [a.stratum[unit] for unit in shared]
     cells: dict[str, list[float]] = {}
-    for stratum, value in zip(strata, (scores[0] - scores[1]).tolist(), strict=True):
-        cells.setdefault(stratum, []).append(value)
-    estimate = stratified_mean(cells.values())
-    if estimate is None:
-        return None
-    rng = np.random.default_rng(seed_of("two beside each other", min(shared)))
-    parted = part_means(scores, weights(strata), DRAWS, rng)
-    return Difference(estimate, one_sided(float(parted.p[0, 1]), estimate.value))
+    for unit in in_common(a, b):
+        cells.setdefault(a.stratum[unit], []).append(a.score[unit] - b.score[unit])
+    return stratified_mean(cells.values()) if cells else None
+
+
+def in_common(a: ByUnit, b: ByUnit) -> list[str]:
+    return [unit for unit in a.score if unit in b.score]
 
 
 def one_sided(p: float, difference: float) -> float:

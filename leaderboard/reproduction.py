@@ -105,12 +105,11 @@ def reproduce(store: Store, suite: Suite) -> list[Cell]:
     published = table(kour2022_table3(PAIR))
     rerun = table(kour2022_rerun(PAIR))
     cells = []
-    forms = {unit.id: task.observation_form for task in suite.tasks for unit in suite.units(task)}
     entries = {stored.entry.name: stored for stored in store.entries()}
     for metric, (name, again) in METRICS.items():
         if metric not in entries:
             continue
-        outcomes = store.outcomes(entries[metric].digest, forms)
+        outcomes = store.outcomes(entries[metric].digest, suite.forms)
         found = ours(suite, outcomes)
         for (k, measure), values in sorted(found.items(), key=lambda one: (one[0][0] or 99, MEASURES.index(one[0][1]))):
             spread = float(np.std(values, ddof=1)) if len(values) > 1 else None

@@ -20,7 +20,7 @@ from harness.store import Store
 from harness.submission import Entry, look_through
 from leaderboard.terminal import plain_table
 from tasks import orders
-from tasks.human_ordering import RANDOM, Pair, Rated, read
+from tasks.human_ordering import RANDOM, Pair, read
 from tasks.published import PairSet, PublishedOrdering, yamshchikov2020_tables
 from tasks.suite import Suite
 
@@ -94,7 +94,7 @@ def reproduce(store: Store, suite: Suite, dataset: str = DATASET) -> list[Row]:
 
 def set_means(store: Store, suite: Suite, digest: str) -> dict[PairSet, float] | None:
     """The mean of an entry's raw answers on each set; None unless all pairs were answered."""
-    outcomes = store.outcomes(digest, {question.unit.id: Rated for question in suite.questions})
+    outcomes = store.outcomes(digest, suite.forms)
     answers: dict[PairSet, list[float]] = {}
     for question in suite.questions:
         outcome = outcomes.get(question.unit.id)

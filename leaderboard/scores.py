@@ -156,7 +156,7 @@ def score_suite(store: Store, suite: Suite) -> list[Scored]:
 
 def score_entry(store: Store, suite: Suite, stored: StoredEntry, drawn: Mapping[str, Plan]) -> Scored:
     meant = [task for task in suite.tasks if task.meant_for(stored.entry)]
-    outcomes = store.outcomes(stored.digest, {unit.id: task.observation_form for task in meant for unit in suite.units(task)})
+    outcomes = store.outcomes(stored.digest, suite.forms)
     scores = {task.name: score_task(task, suite.units(task), outcomes, drawn.get(task.name)) for task in meant}
     return Scored(stored, suite, scores)
 

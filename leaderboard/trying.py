@@ -154,17 +154,13 @@ def asked_in_turn(names: Sequence[str], texts: Sequence[str], model: str, questi
                 else answered(desk, entry, texts, inputs, question)
 
     with TemporaryDirectory() as folder, closing(desk), closing(Embedding(model, texts, Path(folder))) as embedding:
-        ask_all([entry for entry in entries if not needs_vectors(entry)], EmbeddingCache(model, Path(folder)))
-        late_ones = [entry for entry in entries if needs_vectors(entry)]
+        of_vectors = [entry for entry in entries if entry.header.input == "embeddings"]
+        ask_all([entry for entry in entries if entry not in of_vectors], EmbeddingCache(model, Path(folder)))
         try:
-            ask_all(late_ones, embedding.vectors(until))
+            ask_all(of_vectors, embedding.vectors(until))
         except Refusal as wrong:
-            found |= {entry.name: Answered(entry, (), f"was not asked: {wrong}") for entry in late_ones}
+            found |= {entry.name: Answered(entry, (), f"was not asked: {wrong}") for entry in of_vectors}
     return [found[entry.name] for entry in entries]
-
-
-def needs_vectors(entry: Entry) -> bool:
-    return entry.header.input == "embeddings"
 
 
 def answered(desk: Desk, entry: Entry, texts: Sequence[str], inputs: Inputs, question: Question) -> Answered:

@@ -46,6 +46,11 @@ class Suite:
         return digest_of([sorted(question.unit.id for question in self.questions),
                           sorted({f"{q.task.name}.m{q.task.declares.measure_version}" for q in self.questions})])
 
+    @cached_property
+    def forms(self) -> dict[str, type[Any]]:
+        """What an observation of each unit is, by the unit's id."""
+        return {question.unit.id: question.task.observation_form for question in self.questions}
+
     @property
     def tasks(self) -> tuple[Task[Any], ...]:
         return tuple({question.task.name: question.task for question in self.questions}.values())

@@ -83,7 +83,7 @@ def test_the_whole_way_in_the_direction_of_the_authors_code(tmp_path, monkeypatc
     assert {k for k, _ in cells} == {7, 12}
     stored = next(one for one in Store(store, read_only=True).entries() if one.entry.name == "chi[published]")
     task = suite.tasks[0]
-    outcomes = Store(store, read_only=True).outcomes(stored.digest, {unit.id: task.observation_form for unit in suite.units(task)})
+    outcomes = Store(store, read_only=True).outcomes(stored.digest, suite.forms)
     units = [unit for unit in suite.units(task) if unit.parameters["k"] == 7]
     assert {unit.parameters["source_a"] for unit in units} == {"banking77"}
     expected = [described(np.array(outcomes[unit.id].observation.forward), 7)["accuracy_tree"] for unit in units]

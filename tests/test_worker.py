@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-import os
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 
@@ -14,11 +10,11 @@ import pytest
 
 from harness import workers
 from harness.faults import Fault, FaultKind
-from harness.hosts import Host, sweep
+from harness.hosts import Host
 from harness.isolation import Limits
 from harness.probing import confine
 from harness.workers import Worker
-from tests.conftest import alive, descendants
+from tests.conftest import descendants
 
 ARRAY = np.arange(12, dtype=np.float32).reshape(4, 3)
 
@@ -384,89 +380,12 @@ def distance(p, q):
     assert made.number("distance", [ARRAY, ARRAY], 1) == 10.0       # one such mapping was found, nothing was done to it
 
 
-@pytest.mark.parametrize("layers", ["TRUSTING", "CONFINING", "confine()"])
-def test_the_death_of_the_harness_ends_its_workers(layers):
-    program = f"""
-from harness.hosts import Host
-from harness.isolation import CONFINING, TRUSTING, Limits
-from harness.probing import confine
-from tests.conftest import alive, descendants
-made = Host({layers}, Limits()).fork()
-made.load(b"import time\\ndef distance(p, q): time.sleep(600)\\n", "x.py", {{}}, {{}})
-print("at work", flush=True)
-made.number("distance", [["a"], ["b"]], 1)
-"""
-    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "at work\n"
-    time.sleep(0.2)
-    at_work = descendants(process.pid)
-    assert len(at_work) >= 2                            # a supervisor and a worker
-    process.kill()
-    process.communicate()
-    until = time.monotonic() + 20
-    while any(alive(one) for one in at_work):
-        assert time.monotonic() < until
-        time.sleep(0.02)
-
-
-
-def test_processes_of_a_run_that_is_gone_are_swept_up_and_no_others(tmp_path, monkeypatch):
-    """As a bubblewrap that was killed while it started leaves one: waiting for ever, in the folder of that run."""
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    left, ours, other = (subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "--chdir", str(folder), "--"]) for folder in (
-        tmp_path / f"touchstone-{ended.pid}-abcd12_z", tmp_path / f"touchstone-{os.getpid()}-abcd12_z", tmp_path / f"touchstone-{ended.pid}-notes"))
-    time.sleep(0.3)
-    sweep.cache_clear()
-    sweep()
-    assert left.wait(timeout=10) == -9
-    assert ours.poll() is None
-    assert other.poll() is None
-    for process in (ours, other):
-        process.kill()
-        process.wait()
-
-
-def test_what_a_killed_run_left_is_swept_up_and_nothing_else(tmp_path, monkeypatch):
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    names = [f"touchstone-{ended.pid}-abcd12_z", f"touchstone-{os.getppid()}-abcd12_z", f"touchstone-{ended.pid}-results",
-             "touchstone-notes", "touchstone-1.0-src", "another"]
-    for name in names:
-        (tmp_path / name).mkdir()
-    sweep.cache_clear()
-    sweep()
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
-
-
-def test_hundreds_of_workers_leave_nothing_behind():
-    host = Host(confine(), Limits())
-    gc.collect()                                        # what other tests left to the collector
-    descriptors, processes = len(os.listdir("/proc/self/fd")), descendants(host._process.pid)
-    for _ in range(200):
-        made = host.fork()
-        made.load(b"def distance(p, q): return 1.0\n", "x.py", {}, {})
-        made.close()
-    assert len(os.listdir("/proc/self/fd")) == descriptors
-    assert descendants(host._process.pid) == processes
-    assert any(alive(process) for process in processes)
-    host.close()
-    until = time.monotonic() + 2            # the kernel closes what a process has open a moment before it is gone
-    while any(alive(process) for process in processes) and time.monotonic() < until:
-        time.sleep(0.01)
-    assert not any(alive(process) for process in processes)
-    assert not host._folder.exists()
-
-
-def test_what_a_worker_held_can_be_asked_until_it_leaves():
-    host = Host(confine(), Limits())
-    made = host.fork()
-    made.load(b"import os, threading\ndef distance(p, q):\n    threading.Timer(0.2, os._exit, (3,)).start()\n    return 1.0\n", "x.py", {}, {})
-    made.number("distance", [["a"], ["b"]], 1)
-    assert 10e6 < made.peak_memory() < 200e6
+def test_what_a_worker_held_can_be_asked_until_it_leaves(host):
+    staying = worker(host, "def distance(p, q): return 1.0\n")
+    assert 10e6 < staying.peak_memory() < 200e6
+    leaving = worker(host, "import os, threading\ndef distance(p, q):\n    threading.Timer(0.2, os._exit, (3,)).start()\n    return 1.0\n")
+    leaving.number("distance", [["a"], ["b"]], 1)
     time.sleep(1)
     with pytest.raises(Fault, match="left with exit code 3"):
-        made.peak_memory()
-    host.close()
+        leaving.peak_memory()
+    staying.close()

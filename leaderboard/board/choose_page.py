@@ -12,7 +12,7 @@ from leaderboard.board.compare_page import score_of
 from leaderboard.board.filters import tags
 from leaderboard.board.frame import Estimate, Links, brief, interval, number, table
 from leaderboard.board.snapshot import Snapshot
-from leaderboard.comparing import difference
+from leaderboard.comparing import estimated
 
 QUICK, SLOW = 1.0, 10.0                     # times the cost of chi
 SHORT_LIST = 5
@@ -61,8 +61,8 @@ def parted(snapshot: Snapshot, track: str, task: str, first: Mapping[str, Any], 
         p = snapshot.p(track, first["name"], other["name"])
         return None if p is None else p <= 0.05
     ours, theirs = (snapshot.samples.get((one["name"], task)) for one in (first, other))
-    between = difference(ours, theirs) if ours is not None and theirs is not None else None
-    return None if between is None or between.estimate.low is None else between.estimate.low > 0
+    between = estimated(ours, theirs) if ours is not None and theirs is not None else None
+    return None if between is None or between.low is None else between.low > 0
 
 
 def cheaper_words(links: Links, first: Mapping[str, Any], equals: Sequence[Mapping[str, Any]]) -> str:

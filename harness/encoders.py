@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -53,6 +54,7 @@ class SentenceTransformerEncoder:
             alike.setdefault(tuple(one["input_ids"].tolist()), []).append(row)
         different = list(alike.values())
         groups = equal_length_groups([len(read[rows[0]]["input_ids"]) for rows in different], BATCH_TOKENS)
+        random.Random(0).shuffle(groups)    # long texts and short ones by turns: the time left is that of both
         return [Batch([row for place in group for row in different[place]],
                       [[read[different[place][0]] for place in group], [len(different[place]) for place in group]])
                 for group in groups]

@@ -61,7 +61,10 @@ def execute(asking: Sequence[Asking], store: Store, run: int, cache: EmbeddingCa
     """Asks everything that is planned and stores each outcome as it comes."""
     started = time.monotonic()
     tally = Tally(planned=len(asking))
-    announce(asking, cache, progress, jobs)
+    try:
+        announce(asking, cache, progress, jobs)
+    except KeyboardInterrupt:
+        raise Interrupted(tally) from None
     beside = [one for one in asking if not one[1].task.declares.alone]
     alone = [one for one in asking if one[1].task.declares.alone]
     pools = [Pool(beside, cache, conditions, jobs), Pool(alone, cache, conditions, 1)]

@@ -237,6 +237,18 @@ def test_kill_9_at_random_moments_loses_and_doubles_nothing(write, smoke, tmp_pa
     assert Store(rough, read_only=True).raw() == Store(calm, read_only=True).raw()
 
 
+def test_ctrl_c_while_texts_are_embedded_says_how_to_go_on(tmp_path, monkeypatch):
+    monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
+    process = start(tmp_path / "store.sqlite", "energy")
+    while "vector yet" not in process.stderr.readline():
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Stopped. 0 units are done and stored, 5 are left; the same line again goes on." in said
+    assert "Traceback" not in said
+
+
 def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(write, tmp_path):
     write("slow", SLOW.replace("0.01", "0.05"), kind="text", returns="similarity", range="[0.0, 1.0]")
     path = tmp_path / "store.sqlite"

@@ -18,6 +18,7 @@ import numpy as np
 
 from harness.composed_vectors import Composed, vectors_for
 from harness.embeddings import EmbeddingCache
+from harness.encoders import SAME_VECTOR
 from harness.errors import NotApplicable
 from harness.faults import Fault, FaultKind
 from harness.identity import digest_of, seed_of
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 LIFTED_PAIRS = 1_000_000                    # beyond, a text metric without `matrix` is not applicable
-
-SAME_VECTOR = 1e-5                          # the same tokens embedded in another batch differ by 1e-7
 
 CLOCK_TICK = 1e-6                           # seconds; what takes less than the way there and back counts as this much
 

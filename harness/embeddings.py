@@ -3,7 +3,11 @@
 A model's cache is two files that grow together: `keys` (the sha256 of each text) and `vectors` (float32 rows in the same
 order).  Rows are appended to `vectors` first, then their keys; a row counts when its key is whole.  So a process can be
 killed anywhere and only the batch at hand is lost; appending is done under a file lock, so several processes can share a
-cache.  A text's vector depends on the text alone (see `SentenceTransformerEncoder`), so the order of filling is no matter.
+cache.
+
+Which texts share a batch follows from the texts of a `fill`, not from what is on disk, and a batch is computed and committed
+whole.  So a `fill` that was stopped and started again gives the same vectors to the bit.  Between different fills the vector of
+a text may differ by rounding (see `SentenceTransformerEncoder`); a text that has a vector keeps it.
 """
 
 from __future__ import annotations
@@ -69,18 +73,21 @@ class EmbeddingCache:
         return row
 
     def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
-        """Embeds what is missing, in batches side by side; how many texts that was."""
-        missing = self.missing(texts)
+        """Embed the texts that have no vector yet, several batches at a time, and return how many there were."""
+        all_texts = sorted(set(texts))
+        missing = set(self.missing(all_texts))
         if not missing:
             return 0
         self.model.verify()
         progress.say(f"{len(missing):,} texts have no {self.model.name} vector yet; each is embedded once and kept.")
         encoder = self.model.encoder()
         stage = progress.stage(f"Embedding with {self.model.name}", len(missing), "texts")
+        batches = [batch for batch in encoder.batches(all_texts) if any(all_texts[row] in missing for row in batch.rows)]
         try:
-            for rows, vectors in embed(encoder, missing, threads):
-                self._append([missing[row] for row in rows], vectors)
-                stage.advance(len(rows))
+            for rows, vectors in embed(encoder, batches, threads):
+                new = [i for i, row in enumerate(rows) if all_texts[row] in missing]
+                self._append([all_texts[rows[i]] for i in new], vectors[new])
+                stage.advance(len(new))
         finally:
             stage.close()
             self._read()
@@ -115,9 +122,8 @@ class EmbeddingCache:
                           "TOUCHSTONE_CACHE to a folder that can be written; what was kept so far is kept.") from None
 
 
-def embed(encoder: Encoder, texts: Sequence[str], threads: int) -> Iterator[tuple[list[int], np.ndarray]]:
-    """Rows and their vectors, in portions worth committing, as batches are computed side by side."""
-    batches = encoder.batches(texts)
+def embed(encoder: Encoder, batches: Sequence[Batch], threads: int) -> Iterator[tuple[list[int], np.ndarray]]:
+    """Yield row numbers and their vectors in portions worth committing; a portion holds whole batches."""
     with ThreadPoolExecutor(threads) as pool:
         running: dict[Future[np.ndarray], Batch] = {}
         rows: list[int] = []

@@ -1,4 +1,4 @@
-"""What turns texts into vectors: batches whose rows do not depend on who else is in them."""
+"""Encoders: texts into vectors, in batches of texts with equally many tokens."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 BATCH_TOKENS = 2_048
 READ_AT_ONCE = 512                      # texts
+SAME_VECTOR = 1e-5                      # the largest difference of an element between two batches; observed: 2e-7
 
 
 class Batch(NamedTuple):
@@ -23,7 +24,7 @@ class Batch(NamedTuple):
 
 
 class Encoder(Protocol):
-    """What turns texts into vectors: one row a text, float32, and a row depends on its own text alone."""
+    """Turns texts into float32 vectors, one row per text."""
 
     def batches(self, texts: Sequence[str]) -> list[Batch]: ...
     def encode(self, batch: Batch) -> np.ndarray: ...
@@ -32,8 +33,9 @@ class Encoder(Protocol):
 class SentenceTransformerEncoder:
     """Vectors by sentence-transformers, in batches of texts that have exactly equally many tokens.
 
-    Without padding nothing is computed in vain, and a row's arithmetic does not depend on who else is in the batch: on
-    one thread a text's vector is the same to the bit alone and in any company (a test and `doctor` check it).
+    Without padding no computation is wasted, and a row's arithmetic involves its own text only. The number of rows in a batch
+    still decides which matrix-multiplication kernel runs, and on some processors (Intel with AMX; any processor under
+    `MKL_CBWR=COMPATIBLE`) kernels round differently: the same text in two batches may differ by up to `SAME_VECTOR`.
     """
 
     def __init__(self, folder: Path, prompt: str | None = None) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from harness.databases import POSTGRES
 from harness.embedding_model import Model
+from harness.encoders import SAME_VECTOR
 from harness.errors import Refusal, amount
 from harness.hosts import Host
 from harness.isolation import Limits
@@ -24,7 +25,6 @@ from harness.store import Store
 from leaderboard.terminal import output, plain_table
 
 PINNED = Path(__file__).parent.parent / "harness" / "pinned"
-VECTOR_TOLERANCE = 1e-5
 
 SENTENCES = (
     "The ferry leaves at seven.", "Where can I exchange foreign coins?", "A thin mist lies over the marsh.",
@@ -82,18 +82,20 @@ def workers() -> str:
 
 
 def vectors(model: Model) -> str:
-    """Embeds twenty sentences and compares with vectors pinned when the model was registered; alone and in company."""
+    """Embed twenty sentences, compare them with the vectors pinned at registration, and each alone with all in batches."""
     model.verify()
     found = embed(model)
     off = float(np.abs(found - np.load(PINNED / f"{model.name}.npy")).max())
-    if off > VECTOR_TOLERANCE:
-        raise Refusal(f"its vectors are off by {off:.1e}; at most {VECTOR_TOLERANCE:.0e} is allowed. Install the versions that "
+    if off > SAME_VECTOR:
+        raise Refusal(f"its vectors are off by {off:.1e}; at most {SAME_VECTOR:.0e} is allowed. Install the versions that "
                       "pyproject.toml pins.")
     encoder = model.encoder()
     alone = np.concatenate([encoder.encode(batch) for text in SENTENCES for batch in encoder.batches([text])])
-    bits = "the same to the bit alone and in company" if np.array_equal(alone, found) else \
-        f"alone and in company they differ by up to {np.abs(alone - found).max():.0e}"
-    return f"vectors as pinned (off by {off:.0e}); {bits}"
+    by_batch = float(np.abs(alone - found).max())
+    if by_batch > SAME_VECTOR:
+        raise Refusal(f"its vectors differ by {by_batch:.1e} with the batch that a text is computed in; at most {SAME_VECTOR:.0e} is "
+                      "allowed. Install the versions that pyproject.toml pins.")
+    return f"vectors as pinned (off by {off:.0e}); a text alone and in a batch of {len(SENTENCES)} differs by {by_batch:.0e}"
 
 
 def embed(model: Model) -> np.ndarray:

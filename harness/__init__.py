@@ -1,1 +1,1 @@
-"""The engine: loads a submission, runs it apart from everything else, records what it answered."""
+"""The engine: load a submission, run it in a sandbox, and store what it answered.  Imports nothing else of this project."""

@@ -1,1 +1,1 @@
-"""What the records say: ranking, the pages, and the command line."""
+"""The leaderboard: scores, rankings, releases, reproductions of papers, the board and the command line."""

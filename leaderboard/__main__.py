@@ -1,6 +1,6 @@
 """`python -m leaderboard` is `touchstone`."""
 
-from leaderboard.cli import main
+from leaderboard.cli.app import main
 
 if __name__ == "__main__":
     main()

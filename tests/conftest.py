@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from harness.asking import Inputs
-from harness.embeddings import EmbeddingCache
-from harness.isolation import Limits
-from harness.jobs import Conditions, Desk, Question
-from harness.models import model_fingerprint
-from harness.places import SUBMISSIONS, cache_folder
-from harness.probing import confine
-from harness.progress import Silent
-from harness.run import announce
-from harness.store import Store
-from harness.submission import Entry, choose_entries, read_submission
-from harness.task import Context, Source, Unit
-from tasks.suite import Suite, read_suite
+from harness.base.paths import SUBMISSIONS, cache_folder
+from harness.base.progress import Silent
+from harness.evaluation.executor import Conditions, Desk, Question
+from harness.evaluation.loop import announce
+from harness.evaluation.metric_session import Inputs
+from harness.evaluation.task import Context, Source, Unit
+from harness.models.registry import model_fingerprint
+from harness.models.vector_cache import EmbeddingCache
+from harness.results.store import Store
+from harness.sandbox.layers import Limits
+from harness.sandbox.probe import confine
+from harness.submission.submission import Entry, choose_entries, read_submission
+from tasks.suite_files import Suite, read_suite
 
 if TYPE_CHECKING:
     from leaderboard.board.snapshot import Snapshot
@@ -108,7 +108,7 @@ def unit() -> Unit:
 
 @pytest.fixture
 def context() -> Context:
-    from tasks import data
+    from tasks.data import loading as data
 
     names = ("made_weather", "made_kitchen", "made_trains")
     return Context(5, Source("minilm", model_fingerprint("minilm")), {name: data.fingerprint(name) for name in names})
@@ -202,8 +202,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.fixture(scope="session")
 def board_place(tmp_path_factory) -> Path:
     """A folder with a suite, and a store of some metrics' answers; one has a header that is meant ill."""
-    from leaderboard.running import run_suite
-    from tests.serving import HOSTILE, SUITE
+    from harness.evaluation.run import run_suite
+    from tests.support.serving import HOSTILE, SUITE
 
     folder = tmp_path_factory.mktemp("board")
     (folder / "ten.toml").write_text(SUITE)
@@ -225,7 +225,7 @@ def board_snapshot(board_place) -> Snapshot:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[object]:
-    from tests.serving import CHROMIUM, FLAGS
+    from tests.support.serving import CHROMIUM, FLAGS
 
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed here: `apt-get install chromium`")

@@ -9,7 +9,7 @@ import zipfile
 
 import pytest
 
-from harness.places import PROJECT
+from harness.base.paths import PROJECT
 
 PACKAGES = ("harness", "tasks", "submissions", "leaderboard")
 MAY_IMPORT = {"harness": {"harness"}, "tasks": {"harness", "tasks"}, "submissions": set(), "leaderboard": {"harness", "tasks", "leaderboard"}}
@@ -25,10 +25,13 @@ def test_dependencies_point_one_way(package):
             assert ours <= MAY_IMPORT[package], f"{path.name} imports {ours}"
 
 
-@pytest.mark.parametrize("script", ["worker.py", "launcher.py", "processes.py", "sandbox.py", "trees.py", "watching.py", "pip_alone.py"])
+FOREIGN = [*sorted((PROJECT / "harness/sandbox/inside").glob("*.py")), PROJECT / "harness/environments/pip_wheels_only.py"]
+
+
+@pytest.mark.parametrize("script", FOREIGN, ids=lambda path: path.stem)
 def test_what_runs_in_a_foreign_environment_needs_the_standard_library_and_numpy_alone(script):
     allowed = set(sys.stdlib_module_names) | {"numpy", "pip"}
-    for node in ast.walk(ast.parse((PROJECT / "harness" / script).read_text())):
+    for node in ast.walk(ast.parse(script.read_text())):
         names = [node.module or ""] if isinstance(node, ast.ImportFrom) else (
             [alias.name for alias in node.names] if isinstance(node, ast.Import) else [])
         assert {name.split(".")[0] for name in names} <= allowed
@@ -37,7 +40,7 @@ def test_what_runs_in_a_foreign_environment_needs_the_standard_library_and_numpy
 def test_random_py_shadows_the_standard_library_nowhere(tmp_path):
     assert (PROJECT / "submissions" / "random.py").exists()
     for folder in (PROJECT, tmp_path):
-        said = subprocess.run([sys.executable, "-c", "import random, leaderboard.cli; print(random.__file__)"], cwd=folder,
+        said = subprocess.run([sys.executable, "-c", "import random, leaderboard.cli.app; print(random.__file__)"], cwd=folder,
                               capture_output=True, text=True, check=True).stdout
         assert "submissions" not in said
 
@@ -54,4 +57,4 @@ def test_an_installed_copy_brings_no_tests(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert not [name for name in names if name.startswith("tests")]
-    assert {"submissions/random.py", "tasks/suites/core.toml", "harness/pinned/minilm.npy"} <= set(names)
+    assert {"submissions/random.py", "tasks/suites/core.toml", "harness/models/pinned/minilm.npy"} <= set(names)

@@ -1,1 +1,1 @@
-"""The board in the browser: pages that are pure functions of a snapshot, and the application that serves them."""
+"""The board: a web application over prepared reports.  May import everything but `leaderboard.cli`."""

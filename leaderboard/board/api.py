@@ -10,14 +10,14 @@ from fastapi import FastAPI, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
-from harness.errors import Refusal, printable
-from leaderboard.board.pages import Shelf
+from harness.base.errors import Refusal, printable
+from leaderboard.board.downloads import FORMS, Order, table, written
+from leaderboard.board.router import Shelf
 from leaderboard.board.snapshot import Snapshot
-from leaderboard.board.tables import FORMS, Order, table, written
-from leaderboard.citing import CITATIONS, cite
-from leaderboard.comparing import compare
-from leaderboard.own_order import read_weights
-from leaderboard.releases import ENSEMBLES, FACTS, REPLICATES, SCORES, SUMMARY, SUMS, UNITS
+from leaderboard.publishing.citations import CITATIONS, cite
+from leaderboard.publishing.release import ENSEMBLES, FACTS, REPLICATES, SCORES, SUMMARY, SUMS, UNITS
+from leaderboard.scoring.comparison import compare
+from leaderboard.scoring.custom_order import read_weights
 
 JSON = "application/json"
 FILES = (FACTS, SCORES, SUMMARY, SUMS, UNITS, REPLICATES, ENSEMBLES)

@@ -7,7 +7,6 @@ Gradio holds the page and gives the same data to its clients by named endpoints;
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,15 +21,14 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from harness.places import PROJECT
+from harness.base.paths import PROJECT
 from leaderboard.board.api import NotThere, add_api, tagged
-from leaderboard.board.frame import script_of_pages
-from leaderboard.board.pages import Shelf
-from leaderboard.board.published_cards import NOTES
-from leaderboard.board.try_route import add_trying
-from leaderboard.comparing import compare
+from leaderboard.board.components.layout import STATIC, script_of_pages
+from leaderboard.board.components.published import NOTES
+from leaderboard.board.router import Shelf
+from leaderboard.board.try_api import add_trying
+from leaderboard.scoring.comparison import compare
 
-HERE = Path(__file__).parent
 NO_SCRIPT = b'<noscript>This page needs JavaScript. The same numbers are at <a href="/api/board.csv">/api/board.csv</a>; touchstone site ' \
     b"writes pages that need none.</noscript>"
 FIRST = '<div id="touchstone" aria-busy="true"></div>'
@@ -64,7 +62,7 @@ def application(shelf: Shelf) -> Any:
 
     return gr.mount_gradio_app(
         site, blocks(shelf), path="/", theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),
-        css=(HERE / "style.css").read_text(encoding="utf-8"), head='<script src="/board.js"></script>', footer_links=[], ssr_mode=False,
+        css=(STATIC / "style.css").read_text(encoding="utf-8"), head='<script src="/board.js"></script>', footer_links=[], ssr_mode=False,
         show_error=False)
 
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from harness.places import SUBMISSIONS
-from harness.store import Store
-from leaderboard.comparing import Samples, samples_in, samples_of
-from leaderboard.facts import board_facts
-from leaderboard.history import Version, versions
-from leaderboard.ranking import rank_suite
-from leaderboard.releases import Release
-from tasks.suite import Suite
+from harness.base.paths import SUBMISSIONS
+from harness.results.store import Store
+from leaderboard.publishing.release import Release
+from leaderboard.publishing.versions import Version, versions
+from leaderboard.report.build import board_facts
+from leaderboard.scoring.comparison import Samples, samples_in, samples_of
+from leaderboard.scoring.ranking import rank_suite
+from tasks.suite_files import Suite
 
 TRACKS = {"corpus": "Corpus metrics", "text": "Text metrics"}
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from harness.errors import Refusal
-from harness.places import mirror_folder
-from tasks.data.forms import FORMS, Tables, fingerprint
-from tasks.data.registry import Dataset
+from harness.base.errors import Refusal
+from harness.base.paths import mirror_folder
+from tasks.data.schema import FORMS, Tables, fingerprint
+from tasks.data.types import Dataset
 
 if TYPE_CHECKING:
-    from tasks.data import Loaded
+    from tasks.data.loading import Loaded
 
 
 def snapshot(dataset: Dataset) -> Path | None:

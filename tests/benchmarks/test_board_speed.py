@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 from leaderboard.board.snapshot import Snapshot
-from leaderboard.releases import releases
-from tests.serving import free_port
+from leaderboard.publishing.release import releases
+from tests.support.serving import free_port
 
 pytestmark = pytest.mark.benchmark
 METRICS, COLUMNS, READERS, TIMES = 1_000, 40, 200, 5
@@ -95,7 +95,7 @@ def public(request) -> Iterator[Served]:
 def many(board_snapshot, tmp_path_factory) -> Iterator[Served]:
     file = tmp_path_factory.mktemp("many") / "snapshot.pickle"
     file.write_bytes(pickle.dumps(synthetic(board_snapshot)))
-    server = Served("-c", "import pickle; from leaderboard.board import app; from leaderboard.board.pages import Shelf; "
+    server = Served("-c", "import pickle; from leaderboard.board import app; from leaderboard.board.router import Shelf; "
                     f"app.serve(Shelf(pickle.loads(open({str(file)!r}, 'rb').read())), '127.0.0.1', PORT)")
     yield server
     server.close()

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import v_measure_score
 
-from harness.statistics import (
+from leaderboard.scoring.estimates import (
     bca,
     bootstrap_plan,
     dividing_lines,

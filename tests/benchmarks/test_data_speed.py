@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from harness.embeddings import KEY_BYTES, EmbeddingCache
-from harness.models import MODELS
-from harness.progress import Silent
-from tasks import data
-from tasks.data import DATASETS
-from tasks.data.archives import Unreachable, fetch, find_address, index_addresses
-from tasks.data.registry import Archived
-from tests.test_data import agreement
+from harness.base.downloads import Unreachable, fetch, find_address, index_addresses
+from harness.base.progress import Silent
+from harness.models.registry import MODELS
+from harness.models.vector_cache import KEY_BYTES, EmbeddingCache
+from tasks.data import loading as data
+from tasks.data.loading import DATASETS
+from tasks.data.types import Archived
+from tests.tasks.data.test_loading import agreement
 
 pytestmark = pytest.mark.benchmark
 

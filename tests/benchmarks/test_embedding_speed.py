@@ -8,9 +8,9 @@ import time
 import numpy as np
 import pytest
 
-from harness.embeddings import embed
-from harness.models import MODELS
-from tasks.data.made import FRAMES, WORDS
+from harness.models.registry import MODELS
+from harness.models.vector_cache import embed
+from tasks.data.sources.synthetic import FRAMES, WORDS
 
 pytestmark = pytest.mark.benchmark
 

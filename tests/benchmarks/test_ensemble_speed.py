@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from harness.task import Unit
-from leaderboard.ensemble_tables import of_robustness, of_sensitivity
-from leaderboard.ensembles import Split, Table, ensemble, judge, split
-from tasks import robustness, sensitivity
-from tasks.text_pairs import Reading
+from harness.evaluation.task import Unit
+from leaderboard.ensembles.learning import Split, Table, ensemble, judge, split
+from leaderboard.ensembles.training_tables import of_robustness, of_sensitivity
+from tasks.text import robustness, sensitivity
+from tasks.text.base import Reading
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("one_processor")]
 NAMES, SEEDS, MOST_SECONDS = ("a", "b", "c", "d", "e"), 1_000, 2.0

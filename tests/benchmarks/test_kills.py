@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from harness.store import Store
-from tests.test_run import SLOW, killed_and_resumed, start, stored
+from harness.results.store import Store
+from tests.harness.evaluation.test_loop import SLOW, killed_and_resumed, start, stored
 
 pytestmark = pytest.mark.benchmark
 

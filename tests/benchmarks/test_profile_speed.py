@@ -11,7 +11,7 @@ import pytest
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from leaderboard.nearest import WordIndex
+from leaderboard.corpus_profile.nearest import WordIndex
 from tests.conftest import touchstone
 
 pytestmark = pytest.mark.benchmark

@@ -12,13 +12,13 @@ import time
 import numpy as np
 import pytest
 
-from harness.archived_models import ARCHIVED_MODELS
-from harness.errors import Refusal
-from harness.progress import Silent
-from leaderboard.model_archives import fetch_archived
-from tasks import data
-from tasks.published import FOLDER
-from tests.corpora import Direct
+from harness.base.errors import Refusal
+from harness.base.progress import Silent
+from harness.models.archive_fetching import fetch_archived
+from harness.models.package_index import ARCHIVED_MODELS
+from leaderboard.papers.published_tables import FOLDER
+from tasks.data import loading as data
+from tests.support.corpora import Direct
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("one_processor")]
 SECONDS = 10.0

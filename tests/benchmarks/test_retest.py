@@ -8,7 +8,7 @@ import re
 import pytest
 from scipy.stats import spearmanr
 
-from harness.places import PROJECT
+from harness.base.paths import PROJECT
 from tests.conftest import touchstone
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.network]

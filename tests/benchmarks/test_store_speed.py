@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from harness.places import SUBMISSIONS
-from harness.progress import Silent
-from harness.submission import choose_entries
-from leaderboard.running import run_suite
-from tasks.suite import read_suite
+from harness.base.paths import SUBMISSIONS
+from harness.base.progress import Silent
+from harness.evaluation.run import run_suite
+from harness.submission.submission import choose_entries
+from tasks.suite_files import read_suite
 
 pytestmark = pytest.mark.benchmark
 

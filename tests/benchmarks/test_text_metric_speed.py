@@ -18,12 +18,12 @@ from rouge_score.rouge_scorer import RougeScorer
 from scipy import optimize, sparse
 from threadpoolctl import threadpool_limits
 
-from harness.archived_models import ARCHIVED_MODELS
-from harness.errors import Refusal
-from harness.progress import Silent
-from leaderboard.model_archives import fetch_archived
-from tasks.data.made import FRAMES, WORDS
-from tests.corpora import Direct
+from harness.base.errors import Refusal
+from harness.base.progress import Silent
+from harness.models.archive_fetching import fetch_archived
+from harness.models.package_index import ARCHIVED_MODELS
+from tasks.data.sources.synthetic import FRAMES, WORDS
+from tests.support.corpora import Direct
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("one_processor", "one_thread")]
 TEXTS, SUBSET = 1200, 40

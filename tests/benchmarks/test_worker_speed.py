@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from harness.asking import Asked, Inputs
-from harness.hosts import Host
-from harness.isolation import Limits
-from harness.jobs import Conditions, Desk
-from harness.probing import confine
-from harness.workers import Worker
-from tasks.known_similarity import separated_pairs
+from harness.evaluation.executor import Conditions, Desk
+from harness.evaluation.metric_session import Asked, Inputs
+from harness.sandbox.layers import Limits
+from harness.sandbox.probe import confine
+from harness.sandbox.supervisor import Host
+from harness.sandbox.worker_client import Worker
+from tasks.corpus.known_similarity import separated_pairs
 
 pytestmark = pytest.mark.benchmark
 

@@ -1,0 +1,259 @@
+"""Jobs: the threads that ask metrics, side by side, and survive whatever a metric does.
+
+Each is pinned to a processor together with the worker it talks to.  What becomes of a unit is an `Outcome`; nothing is
+stored here.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import queue
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.base.errors import NotApplicable
+from harness.environments.environment import OURS, Environment
+from harness.evaluation.metric_session import Asked, Inputs
+from harness.evaluation.task import Task, Unit
+from harness.models.registry import find_models
+from harness.models.vector_cache import EmbeddingCache
+from harness.results.outcomes import Failure, Outcome, Status
+from harness.sandbox.faults import Fault, FaultKind, HostGone, TakenDown
+from harness.sandbox.layers import Confinement, Ground, Limits
+from harness.sandbox.supervisor import Host
+from harness.sandbox.worker_client import Worker
+from harness.submission.submission import Entry
+
+
+@dataclass(frozen=True)
+class Question:
+    """A unit and the task that knows how to ask it."""
+
+    task: Task[Any]
+    unit: Unit
+
+
+Asking = tuple[Entry, Question]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under what conditions metrics are asked."""
+
+    confinement: Confinement
+    limits: Limits = field(default_factory=Limits)
+    environments: Mapping[str, Environment] = field(default_factory=dict)      # by an entry's digest, where it is not ours
+    watched: bool = False                   # notes what a metric tries that is refused
+
+
+class Pool:
+    """Jobs that ask, side by side; one that loses its worker forks another."""
+
+    def __init__(self, asking: Sequence[Asking], cache: EmbeddingCache, conditions: Conditions, jobs: int) -> None:
+        self._left: queue.SimpleQueue[Asking] = queue.SimpleQueue()
+        for one in asking:
+            self._left.put(one)
+        self._expected, self._conditions = len(asking), conditions
+        self._results: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
+        self._inputs = Inputs(cache)
+        self._stopping = threading.Event()
+        self._patience = Patience(conditions.limits)
+        self._hosts: list[Host] = []            # every one that was started
+        processors = sorted(os.sched_getaffinity(0))
+        self._threads = [
+            threading.Thread(target=self._work, args=(processors[(os.getpid() + job) % len(processors)],), daemon=True)
+            for job in range(min(jobs, len(asking)))]
+
+    def outcomes(self) -> Iterable[Outcome]:
+        """Every outcome, as they come."""
+        for thread in self._threads:
+            thread.start()
+        for _ in range(self._expected):
+            result = self._results.get()
+            if isinstance(result, BaseException):
+                raise result
+            yield result
+
+    def stop(self) -> list[Outcome]:
+        """Ends all workers; the outcomes that were complete but not yet taken."""
+        self._stopping.set()
+        for host in list(self._hosts):
+            host.kill()
+        for thread in self._threads:
+            if thread.is_alive():
+                thread.join()
+        left = []
+        while not self._results.empty():
+            result = self._results.get()
+            if isinstance(result, Outcome):
+                left.append(result)
+        return left
+
+    def _adopt(self, host: Host) -> None:
+        """Notes a host so that `stop` can end it; one that comes after `stop` is ended at once."""
+        self._hosts.append(host)
+        if self._stopping.is_set():
+            host.kill()
+
+    def _work(self, processor: int) -> None:
+        """One job: the same processor for it and its workers, since waking another one costs more than a question."""
+        os.sched_setaffinity(0, {processor})
+        desk = None
+        try:
+            desk = Desk(self._conditions, self._adopt, self._stopping.is_set)
+            while not self._stopping.is_set():
+                try:
+                    entry, question = self._left.get_nowait()
+                except queue.Empty:
+                    return
+                outcome = self._patience.spared(entry, question) or desk.ask(entry, question, self._inputs)
+                if self._stopping.is_set():
+                    return                  # the fault may be our own doing
+                self._patience.note(entry, question, outcome)
+                self._results.put(outcome)
+        except BaseException as wrong:      # noqa: BLE001  # a fault of ours, raised again in the calling thread
+            if not self._stopping.is_set():
+                self._results.put(wrong)
+        finally:
+            if desk is not None:
+                desk.close()
+
+
+HOSTS_AT_HAND = 2                           # a metric's, and that of the reference which it is timed beside
+
+
+class Desk:
+    """Where one job asks: hosts, and the worker that holds the entry at hand."""
+
+    def __init__(self, conditions: Conditions, adopt: Callable[[Host], None] | None = None,
+                 stopping: Callable[[], bool] = lambda: False) -> None:
+        self._conditions, self._adopt, self._stopping = conditions, adopt, stopping
+        self._hosts: list[Host] = []            # the one used last at the end
+        self._worker: Worker | None = None
+        self._entry: Entry | None = None
+        self.noticed: dict[tuple[str, str], None] = {}      # what watched metrics tried, and in which line
+
+    def ask(self, entry: Entry, question: Question, inputs: Inputs) -> Outcome:
+        """What becomes of one unit; asked once more if the worker was taken down with its supervisor."""
+        try:
+            return self._ask(entry, question, inputs)
+        except HostGone:
+            if self._stopping():
+                raise
+        try:
+            return self._ask(entry, question, inputs)
+        except TakenDown:
+            failure = Failure(FaultKind.DIED.value, "was asked twice, and each time its supervisor ended with it")
+            return Outcome(question.unit.id, entry.digest, Status.FAILED, None, failure, 0.0)
+
+    def _ask(self, entry: Entry, question: Question, inputs: Inputs) -> Outcome:
+        started = time.monotonic()
+
+        def outcome(status: Status, observation: Any = None, failure: Failure | None = None) -> Outcome:
+            return Outcome(question.unit.id, entry.digest, status, observation, failure, time.monotonic() - started)
+
+        reason = question.task.applies(question.unit, entry.header)
+        if reason is not None:
+            return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", reason))
+        if self._entry is not entry:
+            self._let_go()
+            self._entry = entry
+        asked = Asked(entry, question.unit, inputs, self.start, self._worker, self._conditions.limits)
+        try:
+            asked.begin()
+            return outcome(Status.ANSWERED, question.task.observe(question.unit, asked))
+        except NotApplicable as wrong:
+            return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", str(wrong)))
+        except Fault as fault:
+            failure = Failure(fault.kind.value, fault.sentence, fault.places, fault.output)
+            return outcome(Status.FAILED, failure=failure)
+        finally:
+            self._worker = asked.worker
+            self._ask_what_was_noticed(self._worker)
+
+    def _ask_what_was_noticed(self, worker: Worker | None) -> None:
+        if self._conditions.watched and worker is not None and worker.alive:
+            with contextlib.suppress(Fault):
+                self.noticed |= dict.fromkeys(worker.noticed())
+
+    def start(self, entry: Entry, until: float = math.inf) -> Worker:
+        """A fresh worker that holds the entry and has seen nothing; it is given up at that time if not before."""
+        worker = self._fork(self._conditions.environments.get(entry.digest, OURS).ground(entry.submission))
+        worker.deadline = min(worker.deadline, until)
+        try:
+            worker.load(entry.submission.source, entry.submission.filename, entry.parameters,
+                        find_models(entry.header.models), self._conditions.watched)
+            if entry.header.returns not in worker.functions:
+                raise Fault(FaultKind.FORM, f"defines no function `{entry.header.returns}`, which the header promises")
+        except Fault as fault:
+            self._ask_what_was_noticed(worker)
+            worker.close()
+            raise Fault(fault.kind, f"could not be loaded: {fault.sentence}", fault.places, fault.output) from None
+        return worker
+
+    def _fork(self, ground: Ground) -> Worker:
+        """A worker of a host at hand, or of a new one."""
+        at_hand = next((host for host in self._hosts if host.ground == ground and host.alive), None)
+        if at_hand is not None:
+            self._hosts.remove(at_hand)
+            self._hosts.append(at_hand)
+            with contextlib.suppress(HostGone):
+                return at_hand.fork()
+        self._dismiss([host for host in self._hosts if not host.alive] or self._hosts[:1 - HOSTS_AT_HAND])
+        host = Host(self._conditions.confinement, self._conditions.limits, ground)
+        self._hosts.append(host)
+        if self._adopt is not None:
+            self._adopt(host)
+        return host.fork()
+
+    def _dismiss(self, hosts: Sequence[Host]) -> None:
+        for host in hosts:
+            self._hosts.remove(host)
+            host.close()
+
+    def _let_go(self) -> None:
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
+
+    def close(self) -> None:
+        self._let_go()
+        self._dismiss(list(self._hosts))
+
+
+class Patience:
+    """Keeps one hanging metric from costing hours: after some timeouts in a row the rest of its units is given up."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._lock = threading.Lock()
+        self._in_a_row: dict[tuple[str, str], int] = defaultdict(int)
+        self._spent: dict[str, float] = defaultdict(float)
+
+    def note(self, entry: Entry, question: Question, outcome: Outcome) -> None:
+        with self._lock:
+            self._spent[entry.digest] += outcome.seconds
+            key = entry.digest, question.task.name
+            timed_out = outcome.failure is not None and outcome.failure.kind == FaultKind.TIME
+            if timed_out:
+                self._in_a_row[key] += 1
+            elif outcome.status is Status.ANSWERED:
+                self._in_a_row[key] = 0
+
+    def spared(self, entry: Entry, question: Question) -> Outcome | None:
+        """The failure of a unit that is not asked any more."""
+        with self._lock:
+            row, spent = self._in_a_row[entry.digest, question.task.name], self._spent[entry.digest]
+        if row >= self._limits.failures_in_a_row:
+            sentence = f"was not asked: {row} units of this task before it ran out of time, one after the other"
+        elif spent >= self._limits.seconds_per_entry:
+            sentence = f"was not asked: the metric had used up its {self._limits.seconds_per_entry:,.0f} seconds"
+        else:
+            return None
+        return Outcome(question.unit.id, entry.digest, Status.FAILED, None, Failure(FaultKind.GIVEN_UP.value, sentence), 0.0)

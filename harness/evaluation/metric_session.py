@@ -1,0 +1,334 @@
+"""A metric as a task may ask it: texts go in, numbers come out.
+
+Whatever a metric takes (texts, tokens, vectors), a task speaks of texts; they are translated here.  Whatever order a task
+lists its questions in, they are asked in another, under handles that say nothing; each call has a seed of its own, drawn
+from the unit and the call's place in the task's list, so that the order of asking changes no seed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from harness.base.errors import NotApplicable
+from harness.base.hashing import digest_of, seed_of
+from harness.evaluation.lifting import Lifted, lift
+from harness.evaluation.task import Unit
+from harness.models.encoders import SAME_VECTOR
+from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_composition import Composed, vectors_for
+from harness.sandbox.faults import Fault, FaultKind
+from harness.sandbox.layers import Limits
+from harness.sandbox.shared_memory import Content
+from harness.sandbox.worker_client import Worker
+from harness.submission.submission import Entry
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+LIFTED_PAIRS = 1_000_000                    # beyond, a text metric without `matrix` is not applicable
+
+CLOCK_TICK = 1e-6                           # seconds; what takes less than the way there and back counts as this much
+
+Corpora = Sequence[Sequence[str]] | Sequence[np.ndarray]       # of texts; or of rows, for metrics that take embeddings
+
+
+@dataclass(frozen=True)
+class Orientation:
+    """How to read a raw answer: which way it points, and from where."""
+
+    returns: str                            # "distance" or "similarity"
+    highest: float | None                   # of the declared range; None if unbounded
+
+    def distance(self, answers: np.ndarray) -> np.ndarray:
+        """The answers so that larger means more different."""
+        if self.returns == "distance":
+            return answers
+        return (0.0 if self.highest is None else self.highest) - answers
+
+
+class Inputs:
+    """Translates texts into what metrics take, with the suite's embedding model unless an entry names others."""
+
+    def __init__(self, cache: EmbeddingCache) -> None:
+        self.cache = cache
+        self._tokens: dict[str, list[str]] = {}
+        self._composed: dict[tuple[tuple[str, ...], bool], EmbeddingCache | Composed] = {}
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        """Read when the first metric that takes tokens asks for it."""
+        return self.cache.model.tokenizer()
+
+    def of(self, texts: Sequence[str], entry: Entry) -> Content:
+        kind = entry.header.input
+        if kind == "embeddings":
+            return self.vectors_for(entry).vectors(texts)
+        if kind == "tokens":
+            return self._tokenized(texts)
+        if kind == "texts":
+            return list(texts)
+        raise NotApplicable(f"metrics that take {kind} cannot be asked yet")
+
+    def vectors_for(self, entry: Entry) -> EmbeddingCache | Composed:
+        """Where the vectors of an entry come from."""
+        wanted = entry.vectors_of, entry.in_chunks
+        if wanted not in self._composed:
+            self._composed.setdefault(wanted, vectors_for(entry, self.cache))
+        return self._composed[wanted]
+
+    def _tokenized(self, texts: Sequence[str]) -> list[list[str]]:
+        """The tokens of each text; they are kept, since many units and metrics take the same texts."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._tokens]
+        for text, one in zip(new, self._tokenizer.encode_batch(new, add_special_tokens=False), strict=True):
+            self._tokens[text] = one.tokens
+        return [self._tokens[text] for text in texts]
+
+
+class Asked:
+    """One entry, asked the questions of one unit.  Faults are raised; the worker that caused them is replaced."""
+
+    def __init__(self, entry: Entry, unit: Unit, inputs: Inputs, start: Callable[[Entry, float], Worker],
+                 worker: Worker | None, limits: Limits) -> None:
+        self.entry, self.unit = entry, unit
+        self.worker = worker
+        self._inputs, self._start, self._limits = inputs, start, limits
+        self._seconds = min(entry.header.time or math.inf, limits.seconds_per_unit)
+        self._deadline = time.monotonic() + self._seconds
+
+    @property
+    def kind(self) -> str:
+        return self.entry.header.kind
+
+    @property
+    def orientation(self) -> Orientation:
+        """How the answers of `distances` are to be read; a lifted metric answers distances."""
+        if self.kind == "text":
+            return Orientation("distance", None)
+        return self.pair_orientation
+
+    @property
+    def pair_orientation(self) -> Orientation:
+        """How the answers of `pairs` are to be read."""
+        header = self.entry.header
+        highest = header.range[1]
+        return Orientation(header.returns, highest if math.isfinite(highest) else None)
+
+    def distances(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], order: int = 0, first: int = 0) -> list[float]:
+        """The metric's raw answer for each pair of corpora; a text metric is lifted.
+
+        The pairs are the unit's calls number `first`, `first` + 1, ...; another `order` asks them in another order.
+        """
+        contents = self._contents(corpora, pairs)
+        answers = self._many(self._ready(), contents, pairs, list(range(len(pairs))), order, first)
+        return [check(answers[t]) for t in range(len(pairs))]
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """The harness's own embeddings of texts, whatever the metric takes; for tasks that look at them (`looks_at_vectors`)."""
+        return self._inputs.cache.vectors(texts)
+
+    def alone(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], asked: Sequence[int]) -> list[tuple[float, float]]:
+        """For each of the asked places in `pairs`, two answers of a fresh worker that sees nothing but that pair."""
+        twice = []
+        contents = self._contents(corpora, [pairs[place] for place in asked])
+        for place in asked:
+            worker = self._fresh()
+            first, again = (self._many(worker, contents, pairs, [place])[place] for _ in range(2))
+            twice.append((check(first), check(again)))
+        return twice
+
+    def pairs(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> list[float]:
+        """A text metric's raw answers for the pairs (a[0], b[0]), (a[1], b[1]), ...
+
+        `call` is the call's own number, for its seed; a metric that is fitted is fitted on the collection before.
+        """
+        return self._pairs(self._fitted(self._ready(), collection), a, b, call)
+
+    def pairs_alone(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str],
+                    asked: Sequence[int]) -> list[tuple[float, float]]:
+        """For each of the asked places two answers, one pair a call, of a fresh worker that sees only those pairs.
+
+        The second is asked as another call, with a seed of its own: a metric that draws answers it differently.
+        """
+        worker = self._fitted(self._fresh(), collection)
+        twice = [[self._pairs(worker, [a[place]], [b[place]], call + again)[0] for place in asked] for again in (0, 1)]
+        return list(zip(*twice, strict=True))
+
+    def _pairs(self, worker: Worker, a: Sequence[str], b: Sequence[str], call: int) -> list[float]:
+        numbers = worker.numbers(self.entry.header.returns, [self._input(a), self._input(b)], (len(a),), self._seed(call))
+        return [check(number) for number in numbers.tolist()]
+
+    def cross(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> np.ndarray | None:
+        """A text metric's own cross matrix of a against b; None if it has none."""
+        worker = self._fitted(self._ready(), collection)
+        if "matrix" not in worker.functions:
+            return None
+        return worker.numbers("matrix", [self._input(a), self._input(b)], (len(a), len(b)), self._seed(call))
+
+    def same_input(self, a: Sequence[str], b: Sequence[str]) -> list[bool]:
+        """Of which pairs the two texts reach the metric as the same input: a model that cuts texts off sees no more of them."""
+        first, second = self._input(a), self._input(b)
+        if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+            return (np.abs(first - second).max(axis=1) <= SAME_VECTOR).tolist() if len(first) else []
+        return [x == y for x, y in zip(first, second, strict=True)]
+
+    def seconds(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], first: int = 0) -> float:
+        """How long it takes to prepare the corpora and to answer for the pairs, less the way there and back.
+
+        Each call has an empty one of the same arguments before it; what those take in the middle is taken off.
+        """
+        worker = self._ready()
+        contents = [self._input(corpus) for corpus in corpora]
+        empty_holds, empty_calls, taken = [], [], 0.0
+        for handle, content in enumerate(contents):
+            empty_holds.append(clocked(worker.nothing, [content]))
+            taken += clocked(worker.hold, handle, content, seed_of(self.unit.id, "corpus", handle))
+        for place, pair in enumerate(pairs):
+            empty_calls.append(clocked(worker.nothing, pair))
+            taken += clocked(self._answer, worker, pair, [contents[c] for c in pair], self._seed(first + place))
+        way = sum(len(times) * float(np.median(times)) for times in (empty_holds, empty_calls) if times)
+        return max(taken - way, CLOCK_TICK * (len(corpora) + len(pairs)))
+
+    def peak_memory(self) -> int | None:
+        """The most bytes the worker at hand has held at once, Python and its libraries included; None where nobody counts."""
+        return None if self.worker is None else self.worker.peak_memory()
+
+    def companion(self, entry: Entry) -> Asked:
+        """Another entry, to be asked in this unit too; the worker at hand is let go, so that the two are never there at once."""
+        self.renew()
+        other = Asked(entry, self.unit, self._inputs, self._start, None, self._limits)
+        other.begin()
+        other._deadline = self._deadline
+        return other
+
+    def _fitted(self, worker: Worker, collection: Sequence[str]) -> Worker:
+        """The worker, fitted on the collection: anew unless the last fit was on that one.
+
+        Its seed is the collection's, so that whether it was fitted now or before changes nothing.
+        """
+        if "fit" in worker.functions:
+            name = digest_of(list(collection))
+            if worker.fitted != name:
+                worker.fitted = None        # until it is
+                worker.fit(self._input(collection), seed_of("fit", name))
+                worker.fitted = name
+        return worker
+
+    def _input(self, texts: Sequence[str] | np.ndarray) -> Content:
+        return texts if isinstance(texts, np.ndarray) else self._inputs.of(texts, self.entry)
+
+    def _contents(self, corpora: Corpora, pairs: Sequence[tuple[int, int]]) -> dict[int, Content]:
+        """What the metric takes in place of each corpus that is in one of the pairs."""
+        return {c: self._input(corpora[c]) for c in {c for pair in pairs for c in pair}}
+
+    def begin(self) -> None:
+        """Sees to it that there is a worker: what cannot be loaded cannot be asked.  The unit's time starts when there is."""
+        self._started()
+        self._deadline = time.monotonic() + self._seconds
+
+    def renew(self) -> None:
+        """Lets the worker go: the next question is the first that its successor sees."""
+        if self.worker is not None:
+            self.worker.close()
+
+    def _ready(self) -> Worker:
+        """The worker at hand, without corpora of before."""
+        worker = self._started()
+        worker.deadline = self._deadline
+        worker.forget()
+        return worker
+
+    def _started(self) -> Worker:
+        """The worker at hand, or a fresh one if it has ended."""
+        if self.worker is None or not self.worker.alive:
+            self.worker = self._start(self.entry, math.inf)
+        return self.worker
+
+    def _fresh(self) -> Worker:
+        """A worker that has seen nothing; the one before is let go first, so that nobody is there whom it could ask.
+
+        It stays at hand: the next unit need not start another.
+        """
+        self.renew()
+        self.worker = self._start(self.entry, self._deadline)
+        self.worker.deadline = self._deadline
+        return self.worker
+
+    def _many(self, worker: Worker, contents: Mapping[int, Content], pairs: Sequence[tuple[int, int]],
+              places: Sequence[int], order: int = 0, first: int = 0) -> dict[int, float]:
+        """Answers by place, asked in an order and under handles that only the unit's seed knows."""
+        rng = np.random.default_rng([self.unit.seed, len(places), order])
+        needed = sorted({c for place in places for c in pairs[place]})
+        handles = dict(zip(needed, rng.choice(1 << 30, len(needed), replace=False).tolist(), strict=True))
+        asked_in_order = [places[i] for i in rng.permutation(len(places))]
+        for c in rng.permutation(needed).tolist():
+            worker.hold(handles[c], contents[c], seed_of(self.unit.id, "corpus", c))
+        if self.kind == "corpus":
+            questions = [([handles[c] for c in pairs[place]], self._seed(first + place)) for place in asked_in_order]
+            return dict(zip(asked_in_order, worker.series(self.entry.header.returns, questions), strict=True))
+        answers: dict[int, float] = {}
+        for place in asked_in_order:
+            pair = pairs[place]
+            answers[place] = self._answer(worker, [handles[c] for c in pair], [contents[c] for c in pair],
+                                          self._seed(first + place))
+        return answers
+
+    def _answer(self, worker: Worker, handles: Sequence[int], contents: Sequence[Content], seed: int) -> float:
+        """The metric's number for two corpora that the worker holds; a text metric is lifted."""
+        if self.kind == "corpus":
+            return worker.number(self.entry.header.returns, handles, seed)
+        return lift(self._cross(worker, handles, contents, seed), Lifted.of(self.entry.header))
+
+    def _seed(self, call: int) -> int:
+        return seed_of(self.unit.id, "call", call)
+
+    def _cross(self, worker: Worker, handles: Sequence[int], contents: Sequence[Content], seed: int) -> np.ndarray:
+        """A text metric's values for all pairs of texts of two corpora that the worker holds."""
+        g, t = contents
+        shape = len(g), len(t)
+        if "fit" in worker.functions:
+            worker.fitted = None
+            worker.fit(joined(g, t), seed)
+        if "matrix" in worker.functions:
+            cross = worker.numbers("matrix", handles, shape, seed)
+        elif math.prod(shape) > LIFTED_PAIRS:
+            raise NotApplicable(f"it has no `matrix`, and {len(g):,} x {len(t):,} pairs are too many to ask one by one")
+        else:
+            rows, columns = (side.ravel().tolist() for side in np.indices(shape))
+            function = self.entry.header.returns
+            cross = worker.numbers(function, [take(g, rows), take(t, columns)], (len(rows),), seed).reshape(shape)
+        if not np.isfinite(cross).all():
+            raise not_finite(cross[~np.isfinite(cross)][0])
+        return cross
+
+
+def joined(g: Content, t: Content) -> Content:
+    return np.concatenate([g, t]) if isinstance(g, np.ndarray) and isinstance(t, np.ndarray) else [*g, *t]
+
+
+def take(content: Content, rows: list[int]) -> Content:
+    return content[rows] if isinstance(content, np.ndarray) else [content[row] for row in rows]
+
+
+def clocked(call: Callable[..., object], *arguments: object) -> float:
+    """The seconds that a call takes."""
+    started = time.perf_counter()
+    call(*arguments)
+    return time.perf_counter() - started
+
+
+def check(answer: float) -> float:
+    """The answer, if it is finite: one that is not fails its unit."""
+    if not math.isfinite(answer):
+        raise not_finite(answer)
+    return answer
+
+
+def not_finite(answer: float) -> Fault:
+    return Fault(FaultKind.FORM, f"answered {answer}; every answer must be finite")

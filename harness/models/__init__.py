@@ -1,0 +1,1 @@
+"""Embedding models and the vectors they compute.  May import `harness.base`."""

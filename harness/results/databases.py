@@ -1,0 +1,169 @@
+"""Where a results store lives: an SQLite file, or a PostgreSQL server for several coordinators at once.
+
+What differs between the two stands here, and nothing else: how to connect, who may write, where large arrays go, what a
+database's complaint means for a person.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from harness.base.errors import Refusal, printable
+from harness.results.arrays import ArrayFolder, Arrays, StoredArray, decode, encode
+
+POSTGRES = ("postgresql://", "postgres://")
+SCHEMA_LOCK = 0x70756368                    # of PostgreSQL's advisory locks: who makes or migrates the tables
+HELD_ARRAYS = sa.Table("arrays", sa.MetaData(), sa.Column("digest", sa.Text, primary_key=True),
+                       sa.Column("content", sa.LargeBinary, nullable=False))
+
+
+class Database(Protocol):
+    name: str                               # for people; without a password
+
+    def exists(self) -> bool: ...
+    def engine(self, read_only: bool) -> sa.Engine: ...
+    def arrays(self, engine: sa.Engine) -> Arrays: ...
+    def insert(self, table: sa.Table) -> Any: ...
+    def before_schema(self, connection: sa.Connection) -> None: ...
+    def writing(self) -> contextlib.AbstractContextManager[None]: ...
+    def explain(self, cause: str) -> str: ...
+
+
+def database_of(address: Path | str) -> Database:
+    return PostgresServer(str(address)) if str(address).startswith(POSTGRES) else SqliteFile(Path(address))
+
+
+class SqliteFile:
+    """One file in WAL mode: many readers, one writer."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name = path, str(path)
+
+    def exists(self) -> bool:
+        return self.path.exists()
+
+    def engine(self, read_only: bool) -> sa.Engine:
+        if not read_only:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+
+        def connect() -> sqlite3.Connection:
+            address = f"{self.path.resolve().as_uri()}?mode={'ro' if read_only else 'rwc'}"
+            connection = sqlite3.connect(address, uri=True, timeout=30, check_same_thread=False)
+            if not read_only:
+                for setting in ("journal_mode=WAL", "synchronous=NORMAL", "foreign_keys=ON"):
+                    connection.execute(f"PRAGMA {setting}")
+            return connection
+        return sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.StaticPool)
+
+    def arrays(self, engine: sa.Engine) -> Arrays:
+        return ArrayFolder(self.path.with_suffix(".arrays"))
+
+    def insert(self, table: sa.Table) -> Any:
+        return sqlite.insert(table)
+
+    def before_schema(self, connection: sa.Connection) -> None:
+        """One process has the file when it is made."""
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Holds the file for one run; a second run at the same time is told so."""
+        with self.path.with_suffix(".lock").open("a+") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                lock.seek(0)
+                raise Refusal(f"Another run is writing to {self.name} ({lock.read().strip() or 'just started'}). Wait for "
+                              "it to end, or give this one its own with --store.") from None
+            lock.truncate(0)
+            lock.write(f"process {os.getpid()}, since {datetime.datetime.now(datetime.UTC).isoformat(timespec='seconds')}")
+            lock.flush()
+            yield
+
+    def explain(self, cause: str) -> str:
+        low = cause.lower()
+        if "readonly" in low or "read-only" in low or "permission denied" in low or "unable to open" in low:
+            return f"{self.name} cannot be written here ({cause}). Name a store in a folder of yours with --store."
+        if "full" in low or "no space" in low or "disk i/o" in low or "too large" in low:
+            return (f"{self.name} could not be written: the disk is full ({cause}). Make room, then run the same line again: it "
+                    "goes on.")
+        if "not a database" in low or "malformed" in low:
+            return f"{self.name} is not a results store, or it is damaged ({cause}). Name another with --store."
+        if "locked" in low:
+            return f"{self.name} is held by another program ({cause}). Wait for it, or name another store with --store."
+        return f"{self.name} cannot be used as a results store ({cause})."
+
+
+class PostgresServer:
+    """A database on a server: several coordinators write at once, and doing a unit twice is doing it once."""
+
+    def __init__(self, address: str) -> None:
+        parts = urlsplit(address)
+        self._address = f"postgresql+psycopg://{address.partition('://')[2]}"
+        self.name = f"postgresql://{parts.hostname or 'localhost'}{parts.path}"
+
+    def exists(self) -> bool:
+        return True                         # connecting tells
+
+    def engine(self, read_only: bool) -> sa.Engine:
+        options = {"options": "-c default_transaction_read_only=on"} if read_only else {}
+        return sa.create_engine(self._address, pool_pre_ping=True, connect_args={"connect_timeout": 10, **options})
+
+    def arrays(self, engine: sa.Engine) -> Arrays:
+        return ArrayTable(engine)
+
+    def insert(self, table: sa.Table) -> Any:
+        return postgresql.insert(table)
+
+    def before_schema(self, connection: sa.Connection) -> None:
+        """One coordinator at a time makes or migrates the tables; the others wait, and find them."""
+        if connection.execute(sa.text("SHOW default_transaction_read_only")).scalar_one() != "on":
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SCHEMA_LOCK)))
+            HELD_ARRAYS.metadata.create_all(connection)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        yield                               # as many as there are
+
+    def explain(self, cause: str) -> str:
+        low, said = cause.lower(), printable(cause, 200)
+        if "password" in low or "authentication" in low or "role" in low:
+            return (f"{self.name} does not let us in ({said}). Give the user in the address and the password in PGPASSWORD or "
+                    "~/.pgpass.")
+        if "does not exist" in low:
+            return f"{self.name} is not there ({said}). Make the database first: createdb NAME."
+        if "permission denied" in low or "read-only" in low:
+            return f"{self.name} cannot be written by this user ({said}). Grant it the right to make tables."
+        if "no space" in low or "disk full" in low:
+            return f"{self.name} could not be written: the server's disk is full ({said}). Make room, then run it again."
+        return f"{self.name} is not reached, or the connection broke ({said}). Is the server up? Then run the same line again."
+
+
+class ArrayTable:
+    """Arrays in a table of the database itself: every coordinator sees them."""
+
+    def __init__(self, engine: sa.Engine) -> None:
+        self._engine = engine
+
+    def put(self, array: np.ndarray) -> StoredArray:
+        digest, shape, content = encode(array)
+        with self._engine.begin() as connection:
+            connection.execute(postgresql.insert(HELD_ARRAYS).values(digest=digest, content=content).on_conflict_do_nothing())
+        return StoredArray(digest, shape, len(content))
+
+    def get(self, stored: StoredArray) -> np.ndarray:
+        with self._engine.connect() as connection:
+            content = connection.execute(
+                sa.select(HELD_ARRAYS.c.content).where(HELD_ARRAYS.c.digest == stored.digest)).scalar_one_or_none()
+        return decode(stored, content, "the table arrays")

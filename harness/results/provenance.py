@@ -1,0 +1,74 @@
+"""Under what circumstances numbers came about."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.metadata
+import os
+import platform
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from harness.base.paths import PROJECT
+from harness.evaluation.executor import Conditions
+
+DISTRIBUTION = "touchstone-benchmark"
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Kept with every run."""
+
+    version: str
+    commit: str | None
+    python: str
+    platform: str
+    processor: str
+    processors: int
+    packages: dict[str, str]
+    layers: tuple[str, ...]
+    limits: dict[str, float]
+    environments: dict[str, tuple[str, ...]]        # by an entry's digest: what was locked for it, where that is not `packages`
+    suite: str
+    fingerprint: str
+
+
+def provenance(conditions: Conditions, suite: str, fingerprint: str) -> Provenance:
+    """What is known of this machine, this clone, and the conditions of a run."""
+    locks = {digest: environment.lock for digest, environment in conditions.environments.items() if environment.lock}
+    return Provenance(version(), commit(), sys.version.split()[0], platform.platform(), processor(), os.cpu_count() or 1,
+                      packages(), conditions.confinement.layers, dataclasses.asdict(conditions.limits), locks, suite, fingerprint)
+
+
+@cache
+def version() -> str:
+    return importlib.metadata.version(DISTRIBUTION)
+
+
+def packages() -> dict[str, str]:
+    """Every installed distribution and its version."""
+    found = ((one.metadata["Name"], one.version) for one in importlib.metadata.distributions())
+    return dict(sorted((name.lower(), version) for name, version in found if name))
+
+
+def commit() -> str | None:
+    """The clone's commit, with `+changes` when the tree differs from it; None outside a clone."""
+    def git(*words: str) -> str:
+        return subprocess.run(["git", "-C", str(PROJECT), *words], capture_output=True, text=True, check=True,
+                              stdin=subprocess.DEVNULL, timeout=20).stdout.strip()
+    try:
+        return git("rev-parse", "HEAD") + ("+changes" if git("status", "--porcelain") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def processor() -> str:
+    try:
+        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
+    except OSError:
+        found = None
+    return found[1] if found else platform.processor() or platform.machine()

@@ -1,0 +1,271 @@
+"""The results store: who was asked what, what they answered, on which machine, with which versions.
+
+SQLAlchemy Core on SQLite or PostgreSQL (`databases.py`); large arrays stand apart (`arrays.py`).  Every write
+is an upsert, so that doing it twice is doing it once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from harness.base.errors import Refusal
+from harness.evaluation.task import Unit
+from harness.results.databases import HELD_ARRAYS, database_of
+from harness.results.outcomes import Failure, Outcome, Status, pack, unpack
+from harness.results.provenance import Provenance
+from harness.submission.submission import Entry, Submission
+
+
+class Json(sa.types.TypeDecorator[Any]):
+    """Values as JSON text; what is not a number is kept too, which a database's own JSON would refuse."""
+
+    impl = sa.Text
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: sa.Dialect) -> str | None:
+        return None if value is None else json.dumps(value)
+
+    def process_result_value(self, value: str | None, dialect: sa.Dialect) -> Any:
+        return None if value is None else json.loads(value)
+
+
+METADATA = sa.MetaData()
+
+FACTS = sa.Table(
+    "facts", METADATA,                      # of the store itself: its schema version
+    sa.Column("name", sa.Text, primary_key=True), sa.Column("value", sa.Text, nullable=False))
+ENTRIES = sa.Table(
+    "entries", METADATA,
+    sa.Column("digest", sa.Text, primary_key=True), sa.Column("name", sa.Text, nullable=False, index=True),
+    sa.Column("variant", sa.Text), sa.Column("filename", sa.Text, nullable=False),
+    sa.Column("source", sa.LargeBinary, nullable=False), sa.Column("first_seen", sa.Text, nullable=False),
+    sa.Column("last_seen", sa.Text, nullable=False))
+RUNS = sa.Table(
+    "runs", METADATA,
+    sa.Column("id", sa.Integer, primary_key=True), sa.Column("started", sa.Text, nullable=False),
+    sa.Column("ended", sa.Text), sa.Column("provenance", Json, nullable=False))
+UNITS = sa.Table(
+    "units", METADATA,
+    sa.Column("id", sa.Text, primary_key=True), sa.Column("task", sa.Text, nullable=False),
+    sa.Column("described", Json, nullable=False))
+OUTCOMES = sa.Table(
+    "outcomes", METADATA,
+    sa.Column("unit_id", sa.Text, sa.ForeignKey("units.id"), primary_key=True),
+    sa.Column("entry_digest", sa.Text, sa.ForeignKey("entries.digest"), primary_key=True),
+    sa.Column("run_id", sa.Integer, sa.ForeignKey("runs.id"), nullable=False),
+    sa.Column("status", sa.Text, nullable=False), sa.Column("observation", Json), sa.Column("failure", Json),
+    sa.Column("seconds", sa.Float, nullable=False), sa.Column("finished", sa.Text, nullable=False))
+
+# What was computed from answers and takes long: made when first needed, so that no store has to be brought to another schema.
+DERIVED = sa.Table(
+    "derived", sa.MetaData(),
+    sa.Column("kind", sa.Text, primary_key=True), sa.Column("key", sa.Text, primary_key=True),
+    sa.Column("value", Json, nullable=False), sa.Column("computed", sa.Text, nullable=False))
+
+SCHEMA_VERSION = 1
+# Step n turns a store of version n into one of version n + 1.
+MIGRATIONS: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class StoredEntry:
+    """An entry as the store knows it."""
+
+    digest: str
+    submission: Submission
+    entry: Entry
+    first_seen: str
+    last_seen: str
+
+
+class Store:
+    """An open results store."""
+
+    def __init__(self, address: Path | str, *, read_only: bool = False) -> None:
+        self.read_only = read_only
+        self._database = database_of(address)
+        self.name = self._database.name
+        if read_only and not self._database.exists():
+            raise Refusal(f"There is no results store at {self.name}; `touchstone run` makes one, --store names another.")
+        with self._explained():
+            self._engine = self._database.engine(read_only)
+            self._check_schema()
+        self.arrays = self._database.arrays(self._engine)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Says in one sentence what keeps the store from being read or written."""
+        try:
+            yield
+        except (sa.exc.DBAPIError, sqlite3.Error, OSError) as wrong:
+            cause = str(getattr(wrong, "orig", None) or wrong)
+            raise Refusal(f"{self._database.explain(cause)} What was stored before is kept.") from None
+
+    def _check_schema(self) -> None:
+        with self._engine.begin() as connection:
+            self._database.before_schema(connection)
+            tables = set(sa.inspect(connection).get_table_names()) - {HELD_ARRAYS.name}
+            if not tables and not self.read_only:
+                METADATA.create_all(connection)
+                connection.execute(sa.insert(FACTS).values(name="schema_version", value=str(SCHEMA_VERSION)))
+                return
+            if "facts" not in tables or "outcomes" not in tables:
+                raise Refusal(f"{self.name} is a database, but not a results store of ours; name another with --store.")
+            version = int(connection.execute(
+                sa.select(FACTS.c.value).where(FACTS.c.name == "schema_version")).scalar_one())
+            if version > SCHEMA_VERSION:
+                raise Refusal(f"{self.name} was written by a newer Touchstone (schema {version}, this one knows "
+                              f"{SCHEMA_VERSION}); update the clone, or name another store with --store.")
+            if version < SCHEMA_VERSION and self.read_only:
+                raise Refusal(f"{self.name} is of schema {version}; any `touchstone run` on it brings it to {SCHEMA_VERSION}.")
+            for step in MIGRATIONS[version - 1:] if version < SCHEMA_VERSION else ():
+                for statement in step.split(";"):
+                    connection.execute(sa.text(statement))
+            if version < SCHEMA_VERSION:
+                connection.execute(sa.update(FACTS).where(FACTS.c.name == "schema_version").values(value=str(SCHEMA_VERSION)))
+
+    def close(self) -> None:
+        self._engine.dispose()
+
+    # ---- writing ----------------------------------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Holds the store for one run, where only one may write at a time."""
+        with contextlib.ExitStack() as held:
+            with self._explained():
+                held.enter_context(self._database.writing())
+            yield
+
+    def begin_run(self, provenance: Provenance) -> int:
+        with self._explained(), self._engine.begin() as connection:
+            inserted = connection.execute(sa.insert(RUNS).values(started=now(), provenance=dataclasses.asdict(provenance)))
+            key = inserted.inserted_primary_key
+            assert key is not None
+            return int(key[0])
+
+    def end_run(self, run: int) -> None:
+        with self._explained(), self._engine.begin() as connection:
+            connection.execute(sa.update(RUNS).where(RUNS.c.id == run).values(ended=now()))
+
+    def note_entries(self, entries: Iterable[Entry]) -> None:
+        """Keeps the source of entries; the one seen last is the current one of its name."""
+        rows = [{"digest": entry.digest, "name": entry.name, "variant": entry.variant,
+                 "filename": entry.submission.filename, "source": entry.submission.source,
+                 "first_seen": now(), "last_seen": now()} for entry in entries]
+        with self._explained(), self._engine.begin() as connection:
+            for row in rows:
+                connection.execute(self._database.insert(ENTRIES).values(row).on_conflict_do_update(
+                    index_elements=["digest"], set_={"last_seen": row["last_seen"]}))
+
+    def note_units(self, units: Iterable[Unit]) -> None:
+        rows = [{"id": unit.id, "task": unit.task, "described": unit.described} for unit in units]
+        with self._explained(), self._engine.begin() as connection:
+            for row in rows:
+                connection.execute(self._database.insert(UNITS).values(row).on_conflict_do_nothing())
+
+    def put(self, outcome: Outcome, run: int) -> None:
+        """Stores what became of one unit; the later of two outcomes of the same unit and entry stands."""
+        with self._explained():
+            row = {"unit_id": outcome.unit_id, "entry_digest": outcome.entry_digest, "run_id": run,
+                   "status": outcome.status.value, "seconds": outcome.seconds, "finished": now(),
+                   "observation": None if outcome.observation is None else pack(outcome.observation, self.arrays),
+                   "failure": None if outcome.failure is None else dataclasses.asdict(outcome.failure)}
+            with self._engine.begin() as connection:
+                insert = self._database.insert(OUTCOMES).values(row)
+                connection.execute(insert.on_conflict_do_update(
+                    index_elements=["unit_id", "entry_digest"],
+                    set_={name: value for name, value in row.items() if name not in ("unit_id", "entry_digest")}))
+
+    def keep_derived(self, kind: str, key: str, value: Any) -> None:
+        """Keeps a value that follows from answers, under a key that names all it follows from."""
+        row = {"kind": kind, "key": key, "value": value, "computed": now()}
+        with self._explained(), self._engine.begin() as connection:
+            DERIVED.create(connection, checkfirst=True)
+            connection.execute(self._database.insert(DERIVED).values(row).on_conflict_do_update(
+                index_elements=["kind", "key"], set_={"value": value, "computed": row["computed"]}))
+
+    # ---- reading ----------------------------------------------------------------------------------------------------
+
+    def done(self, statuses: Iterable[Status] = tuple(Status)) -> set[tuple[str, str]]:
+        """The (unit id, entry digest) that have an outcome of one of these kinds."""
+        query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest).where(OUTCOMES.c.status.in_([s.value for s in statuses]))
+        with self._explained(), self._engine.connect() as connection:
+            return {(unit, entry) for unit, entry in connection.execute(query)}
+
+    def entries(self) -> list[StoredEntry]:
+        """The current entry of every name: of several digests the one seen last."""
+        query = sa.select(ENTRIES).order_by(ENTRIES.c.last_seen, ENTRIES.c.first_seen, ENTRIES.c.digest)
+        with self._explained(), self._engine.connect() as connection:
+            current = {row.name: row for row in connection.execute(query)}
+        return [self._entry(row) for row in current.values()]
+
+    def derived(self, kind: str) -> dict[str, Any]:
+        """What was kept of a kind, by key."""
+        with self._explained(), self._engine.connect() as connection:
+            if not sa.inspect(connection).has_table(DERIVED.name):
+                return {}
+            rows = connection.execute(sa.select(DERIVED.c.key, DERIVED.c.value).where(DERIVED.c.kind == kind))
+            return {row.key: row.value for row in rows}
+
+    def digests(self) -> list[tuple[str, str, str]]:
+        """(name, digest, first seen) of every entry there ever was, those of before too; the oldest first."""
+        query = sa.select(ENTRIES.c.name, ENTRIES.c.digest, ENTRIES.c.first_seen).order_by(ENTRIES.c.first_seen, ENTRIES.c.digest)
+        with self._explained(), self._engine.connect() as connection:
+            return [(name, digest, first_seen) for name, digest, first_seen in connection.execute(query)]
+
+    @staticmethod
+    def _entry(row: Any) -> StoredEntry:
+        from harness.submission.header import read_header
+
+        submission = Submission(row.filename, row.source, read_header(row.source, row.filename))
+        (entry,) = (one for one in submission.entries if one.variant == row.variant)
+        return StoredEntry(row.digest, submission, entry, row.first_seen, row.last_seen)
+
+    def outcomes(self, entry_digest: str, forms: Mapping[str, type[Any]]) -> dict[str, Outcome]:
+        """The outcomes of an entry by unit id, for the units whose observations' forms are given.
+
+        By unit, not by task: those of an earlier version of a task may be here too, in a form that nobody knows any more.
+        """
+        query = sa.select(OUTCOMES).where(OUTCOMES.c.entry_digest == entry_digest, OUTCOMES.c.unit_id.in_(list(forms)))
+        found = {}
+        with self._explained(), self._engine.connect() as connection:
+            for row in connection.execute(query):
+                observation = None if row.observation is None else unpack(row.observation, forms[row.unit_id], self.arrays)
+                failure = None if row.failure is None else Failure(**{**row.failure, "places": tuple(row.failure["places"])})
+                found[row.unit_id] = Outcome(row.unit_id, row.entry_digest, Status(row.status), observation, failure, row.seconds)
+        return found
+
+    def raw(self) -> list[tuple[str, str, str, str]]:
+        """(unit, entry, status, observation as stored) of every outcome, in order: for comparing two stores."""
+        query = sa.select(OUTCOMES).order_by(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest)
+        with self._explained(), self._engine.connect() as connection:
+            return [(row.unit_id, row.entry_digest, row.status, json.dumps(row.observation, sort_keys=True))
+                    for row in connection.execute(query)]
+
+    def suites(self) -> list[str]:
+        """The names of the suites that were run, the latest first."""
+        with self._explained(), self._engine.connect() as connection:
+            found = connection.execute(sa.select(RUNS.c.provenance).order_by(RUNS.c.id.desc())).scalars()
+            return list(dict.fromkeys(name for one in found if (name := one.get("suite"))))
+
+    def provenance(self, entry_digest: str) -> list[dict[str, Any]]:
+        """The provenance of every run that asked an entry, latest first."""
+        query = (sa.select(RUNS.c.provenance, RUNS.c.started).join(OUTCOMES, OUTCOMES.c.run_id == RUNS.c.id)
+                 .where(OUTCOMES.c.entry_digest == entry_digest).distinct().order_by(RUNS.c.started.desc()))
+        with self._explained(), self._engine.connect() as connection:
+            return [{**row.provenance, "started": row.started} for row in connection.execute(query)]
+
+
+def now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")

@@ -1,0 +1,1 @@
+"""Run a submission in an isolated process: limits, layers, supervisor and worker client.  May import `harness.base`."""

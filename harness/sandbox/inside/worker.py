@@ -1,0 +1,369 @@
+"""The process a metric lives in: one file on the standard library and numpy, so that any environment can host it.
+
+Two roles.  The *supervisor* starts first and runs nothing of a submission: it forks a fresh worker on request and tells
+how one ended.  A *worker* holds one metric and answers questions about it: no labels, no scores, no store.
+
+A frame is one packet on a sequenced-packet socket, numbered by the harness: questions and answers are fixed structures,
+the rest is JSON.  What does not fit a frame goes through two memory files of fixed size: the *inbox*, sealed so that only
+the harness can write to it, and the *outbox*, for answers that are arrays.  A reply carries the question's number and the
+answer, or what went wrong, and nothing else.  See `harness/sandbox/worker_client.py` for the other end.
+"""
+
+import ctypes
+import gc
+import importlib
+import importlib.util
+import inspect
+import json
+import mmap
+import os
+import random
+import signal
+import socket
+import struct
+import sys
+import tempfile
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+FRAME_BYTES = 65_536
+DESCRIPTORS_BYTES = socket.CMSG_SPACE(2 * struct.calcsize("i"))
+MODULE = "_touchstone_submission"
+PR_SET_PDEATHSIG = 1
+QUESTION = struct.Struct("<cQQBQII")      # "?", number, seed, which of FUNCTIONS, handle to hold under, shape of the answer
+ARGUMENT = struct.Struct("<cQQII4s")      # kind, handle or place in the inbox, bytes, rows, columns, type of the elements
+ANSWER = struct.Struct("<cQdII")          # "=", number, value, shape
+SERIES = struct.Struct("<cQBI")           # "*", number, which of FUNCTIONS, how many questions follow, or answers (doubles)
+OF_SERIES = struct.Struct("<QQQ")         # seed, handles of the two corpora
+HELD, ARRAY, LISTED = b"h", b"a", b"l"    # kinds of arguments: a corpus held here, an array, a list as JSON
+FUNCTIONS = ("setup", "prepare", "fit", "distance", "similarity", "matrix", "")      # "": nothing, to time the way there and back
+
+
+def send(channel: socket.socket, frame: dict[str, Any]) -> None:
+    channel.send(json.dumps(frame).encode())
+
+
+def receive(channel: socket.socket) -> tuple[bytes, list[int]]:
+    """The next packet and its descriptors; an empty one when the other end is gone."""
+    packet, ancillary, _, _ = channel.recvmsg(FRAME_BYTES, DESCRIPTORS_BYTES)
+    return packet, [number for _, _, data in ancillary for (number,) in struct.iter_unpack("i", data)]
+
+
+# ---- the supervisor ---------------------------------------------------------------------------------------------------
+
+Walls = Callable[[list[str], str], None]        # puts them up: more files that may be read, the folder to write in
+
+
+def supervise(control: socket.socket, walls: Walls | None) -> None:
+    """Forks workers and buries them, until the harness closes the channel."""
+    prctl = ctypes.CDLL(None).prctl
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    home = os.getcwd()
+    trees, processes = beside("remove_tree"), beside("process_control")
+    folders: dict[int, str] = {}        # of each living worker: what one leaves there, no other finds
+    send(control, {"ready": True})
+    while True:
+        packet, descriptors = receive(control)
+        if not packet:
+            return
+        frame = json.loads(packet)
+        if frame["do"] == "fork":
+            folder = tempfile.mkdtemp(dir=home)
+            parent, worker = os.getpid(), os.fork()
+            if worker == 0:
+                become_worker(control, descriptors, parent, prctl, folder, walls)
+            folders[worker] = folder
+            for descriptor in descriptors:
+                os.close(descriptor)
+            send(control, {"worker": worker})
+        elif frame["do"] == "bury":
+            status = processes.bury(frame["worker"], frame["patience"])
+            trees.remove_tree(folders.pop(frame["worker"]))
+            send(control, {"status": status})
+        elif frame["do"] == "weigh":
+            send(control, {"bytes": processes.peak_memory(frame["worker"])})
+
+
+def preload(modules: list[str]) -> None:
+    """Imports once what the workers would import each: only from an environment of our own, never a submission."""
+    for module in modules:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()                         # the collector of a worker then leaves the pages that it shares with us alone
+
+
+def become_worker(control: socket.socket, descriptors: list[int], parent: int, prctl: Callable[..., int], folder: str,
+                  walls: Walls | None) -> None:
+    """Serves one metric in this fresh process; never returns."""
+    code = 70                           # EX_SOFTWARE: only if this file itself is at fault
+    try:
+        os.setsid()
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(0)
+        control.close()
+        channel, output = descriptors
+        for own, standard in ((os.open(os.devnull, os.O_RDONLY), 0), (output, 1), (output, 2)):
+            os.dup2(own, standard)      # no open file is shared with another worker, not even its flags
+        os.closerange(3, channel)
+        os.closerange(channel + 1, max(channel, output, 64) + 2)
+        os.chdir(folder)
+        os.environ["HOME"] = os.environ["TMPDIR"] = tempfile.tempdir = folder
+        serve(socket.socket(fileno=channel), None if walls is None else lambda models: walls(models, folder))
+        code = 0
+    except SystemExit as left:
+        code = left.code if isinstance(left.code, int) else int(left.code is not None)
+    except KeyboardInterrupt:
+        code = 130
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                code = code or 74       # EX_IOERR: what it printed could not be passed on
+        os._exit(code & 0xFF)
+
+
+# ---- the worker -------------------------------------------------------------------------------------------------------
+
+class Metric:
+    """The submission's functions, the corpora it was given to hold, and the memory files."""
+
+    def __init__(self, confine: Callable[[list[str]], None] | None) -> None:
+        self.confine = confine
+        self.functions: dict[str, Callable[..., Any]] = {}
+        self.held: dict[int, Any] = {}
+        self.inbox: mmap.mmap | bytes = b""
+        self.outbox = -1
+        self.noticed: dict[tuple[str, str], None] = {}     # what it tried that is refused, while somebody watches
+
+    def share(self, inbox: int, size: int, outbox: int) -> None:
+        """Takes over a pair of memory files; earlier ones are let go."""
+        if self.outbox >= 0:
+            os.close(self.outbox)
+        self.inbox, self.outbox = mmap.mmap(inbox, size, mmap.MAP_SHARED, mmap.PROT_READ), outbox
+        os.close(inbox)
+
+    def load(self, source: bytes, filename: str, parameters: dict[str, Any], models: dict[str, str]) -> list[str]:
+        """Executes the file under a private name; which of the known functions it defines."""
+        spec = importlib.util.spec_from_loader(MODULE, loader=None, origin=filename)
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        module.__file__ = filename
+        sys.modules[MODULE] = module
+        seed(zlib.crc32(source))
+        exec(compile(source.decode(), filename, "exec", dont_inherit=True), module.__dict__)      # of text: no coding cookies
+        accepted: set[str] = set()
+        for name in FUNCTIONS[:-1]:
+            function = getattr(module, name, None)
+            if callable(function):
+                mine = accepted_parameters(function, parameters)
+                accepted |= mine.keys()
+                self.functions[name] = bind(function, mine)
+        ignored = parameters.keys() - accepted
+        if ignored:
+            raise TypeError(f"no function takes the parameter {', '.join(sorted(ignored))}")
+        if "setup" in self.functions:
+            seed(zlib.crc32(source))
+            self.functions["setup"](models)
+        return list(self.functions)
+
+
+def accepted_parameters(function: Callable[..., Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    known = inspect.signature(function).parameters
+    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):
+        return parameters
+    return {name: value for name, value in parameters.items() if name in known}
+
+
+def bind(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
+    return (lambda *arguments: function(*arguments, **parameters)) if parameters else function
+
+
+def serve(channel: socket.socket, confine: Callable[[list[str]], None] | None) -> None:
+    """Answers frames until the harness closes the channel; the submission is loaded behind the walls."""
+    metric = Metric(confine)
+    while True:
+        packet, descriptors = receive(channel)
+        if not packet:
+            return
+        number, act = understood(metric, packet, descriptors)
+        try:
+            reply = act()
+        except Exception as wrong:      # noqa: BLE001  # whatever a metric does wrong is reported, not suffered
+            reply = json.dumps({"n": number, "wrong": describe(wrong)}).encode()
+        channel.send(reply)
+
+
+def understood(metric: Metric, packet: bytes, descriptors: list[int]) -> tuple[int, Callable[[], bytes]]:
+    """The number of a frame, and what it takes to reply to it."""
+    if packet.startswith(b"?"):
+        return QUESTION.unpack_from(packet)[1], lambda: answer(metric, packet)
+    if packet.startswith(b"*"):
+        return SERIES.unpack_from(packet)[1], lambda: answers(metric, packet)
+    frame = json.loads(packet)
+    return frame["n"], lambda: obey(frame["n"], metric, frame, descriptors)
+
+
+def obey(number: int, metric: Metric, frame: dict[str, Any], descriptors: list[int]) -> bytes:
+    """Everything that is no question: new memory files, the submission itself, letting corpora go."""
+    reply: dict[str, Any] = {"n": number}
+    if frame["do"] == "share":
+        metric.share(descriptors[0], frame["size"], descriptors[1])
+    elif frame["do"] == "load":
+        source = metric.inbox[:frame["bytes"]]
+        if metric.confine is not None:
+            metric.confine(list(frame["models"].values()))
+        if frame["watch"]:
+            readable = [*sys.path, *frame["models"].values(), "/usr", "/lib", "/proc", "/sys/devices/system/cpu"]
+            metric.noticed = beside("audit_hook").Watch(frame["filename"], readable).noticed
+        reply["functions"] = metric.load(source, frame["filename"], frame["parameters"], frame["models"])
+    elif frame["do"] == "forget":
+        metric.held.clear()
+    elif frame["do"] == "tell":
+        reply["noticed"] = list(metric.noticed)
+    return json.dumps(reply).encode()
+
+
+def answer(metric: Metric, packet: bytes) -> bytes:
+    """Calls one function of the submission."""
+    _, number, call_seed, which, handle, rows, columns = QUESTION.unpack_from(packet)
+    arguments = [argument(metric, *one) for one in ARGUMENT.iter_unpack(packet[QUESTION.size:])]
+    name = FUNCTIONS[which]
+    seed(call_seed)
+    value = 0.0
+    if name == "prepare":
+        prepare = metric.functions.get("prepare")
+        metric.held[handle] = arguments[0] if prepare is None else prepare(arguments[0])
+    elif name == "fit":
+        metric.functions["fit"](*arguments)
+    elif not name:
+        pass
+    elif rows:
+        many_numbers(metric.functions[name](*arguments), name, (rows, columns) if columns else (rows,), metric.outbox)
+    else:
+        value = one_number(metric.functions[name](*arguments), name)
+    return ANSWER.pack(b"=", number, value, rows, columns)
+
+
+def answers(metric: Metric, packet: bytes) -> bytes:
+    """Calls one function of the submission on many pairs of corpora that are held."""
+    _, number, which, count = SERIES.unpack_from(packet)
+    name, values = FUNCTIONS[which], []
+    for call_seed, p, q in OF_SERIES.iter_unpack(packet[SERIES.size:]):
+        seed(call_seed)
+        values.append(one_number(metric.functions[name](metric.held[p], metric.held[q]), name))
+    return SERIES.pack(b"*", number, which, count) + struct.pack(f"<{count}d", *values)
+
+
+def argument(metric: Metric, kind: bytes, where: int, size: int, rows: int, columns: int, elements: bytes) -> Any:
+    """A held corpus, a read-only array of the metric's own, or a list of texts or of token lists."""
+    if kind == HELD:
+        return metric.held[where]
+    if kind == LISTED:
+        return json.loads(metric.inbox[where:where + size])
+    import numpy as np
+
+    array = np.frombuffer(metric.inbox, elements.rstrip(b"\0").decode(), rows * columns, where).reshape(rows, columns).copy()
+    array.flags.writeable = False
+    return array
+
+
+def seed(number: int) -> None:
+    """Every call starts from its own seed, whatever was called before it."""
+    random.seed(number)
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed(number & 0xFFFFFFFF)
+    if "torch" in sys.modules:
+        sys.modules["torch"].manual_seed(number)
+
+
+def one_number(value: Any, function: str) -> float:
+    if type(value) is float:
+        return value
+    import numpy as np
+
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
+        raise WrongAnswer(f"{function} returned {kind_of(value)}; it must return one number")
+    return float(value)
+
+
+def many_numbers(value: Any, function: str, shape: tuple[int, ...], outbox: int) -> None:
+    """Writes an answer array into the outbox."""
+    import numpy as np
+
+    if value is None or isinstance(value, str | bytes):
+        raise WrongAnswer(f"{function} returned {kind_of(value)}; it must return numbers of shape {shape}")
+    try:
+        numbers = np.ascontiguousarray(value)
+    except ValueError:
+        raise WrongAnswer(f"{function} returned rows of unequal length; it must return shape {shape}") from None
+    if numbers.dtype.kind not in "fiu":
+        raise WrongAnswer(f"{function} returned elements of type {numbers.dtype}; it must return real numbers")
+    if numbers.shape != shape:
+        raise WrongAnswer(f"{function} returned shape {numbers.shape}; it must return shape {shape}")
+    content, written = numbers.astype(np.float64, copy=False).data.cast("B"), 0
+    while written < len(content):       # one call writes at most two gigabytes
+        written += os.pwrite(outbox, content[written:], written)
+
+
+class WrongAnswer(Exception):
+    """An answer that is not of the promised form; its message is the sentence for the record."""
+
+
+def kind_of(value: Any) -> str:
+    if value is None:
+        return "None"
+    shape = getattr(value, "shape", None)
+    return f"{type(value).__name__}" + (f" of shape {tuple(shape)}" if isinstance(shape, tuple) else "")
+
+
+def describe(wrong: BaseException) -> dict[str, Any]:
+    """What was raised, and where: file names, lines and functions, no source lines."""
+    try:
+        message = str(wrong)[:1000]
+    except Exception:                   # noqa: BLE001  # a metric's own exception may not even say what it is
+        message = "(its message could not be read)"
+    places, trace = [], wrong.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename != __file__:
+            places.append(f"{os.path.basename(code.co_filename)[:80]}:{trace.tb_lineno} in {code.co_name[:80]}")
+        trace = trace.tb_next
+    return {"type": type(wrong).__name__[:80], "message": message, "places": places[-8:],
+            "form": isinstance(wrong, WrongAnswer)}
+
+
+def main() -> None:
+    wanted = json.loads(sys.argv[1])
+    sys.argv[1:] = []
+    sys.path += wanted["libraries"]     # by hand, so that no .pth file of an environment is executed
+    preload(wanted["preload"])
+    supervise(socket.socket(fileno=wanted["control"]), walls_of(wanted["walls"]))
+
+
+def beside(name: str) -> Any:
+    """A module in a file beside this one: the harness as a package is not to be had here."""
+    spec = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(__file__), f"{name}.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def walls_of(wanted: dict[str, Any] | None) -> Walls | None:
+    """What puts up the walls that the harness wants."""
+    if wanted is None:
+        return None
+    sandbox = beside("syscall_filter")
+    sandbox.filter_code()
+    return lambda models, folder: sandbox.confine([*wanted["readable"], *models], wanted["listed"], folder,
+                                                  wanted["bounds"], wanted["temporary"])
+
+
+if __name__ == "__main__":
+    main()

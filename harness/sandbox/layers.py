@@ -1,0 +1,174 @@
+"""Which layers stand between a metric and the machine.
+
+One interface, whatever can be had: a `Confinement` names the layers in force and says how a supervisor of workers is
+launched.  The layers: a process of its own with bounds and a death signal (`inside/launcher.py`); walls that each worker
+puts up around itself before it sees a line of the submission (`inside/syscall_filter.py`); and where the machine has them, a
+control group (`cgroups.py`) and namespaces (`bubblewrap.py`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import json
+import math
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from harness.base.errors import Refusal, amount, did_you_mean, printable
+from harness.base.paths import PROJECT
+from harness.sandbox.bubblewrap import enclosed
+from harness.sandbox.cgroups import Group
+
+INSIDE = Path(__file__).parent / "inside"     # what runs in the sandbox, loaded by path
+OURS_THERE = ("harness", "tasks", "submissions", "leaderboard", "results")      # where the project is installed, not a clone
+
+PROCESS = ("process", "rlimits", "death-signal")
+WALLS = ("landlock", "seccomp", "no-new-privileges", "unprivileged")    # without these a stranger's file is refused
+SIZED_TMPFS, CGROUP, BUBBLEWRAP = "sized-tmpfs", "cgroup", "bubblewrap"
+OPTIONAL = (SIZED_TMPFS, CGROUP, BUBBLEWRAP)                            # bounds in sum, and namespaces
+SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
+                "/dev/urandom", "/proc/self/maps", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
+SUPERVISOR_BYTES = 300_000_000              # what it may take beside its worker, libraries included
+SUPERVISOR_THREADS = 8
+PR_SET_DUMPABLE = 4
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a metric may use.  A limit that bites is named in the record."""
+
+    seconds_per_unit: float = 300.0
+    seconds_to_start: float = 120.0         # to load the file: importing torch cold is slow
+    seconds_per_entry: float = 14_400.0     # all units together; then the rest is given up
+    processor_seconds: int = 14_400         # of one worker
+    failures_in_a_row: int = 5              # units of one task out of time, before the rest of them is given up
+    memory_bytes: int = 8_000_000_000       # of address space; torch alone maps more than two
+    threads: int = 64
+    file_bytes: int = 256_000_000           # the largest file it may write
+    temporary_bytes: int = 256_000_000      # all files of its temporary folder
+    temporary_files: int = 10_000
+    open_files: int = 256
+    output_characters: int = 2_000          # of what it prints, kept for a failure record
+
+    def changed(self, settings: Iterable[str]) -> Limits:
+        """These limits with some of them set, each given as `name=value`."""
+        known, values = {one.name: one.type for one in dataclasses.fields(self)}, {}
+        for setting in settings:
+            name, _, value = setting.partition("=")
+            if name not in known:
+                raise Refusal(f'There is no limit "{printable(name, 40)}".{did_you_mean(name, known)} '
+                              f'The limits: {", ".join(known)}.')
+            try:
+                number = float(value)
+            except ValueError:
+                number = math.nan
+            if not 0 < number < math.inf:
+                raise Refusal(f"--limit {printable(setting, 60)}: a limit is a number above 0, for example {name}=1000.")
+            values[name] = number if known[name] == "float" else math.ceil(number)
+        return dataclasses.replace(self, **values)      # type: ignore[arg-type]  # of the type each field has
+
+    def behind(self, exception: str, message: str) -> str:
+        """Which limit a metric that failed so has run into, in brackets; nothing if it is none."""
+        if exception.endswith("MemoryError") or "[Errno 12]" in message:
+            said = f"it may use {amount(self.memory_bytes)} of memory"
+        elif "[Errno 28]" in message:
+            said = f"its temporary folder holds {amount(self.temporary_bytes)} in {self.temporary_files:,} files"
+        elif "[Errno 27]" in message:
+            said = f"a file of its may have {amount(self.file_bytes)}"
+        elif "[Errno 24]" in message:
+            said = f"it may have {self.open_files} files open"
+        elif "start new thread" in message:
+            said = f"it may have {self.threads} threads, and {amount(self.memory_bytes)} of memory"
+        else:
+            return ""
+        return f" ({said})"
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What the workers of a host stand on: libraries to import, modules imported already, folders of models."""
+
+    libraries: tuple[str, ...]
+    preload: tuple[str, ...] = ()           # only from an environment of our own: it happens before the walls
+    models: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Confinement:
+    """The layers in force, named as they are recorded with every result, and why others are not."""
+
+    layers: tuple[str, ...]
+    lacking: dict[str, str] = field(default_factory=dict, compare=False)
+
+    def group(self, name: str, limits: Limits) -> Group | None:
+        """A control group for a host of that name; its supervisor is counted too."""
+        if CGROUP not in self.layers:
+            return None
+        return Group(name, limits.memory_bytes + SUPERVISOR_BYTES, limits.threads + SUPERVISOR_THREADS)
+
+    def command(self, worker: Sequence[str], ground: Ground, folder: Path, limits: Limits, group: Group | None) -> list[str]:
+        """The command that sets the bounds, goes behind the layers and becomes the worker's interpreter."""
+        if BUBBLEWRAP in self.layers:
+            worker = enclosed(worker, [*readable(ground), *ground.models, worker[0], str(INSIDE)], str(folder))
+        launch = {"parent": os.getpid(), "memory": limits.memory_bytes, "groups": group.entrances if group else [],
+                  "command": list(worker), "environment": variables(folder)}
+        return [sys.executable, "-I", "-S", str(INSIDE / "launcher.py"), json.dumps(launch)]
+
+    def walls(self, ground: Ground, limits: Limits) -> dict[str, Any] | None:
+        """What a worker's own walls leave open; None for no walls."""
+        if "landlock" not in self.layers:
+            return None
+        bounds = {"RLIMIT_NOFILE": limits.open_files, "RLIMIT_FSIZE": limits.file_bytes,
+                  "RLIMIT_CPU": limits.processor_seconds, "RLIMIT_NPROC": limits.threads}
+        temporary = {"size": limits.temporary_bytes, "nr_inodes": limits.temporary_files} if SIZED_TMPFS in self.layers else None
+        files = [*readable(ground), str(INSIDE / "audit_hook.py")]
+        return {"readable": files, "listed": shared_with_us(ground), "bounds": bounds, "temporary": temporary}
+
+
+TRUSTING = Confinement(PROCESS)             # for one's own files: `--trust`
+CONFINING = Confinement((*PROCESS, *WALLS))
+
+
+def interpreter() -> list[str]:
+    """Python for a worker.  Not -I, which would ignore PYTHONHASHSEED: its parts, and an environment that is all ours.
+
+    Unbuffered, so that what a metric printed before it failed is in the record.
+    """
+    return [os.path.realpath(sys.executable), "-P", "-s", "-S", "-B", "-u", "-X", "utf8"]
+
+
+def libraries() -> tuple[str, ...]:
+    """The folders of our own installed packages, without the places that editable installs add."""
+    return tuple(path for path in sys.path if Path(path).name in ("site-packages", "dist-packages"))
+
+
+def shared_with_us(ground: Ground) -> list[str]:
+    """The library folders in which we are installed ourselves."""
+    return [folder for folder in ground.libraries if Path(folder).resolve() == PROJECT]
+
+
+def readable(ground: Ground) -> list[str]:
+    """Python, the libraries, and what they need of the system; of a folder in which we are installed ourselves, the rest."""
+    shared = shared_with_us(ground)
+    beside = [str(path) for folder in shared for path in Path(folder).iterdir() if path.name not in OURS_THERE]
+    return [f"{sys.base_prefix}/lib", *(folder for folder in ground.libraries if folder not in shared), *beside, *SYSTEM_FILES]
+
+
+def variables(temporary: Path) -> dict[str, str]:
+    """Everything a worker finds in its environment: one thread, one hash seed, no network libraries, no home."""
+    one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS")
+    backends = (f"POT_BACKEND_DISABLE_{name}" for name in ("JAX", "PYTORCH", "TENSORFLOW", "CUPY"))     # it imports what is there
+    return {**dict.fromkeys((*one_thread, *backends), "1"),
+            "MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 29),   # what was freed is taken again
+            "PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "HOME": str(temporary),
+            "TMPDIR": str(temporary), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+
+def close_to_others() -> None:
+    """Keeps other processes of this user from reading our memory, environment and descriptors under /proc."""
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)

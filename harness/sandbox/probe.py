@@ -1,0 +1,113 @@
+"""Whether the layers hold here: found out by running at them, once a process."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from functools import cache
+
+from harness.base.errors import Refusal
+from harness.sandbox import bubblewrap
+from harness.sandbox.cgroups import Group
+from harness.sandbox.faults import Fault, HostGone
+from harness.sandbox.layers import (
+    BUBBLEWRAP,
+    CGROUP,
+    OPTIONAL,
+    PROCESS,
+    SIZED_TMPFS,
+    TRUSTING,
+    WALLS,
+    Confinement,
+    Limits,
+    close_to_others,
+)
+from harness.sandbox.supervisor import Host
+
+# Each attempt answers 1 if it got through.
+PROBE = b"""
+import os, socket, threading, time
+
+def attempt(what):
+    try:
+        what()
+    except (OSError, RuntimeError):
+        return 0
+    return 1
+
+def fork():
+    if os.fork() == 0:
+        os._exit(0)
+    os.wait()
+
+def fill():
+    with open("full", "wb") as file:
+        file.write(bytes(2_000_000))
+
+def crowd():
+    for _ in range(40):
+        threading.Thread(target=time.sleep, args=(0.2,), daemon=True).start()
+
+def distance(p, q):
+    return float(1 * attempt(lambda: open("/etc/passwd").close())
+                 + 2 * attempt(lambda: open(f"/tmp/touchstone-probe-{os.getpid()}", "x").close())
+                 + 4 * attempt(lambda: socket.socket().close()) + 8 * attempt(fork) + 16 * (os.getuid() == 0)
+                 + 32 * attempt(fill) + 64 * attempt(lambda: os.stat("/etc/passwd")) + 128 * attempt(crowd))
+"""
+BREACHES = {1: "read /etc/passwd", 2: "write outside its folder", 4: "open a socket", 8: "start a process", 16: "be root"}
+PROVED_BY = {32: SIZED_TMPFS, 64: BUBBLEWRAP, 128: CGROUP}
+PROBED = Limits(temporary_bytes=1_000_000, threads=8)
+
+
+def got_through(confinement: Confinement) -> int:
+    """What a metric could do here behind these layers: a bit for each attempt."""
+    host = Host(confinement, PROBED)
+    try:
+        worker = host.fork()
+        worker.load(PROBE, "probe.py", {}, {})
+        return int(worker.number("distance", [["a"], ["b"]], 0))
+    finally:
+        host.close()
+
+
+@cache
+def confine(trust: bool = False) -> Confinement:
+    """The layers for a run, tried: all walls, and the others where they can be had.
+
+    For files that the user trusts: a process of its own, and nothing more.
+    """
+    close_to_others()
+    if trust:
+        return TRUSTING
+    lacking = at_hand()
+    while True:
+        optional = [layer for layer in OPTIONAL if layer not in lacking]
+        confinement = Confinement((*PROCESS, *WALLS, *optional), lacking)
+        try:
+            found = got_through(confinement)
+        except (Fault, HostGone, OSError) as wrong:
+            if optional:
+                lacking[optional[-1]] = str(wrong)
+                continue
+            raise Refusal(f"A metric cannot be walled in on this machine ({wrong}), and a stranger's file is not run without. "
+                          "On Linux 6.7 or later it can; files whose source you have read run with --trust.") from None
+        breaches = [what for bit, what in BREACHES.items() if found & bit]
+        if breaches:
+            raise Refusal(f"The walls around a metric do not hold on this machine: it could {', '.join(breaches)}. "
+                          "Files whose source you have read run with --trust.")
+        useless = [layer for bit, layer in PROVED_BY.items() if found & bit and layer in optional]
+        if not useless:
+            return confinement
+        lacking |= dict.fromkeys(useless, "it can be had, but does not hold")
+
+
+def at_hand() -> dict[str, str]:
+    """Why layers beyond the walls cannot be had at all."""
+    lacking = {}
+    if bubblewrap.program() is None:
+        lacking[BUBBLEWRAP] = "not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
+    try:
+        Group(f"touchstone-{os.getpid()}-{secrets.token_hex(4)}", PROBED.memory_bytes, PROBED.threads).remove()
+    except OSError as wrong:
+        lacking[CGROUP] = f"{wrong}; in a session of systemd, systemd-run --user --scope -p Delegate=yes gives one"
+    return lacking

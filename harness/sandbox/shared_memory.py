@@ -1,0 +1,99 @@
+"""What is too large for a frame: a pair of memory files that the harness and one worker share.
+
+The *inbox* is for the harness alone to write (sealed against everybody who has not mapped it yet), the *outbox* for the
+worker; neither can be resized.  They are made on demand, and anew when something larger has to go through.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import mmap
+import os
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from harness.sandbox.inside.worker import ARGUMENT, ARRAY, HELD, LISTED
+
+F_SEAL_FUTURE_WRITE = 0x10                  # linux/fcntl.h: whoever has it mapped for writing already may go on
+FIXED_SIZE = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
+FIRST_BYTES = 4 << 20                       # pages are only taken when touched
+ALIGNED = 64
+
+Texts = Sequence[str]
+Tokens = Sequence[Sequence[str]]
+Content = np.ndarray | Texts | Tokens
+
+Share = Callable[[int, int, int], None]     # hands the two descriptors to the worker: inbox, outbox, size of each
+
+
+class Mailboxes:
+    def __init__(self, share: Share) -> None:
+        self._share = share
+        self._size = 0                      # of each; none yet
+        self._outbox = -1
+
+    def post(self, contents: Sequence[bytes | memoryview], answer_bytes: int = 0) -> list[int]:
+        """Lays contents into the inbox; their places.  Sees to it that an answer of that size fits the outbox."""
+        places, end = [], 0
+        for content in contents:
+            places.append(end)
+            end += -(-len(content) // ALIGNED) * ALIGNED
+        needed = max(end, answer_bytes)
+        if needed > self._size:
+            self._enlarge(max(FIRST_BYTES, 1 << (needed - 1).bit_length()))
+        for place, content in zip(places, contents, strict=True):
+            self._inbox[place:place + len(content)] = content
+        return places
+
+    def post_arguments(self, arguments: Sequence[int | Content], answer_bytes: int) -> bytes:
+        """The arguments of a call as a question describes them: handles as they are, contents laid into the inbox."""
+        packed = [pack(one) for one in arguments if not isinstance(one, int)]
+        places = iter(self.post(packed, answer_bytes) if packed or answer_bytes else ())
+        contents = iter(packed)
+        described = b""
+        for one in arguments:
+            if isinstance(one, int):
+                described += ARGUMENT.pack(HELD, one, 0, 0, 0, b"")
+            elif isinstance(one, np.ndarray):
+                rows, columns = one.shape
+                described += ARGUMENT.pack(ARRAY, next(places), len(next(contents)), rows, columns, one.dtype.str.encode())
+            else:
+                described += ARGUMENT.pack(LISTED, next(places), len(next(contents)), 0, 0, b"")
+        return described
+
+    def collect(self, shape: tuple[int, ...], size: int) -> np.ndarray:
+        """The array of float64 that the worker laid into the outbox."""
+        content = bytearray(size)
+        read = 0
+        while read < size:                  # one call reads at most two gigabytes
+            read += os.preadv(self._outbox, [memoryview(content)[read:]], read)
+        return np.frombuffer(content).reshape(shape)
+
+    def close(self) -> None:
+        if self._size:
+            self._size = 0
+            self._inbox.close()
+            os.close(self._outbox)
+
+    def _enlarge(self, size: int) -> None:
+        self.close()
+        inbox, self._outbox = (os.memfd_create("touchstone", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING) for _ in range(2))
+        try:
+            for descriptor in (inbox, self._outbox):
+                os.ftruncate(descriptor, size)
+            self._inbox = mmap.mmap(inbox, size)
+            fcntl.fcntl(inbox, fcntl.F_ADD_SEALS, FIXED_SIZE | F_SEAL_FUTURE_WRITE)
+            fcntl.fcntl(self._outbox, fcntl.F_ADD_SEALS, FIXED_SIZE)
+            self._size = size
+            self._share(inbox, self._outbox, size)
+        finally:
+            os.close(inbox)
+
+
+def pack(content: Content) -> bytes | memoryview:
+    """An array's bytes, or a list as JSON."""
+    if not isinstance(content, np.ndarray):
+        return json.dumps(list(content)).encode()
+    return np.ascontiguousarray(content).data.cast("B") if content.size else b""

@@ -1,0 +1,200 @@
+"""Hosts: where workers come from.
+
+A `Host` is one supervisor process (`inside/worker.py`) behind the layers that can be had, from which fresh workers are
+forked in milliseconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from harness.sandbox.cgroups import BURIAL_SECONDS, left_over
+from harness.sandbox.faults import HostGone
+from harness.sandbox.inside.remove_tree import remove_tree
+from harness.sandbox.inside.worker import FRAME_BYTES
+from harness.sandbox.layers import INSIDE, Confinement, Ground, Limits, interpreter, libraries
+from harness.sandbox.worker_client import Worker
+from harness.sandbox.worker_output import Output
+
+PRELOADED = (                               # what takes long to import, and is imported before workers are forked if it is named
+    "faiss", "ot", "ot.lp.emd_wrap", "rapidfuzz.distance", "rapidfuzz.process", "scipy.fft", "scipy.linalg", "scipy.optimize",
+    "scipy.sparse", "scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "sklearn.cluster",
+    "sklearn.linear_model", "sklearn.neighbors", "sklearn.svm")
+ALWAYS = ("numpy", "numpy.random", "numpy.linalg")
+
+
+class Host:
+    """One supervisor process and the workers it forks.  To be used by one thread, the one that made it."""
+
+    def __init__(self, confinement: Confinement, limits: Limits, ground: Ground | None = None) -> None:
+        self.ground = ground or our_ground()
+        self.limits = limits
+        sweep()
+        self._folder = Path(tempfile.mkdtemp(prefix=f"touchstone-{os.getpid()}-"))
+        try:
+            self.group = confinement.group(self._folder.name, limits)
+        except OSError as wrong:
+            remove_tree(str(self._folder))
+            raise HostGone(f"A control group could be made before, and cannot any more ({wrong.strerror}); the same line goes on "
+                           "from here.") from None
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        wanted = {"control": theirs.fileno(), "libraries": self.ground.libraries, "preload": self.ground.preload,
+                  "walls": confinement.walls(self.ground, limits)}
+        said, saying = os.pipe()
+        self._killed = False
+        worker = [*interpreter(), str(INSIDE / "worker.py"), json.dumps(wanted)]
+        self._process = subprocess.Popen(
+            confinement.command(worker, self.ground, self._folder, limits, self.group),
+            stdin=subprocess.DEVNULL, stdout=saying, stderr=saying, cwd=self._folder,
+            start_new_session=True, pass_fds=[theirs.fileno()], close_fds=True)
+        theirs.close()
+        self.control = ours
+        self.control.settimeout(limits.seconds_to_start)
+        os.close(saying)
+        self._output = Output(said, limits.output_characters)
+        try:
+            self._control({})
+        except (OSError, ValueError):
+            output = self._output.last()
+            self.close()
+            raise HostGone(f"A worker's supervisor did not start: {output}") from None
+
+    def _control(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
+        """Tells the supervisor something and takes its answer; one that does not answer is ended."""
+        try:
+            if frame:
+                socket.send_fds(self.control, [json.dumps(frame).encode()], descriptors)
+            reply: dict[str, Any] = json.loads(self.control.recv(FRAME_BYTES))
+        except (OSError, ValueError):
+            self.kill()
+            raise
+        return reply
+
+    def fork(self) -> Worker:
+        """A fresh worker: it has seen nothing, and shares no open file with another one."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        printed, printing = os.pipe()
+        try:
+            process = self._control({"do": "fork"}, [theirs.fileno(), printing])["worker"]
+        except (OSError, ValueError):
+            ours.close()
+            os.close(printed)
+            raise HostGone("A worker's supervisor was gone.") from None
+        finally:
+            theirs.close()
+            os.close(printing)
+        return Worker(self, process, ours, Output(printed, self.limits.output_characters))
+
+    def bury(self, process: int, patience: float) -> int | None:
+        """The wait status of a worker that ended, None if it had to be killed or the supervisor is gone too."""
+        try:
+            status: int | None = self._control({"do": "bury", "worker": process, "patience": patience})["status"]
+        except (OSError, ValueError):
+            return None
+        return status
+
+    def peak_memory(self, process: int) -> int | None:
+        """The most bytes a worker has held at once, what it shares with its supervisor included.
+
+        0 if it has ended, None where nobody counts.
+        """
+        try:
+            peak: int | None = self._control({"do": "weigh", "worker": process})["bytes"]
+        except (OSError, ValueError):
+            raise HostGone("A worker's supervisor was gone.") from None
+        return peak
+
+    def ran_out_of_memory(self) -> bool:
+        """Whether the control group has ended a process since this was last asked."""
+        return self.group is not None and self.group.bit()
+
+    @property
+    def alive(self) -> bool:
+        return not self._killed and self._process.poll() is None
+
+    def kill(self) -> None:
+        """Ends the supervisor, and by its death its workers.  Any thread may call this; the owner still closes."""
+        self._killed = True
+        self._process.kill()
+
+    def close(self) -> None:
+        """Ends the supervisor and cleans up after it."""
+        self.control.close()
+        self.kill()
+        self._process.wait()
+        self._output.outlast(BURIAL_SECONDS)        # behind bubblewrap it is not our child: it dies a moment after
+        self._output.close()
+        if self.group is not None:
+            self.group.remove()
+        remove_tree(str(self._folder))
+
+
+def our_ground(source: bytes = b"", models: Iterable[str] = ()) -> Ground:
+    """The harness's own environment, for a submission; modules of ours that it names are preloaded.
+
+    No more than it needs, since a larger process forks more slowly.
+    """
+    return Ground(libraries(), (*ALWAYS, *named_modules(source)), tuple(sorted(models)))
+
+
+@cache
+def named_modules(source: bytes) -> tuple[str, ...]:
+    """Those worth preloading that a submission imports; it is asked at every start of a worker."""
+    text = source.decode("utf-8", "replace")
+    return tuple(module for module in PRELOADED if names(text, module))
+
+
+def names(text: str, module: str) -> bool:
+    """Whether a line imports the module: `import a.b`, `from a.b import ...`, `from a import ..., b`."""
+    parent, _, child = module.rpartition(".")
+    forms = [rf"(?:import|from)[ \t]+{re.escape(module)}(?![\w.])"]
+    if parent:
+        forms.append(rf"from[ \t]+{re.escape(parent)}[ \t]+import[^\n#]*\b{re.escape(child)}\b")
+    return re.search(rf"^[ \t]*(?:{'|'.join(forms)})", text, re.MULTILINE) is not None
+
+
+LEFT = re.compile(r"touchstone-([0-9]+)-[a-z0-9_]{8}")
+
+
+@cache
+def sweep() -> None:
+    """Removes what runs of this user that were killed have left: processes, temporary folders, control groups."""
+    for process in orphans():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+    for left in Path(tempfile.gettempdir()).glob("touchstone-*"):
+        if of_the_dead(left) and left.lstat().st_uid == os.getuid():
+            remove_tree(str(left))
+    for left in left_over("touchstone-*"):
+        if of_the_dead(left):
+            with contextlib.suppress(OSError):
+                left.rmdir()
+
+
+def orphans() -> Iterator[int]:
+    """Processes in the folder of a run that is no longer there: bubblewrap's, if it was killed while it started."""
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (place / "cmdline").read_bytes().split(b"\0")
+            if b"--chdir" not in words[:-1] or place.stat().st_uid != os.getuid():
+                continue
+            folder = Path(os.fsdecode(words[words.index(b"--chdir") + 1]))
+            if folder.parent == Path(tempfile.gettempdir()) and of_the_dead(folder):
+                yield int(place.name)
+
+
+def of_the_dead(left: Path) -> bool:
+    """Whether it is one of ours, of a process that is no longer there."""
+    named = LEFT.fullmatch(left.name)
+    return named is not None and not Path(f"/proc/{named[1]}").exists()

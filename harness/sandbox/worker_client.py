@@ -1,0 +1,267 @@
+"""The harness's end of a worker: asking it, and surviving what it does.
+
+A `Worker` holds one metric and answers numbered questions (`inside/worker.py` is its other end).  Whatever it does wrong
+becomes a `Fault` here.  Where workers come from: `supervisor.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import secrets
+import select
+import signal
+import socket
+import struct
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from harness.base.errors import amount, printable
+from harness.sandbox.faults import Fault, FaultKind, TakenDown
+from harness.sandbox.inside.worker import ANSWER, FRAME_BYTES, FUNCTIONS, OF_SERIES, QUESTION, SERIES
+from harness.sandbox.shared_memory import Content, Mailboxes
+from harness.sandbox.worker_output import Output
+
+if TYPE_CHECKING:
+    from harness.sandbox.supervisor import Host
+
+QUICK = struct.pack("ll", 0, 5_000)         # struct timeval: 5 ms
+LONGEST_SERIES = 2_000                      # questions in one frame
+PATIENCE = 0.5                              # seconds between a closed channel and a kill
+
+
+class Worker:
+    """One metric in one process.  A fault that ends it leaves `alive` False; the host forks another."""
+
+    def __init__(self, host: Host, process: int, channel: socket.socket, output: Output) -> None:
+        self._host, self._process, self._channel, self._output = host, process, channel, output
+        self._number = 0                    # of the question at hand: drawn anew for each, so that no answer comes before it
+        self._mail = Mailboxes(self._share)
+        self.alive = True
+        self.functions: frozenset[str] = frozenset()
+        self.fitted: str | None = None      # the name of the collection of the last `fit`
+        self.deadline = time.monotonic() + host.limits.seconds_to_start
+        self._poll = select.poll()
+        channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, QUICK)
+        channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, QUICK)
+        for descriptor in (channel.fileno(), output.descriptor):
+            self._poll.register(descriptor, select.POLLIN)
+
+    def load(self, source: bytes, filename: str, parameters: Mapping[str, Any],
+             models: Mapping[str, str], watch: bool = False) -> None:
+        """Executes the submission in the worker, which says what functions it defines."""
+        self._mail.post([source])
+        functions = self._ask({"do": "load", "filename": filename, "parameters": dict(parameters),
+                               "models": dict(models), "bytes": len(source), "watch": watch}).get("functions")
+        if not isinstance(functions, list) or not all(isinstance(name, str) for name in functions):
+            self._broken("its reply to `load` names no functions")
+        self.functions = frozenset(functions)
+
+    def hold(self, handle: int, corpus: Content, seed: int) -> None:
+        """Gives a corpus to keep under a handle, prepared if the metric prepares."""
+        self._question("prepare", [corpus], seed, handle=handle)
+
+    def forget(self) -> None:
+        self._ask({"do": "forget"})
+
+    def fit(self, texts: Content, seed: int) -> None:
+        self._question("fit", [texts], seed)
+
+    def number(self, function: str, arguments: Sequence[int | Content], seed: int) -> float:
+        """One number from `distance(p, q)` or `similarity(p, q)`; held corpora are given by their handles."""
+        return self._question(function, arguments, seed)
+
+    def series(self, function: str, questions: Sequence[tuple[Sequence[int], int]]) -> list[float]:
+        """The numbers for many pairs of held corpora, each with a seed, in one exchange."""
+        values: list[float] = []
+        for start in range(0, len(questions), LONGEST_SERIES):
+            part = questions[start:start + LONGEST_SERIES]
+            self._number = secrets.randbits(63)
+            head = SERIES.pack(b"*", self._number, FUNCTIONS.index(function), len(part))
+            reply = self._exchange(head + b"".join(OF_SERIES.pack(seed, *handles) for handles, seed in part))
+            found = reply.get("values")
+            if not isinstance(found, tuple) or len(found) != len(part):         # a tuple comes from no JSON
+                self._broken(f"its reply to a series of `{function}` is not as many answers as it was asked for")
+            values += found
+        return values
+
+    def nothing(self, arguments: Sequence[int | Content]) -> None:
+        """The way there and back with these arguments, without a call of the metric."""
+        self._question("", arguments, 0)
+
+    def numbers(self, function: str, arguments: Sequence[int | Content], shape: tuple[int, ...], seed: int) -> np.ndarray:
+        """An array of the given shape, of one or two dimensions, from a call on lists or arrays."""
+        size = 8 * math.prod(shape)
+        if not size:
+            return np.empty(shape)
+        self._question(function, arguments, seed, shape=shape)
+        return self._mail.collect(shape, size)
+
+    def noticed(self) -> list[tuple[str, str]]:
+        """What a watched submission tried that is refused, and in which line: claims, made harmless."""
+        found = self._ask({"do": "tell"}).get("noticed")
+        return [(claimed(one[0], 200), claimed(one[1], 100)) for one in found[:20]
+                if isinstance(one, list) and len(one) == 2] if isinstance(found, list) else []
+
+    def peak_memory(self) -> int | None:
+        """The most bytes it has held at once since it was forked, as its supervisor reads it; None where nobody counts."""
+        peak = self._host.peak_memory(self._process)
+        if peak == 0:                       # there was a count once: it has left since its last answer
+            self._died()
+        return peak
+
+    def close(self) -> None:
+        """Ends the process."""
+        if self.alive:
+            self._end(0)
+
+    def _question(self, function: str, arguments: Sequence[int | Content], seed: int, handle: int = 0,
+                  shape: tuple[int, ...] = ()) -> float:
+        """Calls one function of the submission; the number it answered, 0 where it answers an array or nothing."""
+        described = self._mail.post_arguments(arguments, 8 * math.prod(shape) if shape else 0)
+        self._number = secrets.randbits(63)
+        rows, columns = (*shape, 0, 0)[:2]
+        head = QUESTION.pack(b"?", self._number, seed, FUNCTIONS.index(function), handle, rows, columns)
+        reply = self._exchange(head + described)
+        if reply.get("shape") != (rows, columns):
+            self._broken(f"its reply to `{function}` is no answer of the shape it was asked for")
+        value: float = reply["value"]
+        return value
+
+    def _share(self, inbox: int, outbox: int, size: int) -> None:
+        try:
+            self._ask({"do": "share", "size": size}, [inbox, outbox])
+        except Fault:                       # it would go on with the mailboxes of before
+            if self.alive:
+                self._end(0)
+            raise
+
+    def _ask(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
+        self._number = secrets.randbits(63)
+        return self._exchange(json.dumps({"n": self._number, **frame}).encode(), descriptors)
+
+    def _exchange(self, packet: bytes, descriptors: Sequence[int] = ()) -> dict[str, Any]:
+        """Sends a question and takes the reply that carries its number."""
+        if not self.alive:
+            raise Fault(FaultKind.DIED, "the worker has ended")
+        if time.monotonic() > self.deadline:            # a metric that answers at once is not waited for, so it is asked here
+            self._out_of_time()
+        try:
+            if descriptors:
+                socket.send_fds(self._channel, [packet], descriptors)
+            else:
+                self._channel.send(packet)
+        except BlockingIOError:             # answers in advance, and reads no questions any more
+            self._broken("it does not take the next question")
+        except OSError:
+            self._died()
+        reply = self._receive()
+        if type(reply.get("n")) is not int or reply["n"] != self._number:
+            self._broken("its reply does not carry the question's number")
+        if "wrong" in reply:
+            raise self._reported(reply["wrong"])
+        return reply
+
+    def _receive(self) -> dict[str, Any]:
+        packet = self._quick_packet() or self._packet()
+        if len(packet) > FRAME_BYTES:
+            self._broken("its reply is longer than a frame may be")
+        if packet.startswith(b"=") and len(packet) == ANSWER.size:
+            _, number, value, *shape = ANSWER.unpack(packet)
+            return {"n": number, "value": value, "shape": tuple(shape)}
+        if packet.startswith(b"*") and len(packet) >= SERIES.size and (len(packet) - SERIES.size) % 8 == 0:
+            _, number, _, _ = SERIES.unpack_from(packet)
+            return {"n": number, "values": tuple(np.frombuffer(packet, "<f8", offset=SERIES.size).tolist())}
+        try:
+            reply = json.loads(packet)
+        except (ValueError, RecursionError):
+            self._broken("its reply cannot be read")
+        if not isinstance(reply, dict):
+            self._broken("its reply is not a frame")
+        return reply
+
+    def _quick_packet(self) -> bytes:
+        """The next packet if it comes within moments, at the price of one system call."""
+        try:
+            return self._channel.recv(FRAME_BYTES + 1)
+        except OSError:                     # the time set on the socket is over
+            return b""
+
+    def _packet(self) -> bytes:
+        """The next packet by the deadline; takes what is printed in the meantime."""
+        channel = self._channel.fileno()
+        while True:
+            left = self.deadline - time.monotonic()
+            ready = self._poll.poll(left * 1000) if left > 0 else []
+            if not ready:
+                self._out_of_time()
+            if any(descriptor == channel for descriptor, _ in ready):
+                break
+            self._output.drain()
+            if any(event & (select.POLLHUP | select.POLLERR) for _, event in ready):
+                self._poll.unregister(self._output.descriptor)      # it closed its own output, which is no fault
+        packet = self._quick_packet()
+        if not packet:
+            self._died()
+        return packet
+
+    def _reported(self, wrong: Any) -> Fault:
+        """A fault as the worker itself describes it: a claim, bounded and made harmless."""
+        if not isinstance(wrong, dict):
+            wrong = {}
+        message, places = claimed(wrong.get("message"), 400), wrong.get("places")
+        shown = [claimed(place, 180) for place in places[:8]] if isinstance(places, list) else []
+        if wrong.get("form") is True:
+            return Fault(FaultKind.FORM, message, shown, self._output.last())
+        name = claimed(wrong.get("type"), 80)
+        said = (f"raised {name}: {message}" if message else f"raised {name}") + self._host.limits.behind(name, message)
+        return Fault(FaultKind.RAISED, said, shown, self._output.last())
+
+    def _end(self, patience: float) -> int | None:
+        self.alive = False
+        self._mail.close()
+        self._channel.close()
+        status = self._host.bury(self._process, patience)
+        self._output.close()
+        return status
+
+    def _out_of_time(self) -> NoReturn:
+        self._end(0)
+        raise Fault(FaultKind.TIME, "did not answer within the time allowed and was stopped", output=self._output.last())
+
+    def _died(self) -> NoReturn:
+        status, limits = self._end(PATIENCE), self._host.limits
+        if not self._host.alive:
+            raise TakenDown("A worker was taken down with its supervisor.")
+        if self._host.ran_out_of_memory():
+            sentence = f"was killed: it and what it holds took more memory than the {amount(limits.memory_bytes)} it may use"
+        elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+            sentence = f"was killed: it used up its {limits.processor_seconds:,} seconds of processor time"
+        elif status is None:
+            sentence = "closed its channel in the middle of a question and was stopped"
+        elif os.WIFSIGNALED(status):
+            sentence = f"was killed by {signal_name(os.WTERMSIG(status))} in the middle of a question"
+        else:
+            sentence = f"left with exit code {os.WEXITSTATUS(status)} in the middle of a question"
+        raise Fault(FaultKind.DIED, sentence, output=self._output.last())
+
+    def _broken(self, what: str) -> NoReturn:
+        self._end(0)
+        raise Fault(FaultKind.PROTOCOL, f"broke the protocol: {what}", output=self._output.last())
+
+
+def claimed(text: object, characters: int) -> str:
+    """What a worker says, bounded and harmless; nothing if it is no text."""
+    return printable(text, characters) if isinstance(text, str) else ""
+
+
+def signal_name(number: int) -> str:
+    """What people call a signal: SIGSEGV (Segmentation fault); real-time signals have numbers only."""
+    try:
+        return f"{signal.Signals(number).name} ({signal.strsignal(number)})"
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,1 @@
+"""Submission files: headers, entries and their selection.  May import `harness.base` and `harness.models`."""

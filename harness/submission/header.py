@@ -1,0 +1,346 @@
+"""The header of a submission file, read without executing the file.
+
+A submission starts with inline script metadata (PEP 723).  It is read line by line under bounds, parsed as TOML and
+validated; every mistake is answered by one sentence that names the file and the line.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from typing import Annotated, Any, Literal
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from harness.base.errors import Refusal, did_you_mean, printable
+
+FILE_BYTES = 1_000_000
+HEADER_BYTES = 16_000
+LINE_CHARACTERS = 1_000
+DEPENDENCIES = 30
+VARIANTS = 12
+OUR_PACKAGES = frozenset({"harness", "tasks", "submissions", "leaderboard", "touchstone-benchmark"})
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
+MODEL_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}|[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}")
+VARIANT_NAME = re.compile(r"[a-z0-9][a-z0-9_.=-]{0,31}")
+HIDDEN = re.compile("\r(?!\n)|[\u202a-\u202e\u2066-\u2069]")        # a carriage return alone, and turns of the writing direction
+CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")      # PEP 263, first two lines
+
+
+def _plain(text: str) -> str:
+    if not text.isprintable() or text != text.strip() or not text:
+        raise ValueError("must be plain text on one line, without control or invisible characters")
+    return text
+
+
+def _name(name: str) -> str:
+    if not NAME.fullmatch(name):
+        raise ValueError("must be 1 to 64 of a-z, 0-9, '_', '.', '-', starting with a letter or a digit")
+    return name
+
+
+def is_model_name(name: str) -> bool:
+    """Whether a model may be called so: a registered name, or owner/name on the hub, whose names hold neither .. nor --."""
+    return MODEL_NAME.fullmatch(name) is not None and ".." not in name and "--" not in name
+
+
+def _model_name(name: str) -> str:
+    if not is_model_name(name):
+        raise ValueError('must be a registered name, like "minilm", or one of the Hugging Face hub, like "owner/name"')
+    return name
+
+
+def _variant_name(name: str) -> str:
+    if not VARIANT_NAME.fullmatch(name):
+        raise ValueError("must be 1 to 32 of a-z, 0-9, '_', '.', '-', '=', starting with a letter or a digit")
+    return name
+
+
+def _address(address: str) -> str:
+    if not re.fullmatch(r"(https?://|doi:10\.)[!-~]{3,400}", address) or re.search(r"[<>\"'`\\]", address):
+        raise ValueError('must be an address that starts with "https://", "http://" or "doi:10."')
+    return address
+
+
+def _dependency(line: str) -> str:
+    try:
+        wanted = Requirement(line)
+    except InvalidRequirement:
+        raise ValueError(f'{printable(line, 60)!r} must be a package name with version bounds, like "scipy>=1.14"') from None
+    if wanted.url or wanted.extras or wanted.marker or "\n" in line:
+        raise ValueError(f"{printable(line, 60)!r} must be a package name with version bounds only: "
+                         "no address, no extras, no markers")
+    if any(bound.operator == "===" for bound in wanted.specifier):
+        raise ValueError(f"{printable(line, 60)!r} must bound the version with ==, >=, <, ~= and the like, not ===")
+    if canonicalize_name(wanted.name) in OUR_PACKAGES:
+        raise ValueError(f"{wanted.name!r} is a name of the harness itself; a submission imports nothing of ours")
+    return line
+
+
+Name = Annotated[str, AfterValidator(_name)]
+Plain = Annotated[str, AfterValidator(_plain)]
+ModelName = Annotated[str, AfterValidator(_model_name)]
+Scalar = bool | int | float | str
+
+
+class Variant(BaseModel):
+    """A named setting of parameters, or of the vectors that are given: a separate entry of the same family."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: Annotated[str, AfterValidator(_variant_name)]
+    parameters: Annotated[dict[Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]{0,63}$")], Scalar],
+                          Field(max_length=20)] = {}
+    summary: Annotated[Plain, Field(max_length=300)] | None = None
+    on_request: bool = False                # as of a whole file
+    vectors_of: Annotated[tuple[ModelName, ...], Field(max_length=5)] = ()      # none: of the suite's model
+    in_chunks: bool = False                 # texts longer than the model's window are read in several
+
+    @property
+    def setting(self) -> tuple[dict[str, Scalar], tuple[str, ...], bool]:
+        return self.parameters, self.vectors_of, self.in_chunks
+
+    @model_validator(mode="after")
+    def _bounded(self) -> Variant:
+        if not self.parameters and not self.vectors_of and not self.in_chunks:
+            raise ValueError(f'the variant "{self.name}" has no `parameters`, nor `vectors_of` or `in_chunks`; add a line such '
+                             f"as `# {EXAMPLES['parameters']}`")
+        for key, value in self.parameters.items():
+            if isinstance(value, str) and (len(value) > 200 or not value.isprintable()):
+                raise ValueError(f"parameter {key!r} must be plain text of at most 200 characters")
+            if isinstance(value, float) and not math.isfinite(value):
+                raise ValueError(f"parameter {key!r} must be finite")
+        return self
+
+
+class Header(BaseModel):
+    """What a submission says of itself.  `symmetric`, `range`, `control` are claims: tested, never relied on."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: Name
+    title: Annotated[Plain, Field(max_length=80)]
+    summary: Annotated[Plain, Field(max_length=300)]
+    kind: Literal["corpus", "text"]
+    input: Literal["texts", "tokens", "embeddings", "token_embeddings"]
+    returns: Literal["distance", "similarity"]
+    range: tuple[float, float]
+    license: Annotated[Plain, Field(max_length=100)]
+    symmetric: bool = False
+    repeatable: bool = True
+    control: bool = False
+    on_request: bool = False                # true: takes long over a suite, so that only those ask it who name it
+    lift: bool = True                       # false: a text metric that takes too long a pair to be asked all pairs of two corpora
+    models: Annotated[tuple[ModelName, ...], Field(max_length=5)] = ()
+    trained_on: Annotated[tuple[Annotated[Plain, Field(max_length=80)], ...], Field(max_length=50)] = ()
+    paper: Annotated[str, AfterValidator(_address)] | None = None
+    memory: Annotated[int, Field(ge=1, le=64_000)] | None = None      # megabytes wished for
+    time: Annotated[float, Field(gt=0, le=86_400)] | None = None      # seconds a unit wished for
+    variants: Annotated[tuple[Variant, ...], Field(max_length=VARIANTS)] = ()
+    requires_python: Annotated[Plain, Field(max_length=60)] | None = None
+    dependencies: Annotated[tuple[Annotated[str, Field(max_length=200), AfterValidator(_dependency)], ...],
+                            Field(max_length=DEPENDENCIES)] = ()
+
+    @property
+    def distributions(self) -> list[str]:
+        """The names of the dependencies, without their bounds."""
+        return [canonicalize_name(Requirement(line).name) for line in self.dependencies]
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Header:
+        low, high = self.range
+        if math.isnan(low) or math.isnan(high) or not low < high:
+            raise ValueError("`range` must be [low, high] with low < high, for example [0.0, inf]")
+        names = [variant.name for variant in self.variants]
+        for twice in {name for name in names if names.count(name) > 1}:
+            raise ValueError(f'`variants`: two of them are named "{twice}"')
+        for place, variant in enumerate(self.variants):
+            if any(variant.setting == other.setting for other in self.variants[:place]):
+                raise ValueError(f'`variants`: "{variant.name}" has the same parameters as another')
+            if (variant.vectors_of or variant.in_chunks) and self.input != "embeddings":
+                raise ValueError(f'`variants`: "{variant.name}" wants vectors, which only metrics with `input = "embeddings"` '
+                                 "are given")
+        return self
+
+
+MEANINGS = {
+    "kind": '"corpus" (one number for two corpora) or "text" (one number per pair of texts)',
+    "input": '"texts", "tokens", "embeddings" or "token_embeddings"',
+    "returns": '"distance" (larger = more different) or "similarity" (larger = more alike)',
+}
+EXAMPLES = {
+    "name": 'name = "energy"', "title": 'title = "Energy distance"', "summary": 'summary = "What it computes, in a sentence."',
+    "kind": 'kind = "corpus"', "input": 'input = "embeddings"', "returns": 'returns = "distance"',
+    "range": "range = [0.0, inf]", "license": 'license = "Apache-2.0"', "parameters": "parameters = { k = 5 }",
+}
+
+
+def read_header(source: bytes, filename: str) -> Header:
+    """The validated header of a submission's source, or a Refusal in one sentence."""
+    first_line, block = _block(_decode(source, filename), filename)
+    lines = block.split("\n")
+    tables = _parse(block, first_line, filename)
+    for key in tables:
+        if key not in ("requires-python", "dependencies", "tool"):
+            raise Refusal(f"{filename}, line {_line(lines, first_line, key)}: `{printable(key, 40)}` has no place beside "
+                          "[tool.touchstone]; the metric's own fields go below that line.")
+    tool = tables.get("tool")
+    fields = tool.get("touchstone") if isinstance(tool, dict) else None
+    if not isinstance(fields, dict):
+        raise Refusal(f"{filename}, line {first_line}: the header has no [tool.touchstone] table; add the line "
+                      "`# [tool.touchstone]` and below it name, title, summary, kind, input, returns, range, license.")
+    for reserved in ("requires_python", "dependencies"):
+        if reserved in fields:
+            raise Refusal(f"{filename}, line {_line(lines, first_line, reserved)}: `{reserved.replace('_', '-')}` "
+                          "goes above [tool.touchstone], as PEP 723 has it.")
+    whole = {**fields}
+    if "requires-python" in tables:
+        whole["requires_python"] = tables["requires-python"]
+    if "dependencies" in tables:
+        whole["dependencies"] = tables["dependencies"]
+    try:
+        return Header.model_validate(_tuples(whole))
+    except ValidationError as wrong:
+        raise Refusal(_sentence(wrong, lines, first_line, filename)) from None
+
+
+def _decode(source: bytes, filename: str) -> str:
+    if len(source) > FILE_BYTES:
+        raise Refusal(f"{filename}: the file has {len(source):,} bytes; a submission has at most {FILE_BYTES:,}. "
+                      "Weights belong in `models`, data in a dataset.")
+    if b"\0" in source:
+        raise Refusal(f"{filename}: the file holds a NUL byte; a submission is a plain UTF-8 text file.")
+    try:
+        text = source.decode("utf-8")
+    except UnicodeDecodeError as wrong:
+        line = source[: wrong.start].count(b"\n") + 1
+        raise Refusal(f"{filename}, line {line}: this is not UTF-8; save the file as UTF-8.") from None
+    hidden = HIDDEN.search(text)
+    if hidden:
+        line = text[: hidden.start()].count("\n") + 1
+        raise Refusal(f"{filename}, line {line}: the character U+{ord(hidden[0][0]):04X} makes lines look other than they are "
+                      "read; remove it.")
+    for number, words in enumerate(text.split("\n", 2)[:2], start=1):
+        cookie = CODING.match(words)
+        if cookie and cookie[1].lower().replace("_", "-") not in ("utf-8", "utf8"):
+            raise Refusal(f"{filename}, line {number}: the coding {printable(cookie[1], 30)!r} is declared; "
+                          "only UTF-8 is read. Remove the line.")
+    return text
+
+
+def _block(text: str, filename: str) -> tuple[int, str]:
+    """The number of the header's first inner line, and the TOML between `# /// script` and `# ///`."""
+    inner: list[str] = []
+    start, end, size = 0, 0, 0
+    for number, raw in enumerate(text.split("\n"), start=1):
+        line = raw.rstrip("\r")
+        if not start:
+            if line == "# /// script":
+                start = number
+            continue
+        if end:
+            if line == "# /// script":
+                raise Refusal(f"{filename}, line {number}: a second `# /// script` block; a file has one header.")
+            continue
+        if line == "# ///":
+            end = number
+            continue
+        if line != "#" and not line.startswith("# "):
+            raise Refusal(f"{filename}, line {number}: the header that starts in line {start} goes on until a line `# ///`, and "
+                          "every line of it starts with `# `.")
+        size += len(line.encode()) + 1
+        if len(line) > LINE_CHARACTERS:
+            raise Refusal(f"{filename}, line {number}: {len(line):,} characters; a header's line has at most "
+                          f"{LINE_CHARACTERS:,}.")
+        if size > HEADER_BYTES:
+            raise Refusal(f"{filename}, line {number}: the header is longer than {HEADER_BYTES:,} bytes; shorten it.")
+        inner.append(line[2:])
+    if not start:
+        raise Refusal(f"{filename}: no header. A submission starts with `# /// script`, then TOML in comment lines with a "
+                      "[tool.touchstone] table, then `# ///`; see \"Your first metric\" in the README.")
+    if not end:
+        raise Refusal(f"{filename}, line {start}: the header that starts here is never closed; end it with `# ///`.")
+    return start + 1, "\n".join(inner)
+
+
+def _parse(block: str, first_line: int, filename: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(block)
+    except tomllib.TOMLDecodeError as wrong:
+        found = re.search(r"^(?P<what>.*?)(?: \(at line (?P<line>\d+), column \d+\))?$", str(wrong).split("\n")[0])
+        what = printable(found["what"], 120) if found else "not TOML"
+        number = int(found["line"]) if found and found["line"] else block.count("\n") + 1
+        raise Refusal(f"{filename}, line {first_line + number - 1}: the header is not valid TOML here: {what}.") from None
+    except (RecursionError, ValueError):
+        raise Refusal(f"{filename}, line {first_line}: the header is nested too deeply, or holds a number too large, "
+                      "to be read as TOML.") from None
+
+
+def _tuples(value: Any) -> Any:
+    """TOML's lists as tuples, its integers in `range` as floats: what the strict model expects."""
+    fixed = {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}
+    if isinstance(fixed.get("variants"), tuple):
+        fixed["variants"] = tuple({key: tuple(item) if isinstance(item, list) else item for key, item in one.items()}
+                                  if isinstance(one, dict) else one for one in fixed["variants"])
+    if isinstance(fixed.get("range"), tuple):
+        fixed["range"] = tuple(float(x) if type(x) is int and abs(x) < 2**53 else x for x in fixed["range"])
+    return fixed
+
+
+def _line(lines: list[str], first_line: int, key: str, variant: int | None = None) -> int:
+    """The file's line on which a key of the header stands (of the n-th variant, if given); else the header's first."""
+    seen = -1
+    for number, line in enumerate(lines, start=first_line):
+        if re.match(r"\s*\[\[\s*tool\.touchstone\.variants\s*\]\]", line):
+            seen += 1
+            if variant is not None and seen == variant and not key:
+                return number
+        inside = variant is None or seen == variant
+        if inside and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+            return number
+    return _line(lines, first_line, "", variant) if variant is not None and key else first_line
+
+
+def _sentence(wrong: ValidationError, lines: list[str], first_line: int, filename: str) -> str:
+    """The first mistake of a header as one sentence: file and line, what is wrong, what would be right."""
+    error = wrong.errors(include_url=False)[0]
+    path = list(error["loc"])
+    variant = path[1] if len(path) > 1 and path[0] == "variants" and isinstance(path[1], int) else None
+    names = [part for part in path if isinstance(part, str)]
+    key = names[1] if variant is not None and len(names) > 1 else (names[0] if names else "")
+    field = key.replace("requires_python", "requires-python")
+    message = error["msg"].removeprefix("Value error, ")
+    if not key:                                        # a rule over several fields: the message names them
+        named = re.search(r"`(\w+)`", message)
+        key = named[1] if named else ""
+        number = _line(lines, first_line, "" if variant is not None else key, variant)
+        return f"{filename}, line {number}: {message}."
+    known = Variant.model_fields if variant is not None else Header.model_fields
+    where = f"{filename}, line {_line(lines, first_line, field, variant)}"
+    shown = printable(_as_toml(error["input"]), 60)
+    if error["type"] == "missing":
+        place = "the variant" if variant is not None else "the header"
+        return f"{where}: {place} has no `{field}`; add a line such as `# {EXAMPLES.get(field, field)}`."
+    if error["type"] == "extra_forbidden":
+        return f"{where}: `{printable(field, 40)}` is not a field of the header.{did_you_mean(field, known)}"
+    if error["type"] == "literal_error":
+        return f"{where}: `{field} = {shown}` is not one of the choices. Say {MEANINGS[field]}."
+    if error["type"] in ("too_long", "string_too_long"):
+        return f"{where}: `{field}` is too long; {message[0].lower()}{message[1:]}."
+    return f"{where}: `{field} = {shown}` does not fit; {message[0].lower()}{message[1:]}."
+
+
+def _as_toml(value: Any, depth: int = 3) -> str:
+    if not depth:
+        return "..."
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return f'"{printable(value, 80)}"'
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_as_toml(item, depth - 1) for item in value[:5]) + "]"
+    return str(value) if isinstance(value, int | float) else type(value).__name__

@@ -1,0 +1,1 @@
+"""Pieces that several pages share: layout, charts, cards."""

@@ -1,0 +1,342 @@
+"""What the commands print: tables, cards, progress."""
+
+from __future__ import annotations
+
+import io
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.box import Box
+from rich.console import Console, Group, RenderableType
+from rich.markup import escape
+from rich.padding import Padding
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Table
+from rich.terminal_theme import SVG_EXPORT_THEME
+from rich.text import Text
+
+from harness.base.errors import Refusal, amount
+from harness.evaluation.loop import Tally
+from leaderboard.scoring.estimates import Estimate
+from leaderboard.scoring.ranking import Placed, Ranking
+from leaderboard.scoring.scores import Scored, TaskScore
+from tasks.properties.axioms import AXIOMS, Verdict, describe, worst_cases
+from tasks.suite_files import Suite
+
+output = Console(highlight=False)
+messages = Console(stderr=True, highlight=False)
+
+WIDE = 110
+NAMES_WIDTH, SCORE_WIDTH, INTERVAL_WIDTH = 86, 7, 15        # of ranks, name, overall score, axioms and notes; of a column
+LINES = Box("\n".join(["    "] * 4 + [" ── ", "    ", "    ", "    "]), ascii=False)      # between sections only
+# The measures shown beside a task's score in the ranked table: heading and name.
+COLUMNS = {"known_similarity": (("A", "accuracy"), ("Aw", "weighted_accuracy"), ("mono.", "monotonicity"),
+                                ("sep.", "signed_separability"), ("lin.", "signed_linearity"))}
+
+
+def number(estimate: Estimate | None, digits: int = 2) -> str:
+    return "-" if estimate is None else f"{estimate.value:.{digits}f}"
+
+
+def interval(estimate: Estimate | None, digits: int = 2) -> Text:
+    """The 95% interval; grey where too few units stand behind it."""
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return Text("unknown" if estimate is not None else "-", style="dim")
+    return Text(f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}", style="dim" if estimate.few else "")
+
+
+def ranking_tables(rankings: Mapping[str, Ranking], suite: Suite, width: int) -> RenderableType:
+    """A table a track."""
+    footing = Text("0 is chance, 1 is perfect. The intervals speak of new draws from these datasets. Under ranks: how many are "
+                   "better for sure, and worse, judged for all pairs at once (5%); a line is drawn where everybody above is "
+                   "better for sure than everybody below.", style="dim")
+    tables = [part for track, ranking in rankings.items() for part in (ranking_table(ranking, suite, track, width), Text(""))]
+    return Group(*tables, footing)
+
+
+def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> RenderableType:
+    """The ranked table, then what is not ranked and why; measures beside the scores as far as the width allows."""
+    ranked = [task for task in suite.tasks if task.declares.ranked and task.declares.track == track]
+    measures, intervals = room([task.name for task in ranked], width)
+    shown = {task.name: COLUMNS.get(task.name, ())[:measures] for task in ranked}
+    table = Table(box=LINES, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), border_style="dim")
+    table.add_column("", justify="right")
+    table.add_column("ranks", no_wrap=True, header_style="dim")
+    table.add_column("Metric", no_wrap=True)
+    crowded = len(ranked) > 2 and width < WIDE
+    if len(ranked) > 1:
+        table.add_column("all" if crowded else "Above\nchance", justify="right", no_wrap=True)
+    for task in ranked:
+        heading = task.declares.short if crowded else task.declares.title.replace(" ", "\n").replace("-", "-\n")
+        table.add_column(heading, justify="right", no_wrap=True)
+        if intervals:
+            table.add_column("95%", no_wrap=True)
+        for short, _ in shown[task.name]:
+            table.add_column(short, justify="right", no_wrap=True)
+    table.add_column("ax." if crowded else "Axioms", justify="right", no_wrap=True)
+    table.add_column("")
+    for number, place in enumerate(ranking.ranked, start=1):
+        name = Text(place.scored.name, style="bold")
+        table.add_row(str(place.rank), Text(ranks(place), style="dim"), name, *_cells(place.scored, shown, intervals),
+                      _notes(place.scored), end_section=number in ranking.lines)
+    rest = [place for place in ranking.places if place.rank is None]
+    if rest:
+        table.add_row()
+        table.add_row("", "", Text("not ranked", style="dim"))
+    for place in rest:
+        notes = Text(", ").join(note for note in (Text(place.reason or "", style="dim"), _notes(place.scored)) if note)
+        table.add_row("", "", Text(place.scored.name, style="dim"), *_cells(place.scored, shown, intervals), notes)
+    of_track = f" · {track} metrics" if len(suite.tracks) > 1 else ""
+    title = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}{of_track}")
+    titles = {task.name: task.declares.title for task in ranked}
+    gameable = [f"{titles[name]} ({', '.join(controls)})" for name, controls in ranking.gameable.items()]
+    said = [Text(""), Text(f"Gameable, since controls do as well as half of the metrics: {'; '.join(gameable)}.", style="dim")]
+    return Group(title, Text(""), table, *(said if gameable else []))
+
+
+def own_order_tables(orders: Mapping[str, Mapping[str, tuple[int, float]]], heading: str) -> RenderableType:
+    """Entries in another order than the ranking's, a table a track."""
+    parts: list[RenderableType] = []
+    for track, entries in orders.items():
+        rows = [(str(rank), name, f"{value:.3f}") for name, (rank, value) in entries.items()]
+        parts += [Text(f"{track} metrics · {heading}", style="bold"), plain_table(("", "Metric", "value"), rows), Text("")]
+    return Group(*parts, Text("An order without intervals; who is better for sure, `touchstone show` says.", style="dim"))
+
+
+def room(tasks: Sequence[str], width: int) -> tuple[int, bool]:
+    """How many measures a task there is room for, and whether for intervals; the cards and the JSON have them all always."""
+    if len(tasks) <= 2:
+        return 5 if width >= WIDE else 1, True
+    left = width - NAMES_WIDTH - SCORE_WIDTH * len(tasks)
+    intervals = left >= INTERVAL_WIDTH * len(tasks)
+    left -= INTERVAL_WIDTH * len(tasks) if intervals else 0
+    measures = 0
+    while measures < 5 and SCORE_WIDTH * sum(len(COLUMNS.get(task, ())[:measures + 1]) for task in tasks) <= left:
+        measures += 1
+    return measures, intervals
+
+
+def ranks(place: Placed) -> str:
+    """The ranks that an entry may have."""
+    if place.interval is None:
+        return ""
+    low, high = place.interval
+    return f"{low}-{high}" if low != high else str(low)
+
+
+def _cells(scored: Scored, shown: Mapping[str, Sequence[tuple[str, str]]], intervals: bool) -> list[RenderableType]:
+    cells: list[RenderableType] = []
+    if len(shown) > 1:
+        cells.append("-" if scored.overall is None else f"{scored.overall:.2f}")
+    for score in scored.ranked_tasks:
+        cells += [number(score.score), *([interval(score.score)] if intervals else [])]
+        cells += [number(score.measures.get(name)) for _, name in shown[score.task.name]]
+    axioms = scored.tasks.get("axioms")
+    if axioms is None or not axioms.asked:
+        return [*cells, "-"]
+    known = [axioms.measures[name].value for name in AXIOMS if name in axioms.measures]
+    return [*cells, f"{sum(1 for share in known if share == 1)}/{len(known)}"]
+
+
+def _notes(scored: Scored) -> Text:
+    notes = (["lifted"] if scored.lifted else []) + sorted(scored.marks - {"context-dependent"})
+    failed = sum(len(score.failures) for score in scored.tasks.values())
+    return Text(", ".join([*notes, *([f"{failed} failed"] if failed else [])]), style="dim")
+
+
+def card(places: Mapping[str, Placed], provenance: Sequence[dict[str, Any]], beside: Sequence[str] = ()) -> RenderableType:
+    """All there is to say about one entry, from its place in each track; `beside`, how it stands to others."""
+    scored = next(iter(places.values())).scored
+    header = scored.entry.header
+    lines: list[RenderableType] = [
+        Text.assemble((scored.name, "bold"), f"  {header.title}"), Text(header.summary),
+        Text(", ".join([f"{header.kind} metric", f"takes {header.input}", f"returns a {header.returns}",
+                        f"range {header.range[0]:g} to {header.range[1]:g}", header.license,
+                        *([header.paper] if header.paper else [])]), style="dim"), Text("")]
+    for score in scored.tasks.values():
+        lines += [*_task_lines(scored, score, places.get(score.task.declares.track)), Text("")]
+    of_text = places.get("text")
+    if of_text is not None and of_text.scored.usmb is not None:
+        lines += [Text(f"USMB's own mean of its five tasks, as it computes them: {of_text.scored.usmb:.3f}"), Text("")]
+    if beside:
+        lines += [*(Text(sentence) for sentence in beside), Text("")]
+    if provenance:
+        last = provenance[0]
+        lines.append(Text(f"Last run {last['started'][:16].replace('T', ' ')} UTC with Touchstone {last['version']}, "
+                          f"Python {last['python']}, numpy {last['packages'].get('numpy', '?')}, "
+                          f"on {last['processor']}; layers: {', '.join(last['layers'])}.", style="dim"))
+    return Group(*lines)
+
+
+def _task_lines(scored: Scored, score: TaskScore, place: Placed | None) -> list[RenderableType]:
+    declares = score.task.declares
+    if declares.ranked and place is not None:
+        between = f" ({ranks(place)} for sure)" if place.interval else ""
+        stands = f"rank {place.rank}{between}" if place.rank is not None else f"not ranked: {place.reason}"
+        heading = Text.assemble((declares.title, "bold"), f"  {number(score.score, 3)}  (95% ", interval(score.score, 3),
+                                f")  {stands}")
+    else:
+        heading = Text.assemble((declares.title, "bold"), "  not asked yet" if declares.ranked else
+                                "  a property, not part of any score")
+    asked = f"{score.asked} of {score.planned} units asked"
+    if score.failures:
+        asked += f", {len(score.failures)} failed"
+    lines: list[RenderableType] = [heading, Text(f"{scored.signature(score)}   {asked}", style="dim")]
+    if score.not_applicable:
+        return [*lines, Text(f"does not apply: {score.not_applicable}")]
+    if score.task.name == "axioms":
+        lines.append(Padding(axiom_table(score.measures, worst_cases(score.observed.values())), (0, 0, 0, 2)))
+    else:
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        for name, meaning in score.meanings.items():
+            estimate = score.measures.get(name)
+            table.add_row(name, number(estimate, 3) if estimate else "unknown", interval(estimate, 3), Text(meaning, style="dim"))
+        lines.append(Padding(table, (0, 0, 0, 2)))
+    lines += [Text(f"  failed: {failure}", style="red") for failure in list(dict.fromkeys(map(str, score.failures)))[:5]]
+    return lines
+
+
+def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> RenderableType:
+    """The paired differences of two entries in a track, and who is better: overall, and on how many tasks."""
+    rows = []
+    for score in a.ranked_tasks:
+        one, other = pair["tasks"].get(score.task.name), b.tasks.get(score.task.name)
+        within = f"{one['low']:.3f} to {one['high']:.3f}" if one and one["low"] is not None else "-"
+        rows.append((score.task.declares.title, number(score.score, 3), number(other.score if other else None, 3),
+                     f"{one['value']:+.3f}" if one else "-", within))
+    table = plain_table(("", a.name, b.name, "difference", "95%"), rows)
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    on = [f"{name} is better on at least {count} of {pair['of']} tasks" for name, count in
+          ((a.name, pair["a_better_on"]), (b.name, pair["b_better_on"])) if count and pair["of"] > 1]
+    verdicts = [f"{one} (5%, Benjamini and Heller 2008)." for one in on]
+    p = pair["p_of_overall"]
+    if p is None:
+        verdicts.append("Whether one is better overall cannot be said: not both are ranked, or there are too few units.")
+    else:
+        better = a.name if (a.overall or 0) > (b.overall or 0) else b.name
+        sure = f"{better} is better than {b.name if better == a.name else a.name} for sure" if p <= 0.05 else \
+            "Neither is better for sure"
+        verdicts.append(f"{sure}: p = {p:.4f}, adjusted for all pairs of ranked metrics.")
+    return Group(table, Text(""), *map(Text, verdicts))
+
+
+def axiom_table(shares: Any, worst: dict[str, Verdict]) -> Table:
+    """Each axiom: share of trials passed, and the trial that misses it most."""
+    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    for axiom, meaning in AXIOMS.items():
+        if axiom not in shares:
+            continue
+        share = shares[axiom].value if isinstance(shares[axiom], Estimate) else shares[axiom]
+        mark = Text("holds", style="green") if share == 1 else Text(f"{share:.0%}", style="yellow")
+        example = worst.get(axiom)
+        table.add_row(axiom, mark, Text(meaning, style="dim") if example is None else Text(describe(example)))
+    return table
+
+
+def draw(shown: RenderableType, path: Path, width: int) -> None:
+    """What would be printed, as an SVG file in the reader's own monospaced font."""
+    canvas = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, highlight=False)
+    canvas.print(shown)
+    svg = canvas.export_svg(title="touchstone show", theme=SVG_EXPORT_THEME)
+    svg = re.sub(r"@font-face\s*\{.*?\}", "", svg, flags=re.S).replace("Fira Code", "ui-monospace")
+    try:
+        path.write_text(svg, encoding="utf-8")
+    except OSError as wrong:
+        raise Refusal(f"{path} cannot be written ({wrong.strerror}).") from None
+
+
+class TimeLeft(ProgressColumn):
+    """The time left, as the work itself foresees it, else by the average so far."""
+
+    def render(self, task: Task) -> Text:
+        left = task.fields.get("left")
+        seconds = left if left is not None else task.time_remaining
+        return Text("" if seconds is None else f"{duration(seconds)} left", style="dim")
+
+
+class Drawn:
+    """Progress on a terminal: one line a stage, with the time left; in a file, a line now and then."""
+
+    def __init__(self) -> None:
+        self._progress = Progress(
+            TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[amount]}"), TimeLeft(),
+            TextColumn("[dim]{task.fields[note]}[/dim]"), console=messages, transient=True)
+
+    def stage(self, title: str, total: int, unit: str) -> DrawnStage:
+        if messages.is_terminal:
+            self._progress.start()
+        return DrawnStage(self._progress, title, total, unit)
+
+    def say(self, sentence: str) -> None:
+        messages.print(escape(sentence))
+
+
+class DrawnStage:
+    def __init__(self, progress: Progress, title: str, total: int, unit: str) -> None:
+        self._progress, self._title, self._total, self._unit = progress, title, total, unit
+        self._done, self._said, self._started = 0, time.monotonic(), time.monotonic()
+        self._task = progress.add_task(title, total=total, left=None, note="", amount=self._amount())
+
+    def _amount(self) -> str:
+        if self._unit == "bytes":
+            return f"{amount(self._done)} of {amount(self._total)}"
+        return f"{self._done:,} of {self._total:,} {self._unit}"
+
+    def advance(self, amount: int = 1, left: float | None = None, note: str = "") -> None:
+        self._done += amount
+        self._progress.update(self._task, advance=amount, left=left, note=escape(note), amount=self._amount())
+        if not messages.is_terminal and time.monotonic() - self._said > 15:
+            self._said = time.monotonic()
+            if left is None:
+                left = (time.monotonic() - self._started) * (self._total / max(1, self._done) - 1)
+            messages.print(f"{self._title}: {self._amount()}, {duration(left)} left", soft_wrap=True)
+
+    def close(self) -> None:
+        self._progress.remove_task(self._task)
+        if not self._progress.tasks and messages.is_terminal:
+            self._progress.stop()
+
+
+def report_run(tally: Tally) -> None:
+    """What a run did, in a line or two."""
+    say = Drawn().say
+    for sentence in tally.refused:
+        say(f"touchstone: {sentence}")
+    if not tally.planned:
+        if not tally.refused:
+            say("Nothing to ask: the store has an outcome of every unit.")
+        return
+    words = [f"{tally.answered:,} answered"]
+    if tally.not_applicable:
+        words.append(f"{tally.not_applicable:,} not applicable")
+    if tally.failures:
+        words.append(f"{len(tally.failures):,} failed")
+    say(f"Asked {tally.planned:,} units in {duration(tally.seconds)}: {', '.join(words)}.")
+    reasons: dict[tuple[str, str, str], int] = {}
+    for name, question, failure in tally.failures:
+        reasons[name, question.task.name, str(failure)] = reasons.get((name, question.task.name, str(failure)), 0) + 1
+    for (name, task, reason), times in list(reasons.items())[:10]:
+        say(f"  {name}, {task}: {reason}" + (f" ({times} units)" if times > 1 else ""))
+
+
+def duration(seconds: float) -> str:
+    """A time as people say it: 8 s, 3 min 20 s, 2 h 5 min."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def plain_table(headings: Sequence[str], rows: Iterable[Sequence[RenderableType]]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
+    for place, heading in enumerate(headings):
+        table.add_column(heading, no_wrap=place == 0)
+    for row in rows:
+        table.add_row(*row)
+    return table

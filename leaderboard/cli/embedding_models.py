@@ -1,0 +1,94 @@
+"""The models, as the command line shows, fetches and verifies them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.text import Text
+
+from harness.base.errors import Refusal
+from harness.models.api_services import SERVICES
+from harness.models.archive_fetching import fetch_archived
+from harness.models.base import Model
+from harness.models.hub import DECLARED, fetch_model, fetched
+from harness.models.local_files import BROUGHT, bring, declared
+from harness.models.package_index import ARCHIVED_MODELS
+from harness.models.registry import MODELS
+from leaderboard.cli.console import Drawn, messages, output, plain_table
+
+
+def describe_all() -> list[dict[str, Any]]:
+    """The models that are here, and those that papers use and are not."""
+    here = fetched()
+    absent = [name for name in DECLARED if name not in {model.name for model in here}]
+    brought = [declared(name) for name in BROUGHT]
+    return [*(describe(one) for one in (*MODELS.values(), *ARCHIVED_MODELS.values(), *here, *brought, *SERVICES.values())),
+            *({"name": name, "title": DECLARED[name].title, "dimensions": None, "origin": "hub",
+               "licence": DECLARED[name].licence, "status": "unverified", "here": False, "unusable": DECLARED[name].unusable}
+              for name in absent)]
+
+
+def describe(model: Model) -> dict[str, Any]:
+    why = None
+    try:
+        model.ready()
+    except Refusal as refusal:
+        why = str(refusal)
+    return {"name": model.name, "title": model.title, "dimensions": model.dimensions, "origin": model.origin,
+            "licence": model.licence, "status": "pinned" if model.verified else "unverified", "here": why is None,
+            "unusable": why}
+
+
+def print_list(rows: Sequence[dict[str, Any]]) -> None:
+    table = plain_table(("model", "size", "", "", "from", "licence"), [
+        (Text(row["name"], style="bold"), dimensions(row["dimensions"]), "here" if row["here"] else "",
+         row["status"], row["origin"], Text(row["licence"], style="dim")) for row in rows])
+    for column in table.columns:
+        column.no_wrap, column.overflow = True, "ellipsis"
+        column.min_width = max(map(len, map(str, column.cells)), default=0)
+    table.columns[1].justify = "right"
+    output.print(table)
+    for row in rows:
+        if row["unusable"]:
+            output.print(Text.assemble((f"{row['name']}: ", "bold"), row["unusable"]), style="dim")
+    output.print("`touchstone models fetch OWNER/NAME` fetches any other sentence-transformers model of the Hugging Face hub.",
+                 style="dim")
+
+
+def dimensions(number: int | None) -> str:
+    return "?" if number is None else f"{number:,}" if number else ""
+
+
+def fetch_all(names: Sequence[str], again: bool) -> None:
+    for name in names:
+        if name in MODELS or name in SERVICES:
+            messages.print(f"{name}: nothing to fetch.")
+            continue
+        if name in ARCHIVED_MODELS:
+            fetch_archived(ARCHIVED_MODELS[name], Drawn())
+            messages.print(f"{name}: as pinned, in {ARCHIVED_MODELS[name].folder}", soft_wrap=True)
+            continue
+        if name in BROUGHT:
+            messages.print(f"{name}: in {bring(name, again=again).folder}, unverified: no pinned fingerprint; noted in "
+                           "brought.lock", soft_wrap=True)
+            continue
+        model = fetch_model(name, again=again)
+        messages.print(f"{name}: {model.dimensions:,} dimensions, {len(model.files)} files in {model.folder}, unverified: "
+                       "no pinned fingerprint; noted in models.lock", soft_wrap=True)
+
+
+def verify_all() -> bool:
+    """Whether the files of every model that is here are those of its fingerprint."""
+    good = True
+    archived = (model for model in ARCHIVED_MODELS.values() if model.folder.is_dir())
+    brought = (model for model in map(declared, BROUGHT) if model.fingerprint)
+    for model in (*MODELS.values(), *archived, *fetched(), *brought):
+        try:
+            model.verify()
+        except Refusal as refusal:
+            messages.print(Text.assemble((f"{model.name}: ", "red"), str(refusal)), soft_wrap=True)
+            good = False
+        else:
+            messages.print(f"{model.name}: {'as pinned' if model.verified else 'as noted at the first fetch'}", soft_wrap=True)
+    return good

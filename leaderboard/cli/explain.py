@@ -1,0 +1,48 @@
+"""The command `touchstone explain`: what a metric's value for two texts means."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from harness.base.errors import Refusal
+from leaderboard.cli.options import DataOption, JsonOption, StoreOption, SuiteOption, print_json, store_path, use_mirror
+
+explaining_app = typer.Typer()
+
+
+@explaining_app.command()
+def explain(
+    metric: Annotated[str, typer.Argument(help="A text metric, such as cosine or chrf\\[published].")],
+    first: Annotated[str, typer.Argument(metavar="TEXT", help="A text.")],
+    second: Annotated[str, typer.Argument(metavar="TEXT", help="Another.")],
+    suite: SuiteOption = "core",
+    store: StoreOption = None,
+    data_dir: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """What a value means: that of two texts, among the metric's values on random pairs, related pairs and paraphrases.
+
+    [bold]touchstone explain cosine "The train is late." "Our train has a delay."[/bold]
+
+    The classes are made of the pairs that people rated in the suite's human_ordering, as far as a run has stored the metric's
+    values: at least 4 of 5 is a paraphrase, 2 to under 4 related, under 1 (or put together at random) random.
+    """
+    from harness.results.store import Store
+    from leaderboard.cli.console import Drawn, output
+    from leaderboard.workflows import explain as explaining
+    from tasks.suite_files import read_suite
+
+    for text in (first, second):
+        if any(0xD800 <= ord(letter) < 0xE000 for letter in text):
+            raise Refusal("One of the texts is not UTF-8; write it in UTF-8.")
+    use_mirror(data_dir)
+    found = explaining.explain(metric, first, second, read_suite(suite), Store(store_path(store), read_only=True), Drawn())
+    if as_json:
+        print_json(explaining.as_json(found))
+        return
+    output.print(explaining.as_terminal(found))
+    output.print()
+    output.print(found.sentence, markup=False, highlight=False, soft_wrap=True)
+    output.print(explaining.made_of(found), style="dim", markup=False, soft_wrap=True)

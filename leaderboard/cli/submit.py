@@ -1,0 +1,94 @@
+"""The commands `touchstone submit` and `touchstone rerun`: the way of a metric into the table."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from leaderboard.cli.options import (
+    ANSWERED,
+    SOME_FAILED,
+    DataOption,
+    JobsOption,
+    StoreOption,
+    SuiteOption,
+    side_by_side,
+    store_path,
+    use_mirror,
+)
+
+submitting_app = typer.Typer()
+
+
+@submitting_app.command()
+def submit(
+    file: Annotated[Path, typer.Argument(help="The submission's file.")],
+    folder: Annotated[Path, typer.Option("--to", help="Where to write the bundle.")] = Path("bundles"),
+    suite: SuiteOption = "core",
+    store: StoreOption = None,
+    data_dir: DataOption = None,
+    jobs: JobsOption = None,
+) -> None:
+    """Check a metric, ask it a whole suite, and write a bundle for a pull request (see CONTRIBUTING.md).
+
+    [bold]touchstone submit my_metric.py[/bold]
+    """
+    from harness.evaluation.run import run_suite
+    from harness.results.store import Store
+    from harness.submission.submission import read_submission
+    from leaderboard.cli.console import Drawn, messages, report_run
+    from leaderboard.workflows import check as checking
+    from leaderboard.workflows.check_report import print_check
+    from leaderboard.workflows.submit import State, bundle
+    from tasks.suite_files import read_suite
+
+    use_mirror(data_dir)
+    submission, read, path, progress = read_submission(file), read_suite(suite), store_path(store), Drawn()
+    reports, confinement = checking.check_all(submission.entries, read, False, progress)
+    print_check(reports, confinement)
+    if any(report.failures for report in reports):
+        messages.print("Not submitted: mend what failed, then submit again.")
+        sys.exit(SOME_FAILED)
+    report_run(run_suite(submission.entries, read, path, jobs=side_by_side(jobs), progress=progress))
+    place, made = bundle(submission, read, reports, Store(path, read_only=True), folder)
+    for one in made.entries:
+        messages.print(f"{one.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")
+                       + above_chance(one.overall), soft_wrap=True, markup=False)
+    messages.print(f"The bundle is in {place}; CONTRIBUTING.md says how it gets into the table.", soft_wrap=True, markup=False)
+    sys.exit(ANSWERED if all(one.state is State.CHECKED for one in made.entries) else SOME_FAILED)
+
+
+@submitting_app.command()
+def rerun(
+    bundle: Annotated[Path, typer.Argument(help="The folder of a bundle.")],
+    store: StoreOption = None,
+    data_dir: DataOption = None,
+    jobs: JobsOption = None,
+) -> None:
+    """Ask a bundle's metric everything again and print its row: what the checks of a pull request call.
+
+    [bold]touchstone rerun bundles/my_metric[/bold]
+    """
+    from harness.sandbox.layers import Limits
+    from leaderboard.cli.console import Drawn, output
+    from leaderboard.workflows.submit import State
+    from leaderboard.workflows.submit import rerun as ask_again
+
+    use_mirror(data_dir)
+    found = ask_again(bundle, store_path(store), Limits(), side_by_side(jobs), Drawn())
+    for one in found:
+        overall = {track: one.scored.in_track(track).overall for track in one.scored.tracks}
+        output.print(f"{one.said.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")
+                     + f"{above_chance(overall) or ', no score'}, {one.rank}; largest difference from the bundle {one.off:.2g}",
+                     soft_wrap=True, markup=False)
+    sys.exit(ANSWERED if all(one.state is State.CHECKED for one in found) else SOME_FAILED)
+
+
+def above_chance(overall: Mapping[str, float | None]) -> str:
+    """The overall scores of the tracks, in words; the track is named where there are several."""
+    known = {track: value for track, value in overall.items() if value is not None}
+    return "".join(f", {value:.3f} above chance" + (f" ({track})" if len(known) > 1 else "") for track, value in known.items())

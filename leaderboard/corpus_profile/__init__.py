@@ -1,0 +1,1 @@
+"""The profile of a generated corpus: repetition, copying, grammar, plausibility.  May import `tasks` and `harness`."""

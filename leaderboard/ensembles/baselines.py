@@ -1,0 +1,201 @@
+"""Ensembles as baselines of the text track, and what each text metric adds to them: computed once, kept in the store.
+
+The ensemble of the five metrics that USMB joins, learned and judged task by task as `learning.py` says.  Forests
+take seconds a split: few splits, and what a metric adds is told with forests that learn from fewer pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import cache, cached_property, partial
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from harness.base.errors import Refusal
+from harness.base.hashing import digest_of
+from harness.base.progress import Progress
+from harness.results.store import Store
+from leaderboard.ensembles.learning import Table, added, ensemble, general
+from leaderboard.ensembles.training_tables import MADE, tables, task_of
+from leaderboard.scoring.scores import Scored
+from tasks.suite_files import Suite
+
+MEMBERS = ("cosine", "levenshtein", "rouge", "jaccard", "bm25_plus")        # whose ensembles USMB prints
+KIND, VERSION = "ensemble", 2               # of what is kept; the version changes with what is computed
+LINEAR_SPLITS, LINEAR_DRAWS, FOREST_SPLITS = 100, 200, 5
+ADDED_SPLITS, ADDED_FOREST_SPLITS, ADDED_PAIRS = 20, 3, 5_000
+LEAVES, GENERAL = "leaves", "general"       # kinds of ensembles beside the paper's
+
+
+@dataclass(frozen=True)
+class Learned:
+    """An ensemble on one table, beside its members on the same held-out parts."""
+
+    table: str
+    learner: str
+    splits: int
+    score: float
+    units: int                              # documents, queries, texts or pairs, of which a fifth is held out
+    low: float | None = None
+    high: float | None = None
+    weights: Mapping[str, float] = field(default_factory=dict)
+    members: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Worth:
+    """What a metric adds on one table: the ensemble with it less the ensemble without it."""
+
+    table: str
+    learner: str
+    splits: int
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """Something to be computed, and under what key it is kept: the key names all that it follows from."""
+
+    key: str
+    title: str
+    table: str
+    compute: Callable[[], list[Learned] | Worth]
+
+
+class Baselines:
+    """What is known of a suite's ensembles, from what a store keeps."""
+
+    def __init__(self, suite: Suite, scored: Sequence[Scored], kept: Mapping[str, Any]) -> None:
+        self.suite, self.kept = suite, kept
+        self.scored = {one.name: one for one in scored if one.entry.header.kind == "text"}
+
+    @cached_property
+    def members(self) -> list[Scored]:
+        return [self.scored[name] for name in MEMBERS if name in self.scored]
+
+    def reason(self) -> str | None:
+        """Why no ensemble can be computed yet; None if nothing is in the way."""
+        lacking = [name for name in MEMBERS if name not in self.scored or not self.tables_of([self.scored[name]])]
+        if lacking:
+            return (f"not everything was asked of {', '.join(lacking)}; `touchstone run {' '.join(lacking)} --suite "
+                    f"{self.suite.name}` does")
+        return None
+
+    def tables_of(self, scored: Sequence[Scored]) -> list[str]:
+        """The tables for which all of some entries answered every unit."""
+        return [name for name in MADE if all(
+            task_of(name) in one.tasks and one.tasks[task_of(name)].planned == len(one.tasks[task_of(name)].observed) > 0
+            for one in scored)]
+
+    def jobs(self) -> Iterator[Job]:
+        """All there is to compute: the ensembles, then what each metric adds."""
+        if self.reason() is not None:
+            return
+        digests = [one.stored.digest for one in self.members]
+        named = self.tables_of(self.members)
+        for name in named:
+            yield Job(self.key(name, "learned", digests), "the five together", name, partial(self.learn, name))
+        yield Job(self.key("all", GENERAL, digests, named), "the five, for all tasks at once", "all tasks",
+                  partial(self.learn_general, named))
+        for one in self.scored.values():
+            for name in self.tables_of([one, *self.members]):
+                yield Job(self.key(name, "added", digests, [one.stored.digest]), one.name, name, partial(self.worth, one, name))
+
+    @cached_property
+    def questions(self) -> str:
+        """What names the questions that are learned from: other tasks may change without anything being learned anew."""
+        learned_from = {task_of(name) for name in MADE}
+        return digest_of([[task.name, task.declares.measure_version, [unit.id for unit in self.suite.units(task)]]
+                          for task in self.suite.tasks if task.name in learned_from])
+
+    def key(self, table: str, what: str, *names: Sequence[str]) -> str:
+        settings = (LINEAR_SPLITS, LINEAR_DRAWS, FOREST_SPLITS) if what != "added" else (ADDED_SPLITS, LINEAR_DRAWS,
+                                                                                        ADDED_FOREST_SPLITS, ADDED_PAIRS)
+        return digest_of([VERSION, self.questions, table, what, list(settings), [list(one) for one in names]])
+
+    # ---- computing -------------------------------------------------------------------------------------------------------
+
+    def table(self, name: str, scored: Sequence[Scored]) -> Table:
+        return tables(scored, name)[0]
+
+    def learn(self, name: str) -> list[Learned]:
+        table = self.table(name, self.members)
+        if table.learner == "linear":
+            return [learned(table, "linear regression without intercept", LINEAR_SPLITS, LINEAR_DRAWS)]
+        splits = ADDED_SPLITS if small(table) else FOREST_SPLITS
+        return [learned(table, "random forest", splits), learned(table, LEAVES, splits)]
+
+    def learn_general(self, names: Sequence[str]) -> list[Learned]:
+        made = [self.table(name, self.members) for name in names]
+        found = general(made, LINEAR_SPLITS)
+        return [Learned(table.task, GENERAL, LINEAR_SPLITS, found[table.task], len(table.names)) for table in made]
+
+    def worth(self, one: Scored, name: str) -> Worth:
+        table = self.table(name, [*(member for member in self.members if member.name != one.name), one])
+        if table.learner == "linear":
+            found, splits, learner = added(table, one.name, ADDED_SPLITS, LINEAR_DRAWS), ADDED_SPLITS, "linear regression"
+        else:
+            splits, learner = ADDED_SPLITS if small(table) else ADDED_FOREST_SPLITS, "random forest, leaves of at least 10"
+            found = added(table, one.name, splits, learner="leaves", most=ADDED_PAIRS)
+        return Worth(name, learner, splits, found.value, found.low, found.high)
+
+    # ---- reading ---------------------------------------------------------------------------------------------------------
+
+    def missing(self) -> list[Job]:
+        return [job for job in self.jobs() if job.key not in self.kept]
+
+    def learned(self) -> list[Learned]:
+        """The ensembles that are kept, of all tables."""
+        found = [adapter().validate_python(self.kept[job.key]) for job in self.jobs() if job.key in self.kept]
+        return [one for some in found if isinstance(some, list) for one in some]
+
+    def added_by(self) -> dict[str, list[Worth]]:
+        """What each metric adds, as far as it is kept."""
+        found: dict[str, list[Worth]] = {}
+        for job in self.jobs():
+            worth = adapter().validate_python(self.kept[job.key]) if job.key in self.kept else None
+            if isinstance(worth, Worth):
+                found.setdefault(job.title, []).append(worth)
+        return found
+
+
+@cache
+def adapter() -> TypeAdapter[list[Learned] | Worth]:
+    return TypeAdapter(list[Learned] | Worth)
+
+
+def learned(table: Table, learner: str, splits: int, draws: int = 0) -> Learned:
+    found = ensemble(table, splits, draws, "leaves" if learner == LEAVES else None)
+    return Learned(table.task, learner, splits, found.score, len(table.names), found.low, found.high, found.weights,
+                   found.members)
+
+
+def compute(suite: Suite, scored: Sequence[Scored], store: Store, progress: Progress) -> int:
+    """Computes what is not kept yet, each kept the moment it is known; how many that were."""
+    known = Baselines(suite, scored, store.derived(KIND))
+    reason = known.reason()
+    if reason is not None:
+        raise Refusal(f"There is no ensemble yet: {reason}.")
+    missing = known.missing()
+    with store.writing():
+        stage = progress.stage("Learning", len(missing), "ensembles")
+        try:
+            for job in missing:
+                store.keep_derived(KIND, job.key, plain(job.compute()))
+                stage.advance(1, note=f"{job.title}, {job.table}")
+        finally:
+            stage.close()
+    return len(missing)
+
+
+def small(table: Table) -> bool:
+    """Whether a forest learns it so soon that it can be learned on many splits."""
+    return len(table.target) <= ADDED_PAIRS
+
+
+def plain(found: list[Learned] | Worth) -> Any:
+    return [asdict(one) for one in found] if isinstance(found, list) else asdict(found)

@@ -1,0 +1,281 @@
+"""From the answers in a store to the tables that ensembles learn from: one for each task of the text track."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import rankdata
+
+from harness.base.errors import Refusal, did_you_mean
+from harness.evaluation.task import Unit
+from leaderboard.ensembles.learning import Each, Table, mean_of_strata
+from leaderboard.scoring.scores import Scored
+from tasks.common.transformations import SEMANTIC, SUPERFICIAL
+from tasks.text import alignment, clustering, human_ordering, retrieval, robustness, sensitivity
+from tasks.text.base import correlation_under
+
+TARGETS = {**dict.fromkeys(SEMANTIC, 0.0), "summary": 0.5, **dict.fromkeys(SUPERFICIAL, 1.0)}
+UNION = 50                                  # of each metric's first documents, which are ranked again together
+
+Seen = Sequence[tuple[Unit, Sequence[Any]]]             # of each unit, an observation a metric
+
+
+def tables(scored: Sequence[Scored], task: str | None) -> list[Table]:
+    """The tables of one task, or of all that any of the metrics was asked; refuses those that have not answered everything."""
+    if task is not None and task not in MADE:
+        raise Refusal(f'There is no ensemble of the task "{task}".{did_you_mean(task, MADE)} There are {", ".join(MADE)}.')
+    found = []
+    for name, make in MADE.items():
+        of_task = task_of(name)
+        asked_any = any(of_task in one.tasks and one.tasks[of_task].asked for one in scored)
+        if of_task in scored[0].tasks and (task == name or (task is None and asked_any)):
+            found.append(make(tuple(one.name for one in scored), observed(scored, of_task)))
+    if not found:
+        raise Refusal(f"The suite {scored[0].suite.name} has no task of the text track; core has.")
+    return found
+
+
+def task_of(table: str) -> str:
+    """The task that a table is of: alignment has two."""
+    return "alignment" if table in (alignment.AXIS, alignment.COMPARISONS) else table
+
+
+def observed(scored: Sequence[Scored], task: str) -> Seen:
+    for one in scored:
+        if task not in one.tasks:
+            raise Refusal(f'"{one.name}" is no text metric; ensembles are made of text metrics.')
+        if len(one.tasks[task].observed) < one.tasks[task].planned:
+            raise Refusal(f'"{one.name}" has answered {len(one.tasks[task].observed)} of {one.tasks[task].planned} units of '
+                          f"{task}; `touchstone run {one.name} --suite {one.suite.name}` asks the rest.")
+    units = scored[0].suite.units(scored[0].tasks[task].task)
+    return [(unit, [one.tasks[task].observed[unit.id] for one in scored]) for unit in units]
+
+
+def numbered(values: Sequence[Any]) -> np.ndarray:
+    """Values as numbers, by their first appearance."""
+    known: dict[Any, int] = {}
+    return np.array([known.setdefault(value, len(known)) for value in values], dtype=int)
+
+
+def unit_scale(one: Any, raw: np.ndarray) -> np.ndarray:
+    """Answers without a self-similarity at hand, brought to [0, 1] where their range says how; else as they are."""
+    reading = one.reading
+    if reading.returns == "similarity" and reading.high is None:
+        return raw
+    return np.asarray(reading.unit(raw, np.ones_like(raw)))
+
+
+def axis(metrics: tuple[str, ...], seen: Seen) -> Table:
+    answers, target, groups, datasets = [], [], [], []
+    for unit, each in seen:
+        if unit.parameters["kind"] == alignment.AXIS and each[0].places:
+            answers.append(np.column_stack([unit_scale(one, np.array(one.first)) for one in each]))
+            target += each[0].ratings["overall"]
+            groups += [(unit.parameters["dataset"], place) for place in each[0].places]
+            datasets += [unit.parameters["dataset"]] * len(each[0].places)
+    names, ratings = np.array(datasets), np.array(target)
+    inside = [np.flatnonzero(names == name) for name in np.unique(names)]
+
+    def score(predictions: np.ndarray, times: np.ndarray) -> float:
+        judged = [rows[times[rows] > 0] for rows in inside]
+        r = [correlation_under(predictions[rows], ratings[rows], times[None, rows])[0] for rows in judged if len(rows) > 2]
+        known = [one for one in r if np.isfinite(one)]
+        return float((1 + np.mean(known)) / 2) if known else float("nan")
+    return Table(alignment.AXIS, metrics, np.concatenate(answers), scaled(target, names), numbered(groups)[:, None], names, names,
+                 "linear", score)
+
+
+def scaled(target: Sequence[float], names: np.ndarray) -> np.ndarray:
+    """Ratings from 0 to 1 within each dataset: the scales differ."""
+    found = np.array(target, dtype=float)
+    for name in np.unique(names):
+        mine = names == name
+        found[mine] = (found[mine] - found[mine].min()) / max(np.ptp(found[mine]), 1e-12)
+    return found
+
+
+def comparisons(metrics: tuple[str, ...], seen: Seen) -> Table:
+    answers, target, groups, datasets = [], [], [], []
+    for unit, observed in seen:
+        if unit.parameters["kind"] == alignment.COMPARISONS and observed[0].places:
+            answers.append(np.column_stack([unit_scale(one, np.array(one.second)) - unit_scale(one, np.array(one.first))
+                                            for one in observed]))
+            target += [choice - 0.5 for choice in observed[0].choices]
+            groups += [(unit.parameters["dataset"], place) for place in observed[0].places]
+            datasets += [unit.parameters["dataset"]] * len(observed[0].places)
+    signs, names = np.array(target), np.array(datasets)
+
+    documents = numbered(groups)
+
+    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+        rows = np.flatnonzero(times)
+        right = np.where(predictions[rows] == 0, 0.5, ((predictions[rows] > 0) == (signs[rows] > 0)).astype(float))
+        return Each(right, times[rows], documents[rows], np.zeros(len(rows), dtype=int))
+    return Table(alignment.COMPARISONS, metrics, np.concatenate(answers), signs, documents[:, None], names, names, "forest",
+                 lambda predictions, times: mean_of_strata(each(predictions, times)), 0.5, each)
+
+
+def of_robustness(metrics: tuple[str, ...], seen: Seen) -> Table:
+    answers, groups, datasets = [], [], []
+    columns = [robustness.CONDITIONS.index(name) for name in TARGETS]
+    for unit, observed in seen:
+        raw = [np.array([[np.nan if value is None else value for value in row] for row in one.answers], dtype=float)
+               .reshape(len(one.places), len(robustness.CONDITIONS)) for one in observed]
+        values = [one.reading.unit(table, table[:, :1])[:, columns] for one, table in zip(observed, raw, strict=True)]
+        whole = np.isfinite(values[0]).all(axis=1)
+        answers.append(np.stack(values, axis=-1)[whole])
+        groups += [(unit.parameters["dataset"], place) for place, good in zip(observed[0].places, whole, strict=True) if good]
+        datasets += [unit.parameters["dataset"]] * int(whole.sum())
+    together, count = np.concatenate(answers), len(columns)
+    targets, names = np.array(list(TARGETS.values())), np.array(datasets)
+    documents, strata = numbered(groups), numbered(datasets)
+
+    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+        at = np.flatnonzero(times[::count])
+        rows = predictions.reshape(-1, count)[at]
+        superficial, semantic, summary = (rows[:, targets == value] for value in (1.0, 0.0, 0.5))
+        holds = [superficial.min(axis=1) > semantic.max(axis=1), summary[:, 0] > semantic.max(axis=1),
+                 superficial.min(axis=1) > summary[:, 0]]
+        return Each(np.mean(holds, axis=0), times[::count][at], documents[at], strata[at])
+    return Table("robustness", metrics, together.reshape(-1, len(metrics)), np.tile(targets, len(together)),
+                 np.repeat(documents, count)[:, None], np.tile(np.array(list(TARGETS)), len(together)),
+                 np.repeat(names, count), "linear", lambda predictions, times: mean_of_strata(each(predictions, times)),
+                 each=each)
+
+
+def of_sensitivity(metrics: tuple[str, ...], seen: Seen) -> Table:
+    answers, groups, datasets = [], [], []
+    count = len(sensitivity.CONDITIONS)
+    for unit, observed in seen:
+        raw = [np.array(one.answers, dtype=float).reshape(len(one.places), count) for one in observed]
+        values = [one.reading.unit(table, np.array(one.itself)[:, None]) for one, table in zip(observed, raw, strict=True)]
+        answers.append(np.stack(values, axis=-1))
+        groups += [(unit.parameters["dataset"], place) for place in observed[0].places]
+        datasets += [unit.parameters["dataset"]] * len(observed[0].places)
+    together, names, documents, strata = np.concatenate(answers), np.array(datasets), numbered(groups), numbered(datasets)
+
+    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+        at = np.flatnonzero(times[::count])
+        changed, constant = sensitivity.score_of(np.clip(predictions.reshape(-1, count)[at], 0, 1))
+        return Each((changed + constant) / 2, times[::count][at], documents[at], strata[at])
+    conditions = np.array([sensitivity.name_of(condition) for condition in sensitivity.CONDITIONS])
+    return Table("sensitivity", metrics, together.reshape(-1, len(metrics)), np.tile(sensitivity.IDEAL, len(together)),
+                 np.repeat(documents, count)[:, None], np.tile(conditions, len(together)), np.repeat(names, count),
+                 "linear", lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
+
+
+def of_clustering(metrics: tuple[str, ...], seen: Seen) -> Table:
+    """A row a pair of texts of one sample; judged are pairs of which both texts are held out."""
+    answers, target, groups, datasets, starts, offset = [], [], [], [], [0], 0
+    labels_of: list[np.ndarray] = []
+    for unit, observed in seen:
+        labels = np.array(observed[0].labels)
+        first, second = np.triu_indices(len(labels), 1)
+        answers.append(np.column_stack([clustering.symmetrised(one)[first, second] for one in observed]))
+        target.append((labels[first] == labels[second]).astype(float))
+        groups.append(np.column_stack([first, second]) + offset)
+        datasets += [unit.parameters["dataset"]] * len(first)
+        starts.append(starts[-1] + len(first))
+        labels_of.append(labels)
+        offset += len(labels)
+    pairs, every, names, strata = np.concatenate(groups), np.concatenate(labels_of), np.array(datasets), numbered(datasets)
+
+    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+        from sklearn.metrics import adjusted_mutual_info_score
+
+        found, judged = [], []
+        for sample, (start, stop) in enumerate(itertools.pairwise(starts)):
+            rows = start + np.flatnonzero(times[start:stop] > 0)
+            texts, places = np.unique(pairs[rows], return_inverse=True)
+            labels = every[texts]
+            if len(texts) < 4 or len(np.unique(labels)) < 2:
+                continue
+            a, b = places.reshape(-1, 2).T
+            similarity = np.eye(len(texts))
+            similarity[a, b] = similarity[b, a] = predictions[rows]
+            guessed = clustering.clusters(np.clip(similarity, 0, 1), "average", len(np.unique(labels)))
+            found.append(float(adjusted_mutual_info_score(labels, guessed)))
+            judged.append(sample)
+        return Each(np.array(found), np.ones(len(found)), np.array(judged, dtype=int), strata[np.array(starts)[judged]])
+    return Table("clustering", metrics, np.concatenate(answers), np.concatenate(target), pairs, names, names, "forest",
+                 lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
+
+
+def of_retrieval(metrics: tuple[str, ...], seen: Seen) -> Table:
+    """A row a query and a document that is among the first of some metric; a query stands in all conditions at once."""
+    answers, target, groups, conditions, datasets, number, relevant = [], [], [], [], [], [], []
+    query_number = 0
+    for unit, observed in seen:
+        values = [unit_scale(one, one.answers.astype(float)) for one in observed]
+        for row, columns in enumerate(observed[0].relevant):
+            first = np.unique(np.concatenate([np.argsort(-value[row], kind="stable")[:UNION] for value in values]))
+            answers.append(np.column_stack([value[row][first] for value in values]))
+            target.append(np.isin(first, columns).astype(float))
+            groups += [(unit.parameters["dataset"], row)] * len(first)
+            conditions += [unit.parameters["condition"]] * len(first)
+            datasets += [unit.parameters["dataset"]] * len(first)
+            number.append(np.full(len(first), query_number))
+            relevant.append(len(columns))
+            query_number += 1
+    asked, right = np.concatenate(number), np.concatenate(target)
+    names, augmented = np.array(datasets), np.array(conditions) != retrieval.ORIGINAL
+    starts = np.flatnonzero(np.r_[True, np.diff(asked) > 0, True])
+
+    queries, strata = numbered(groups), numbered(datasets)
+
+    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+        shares, asked_at = [], []
+        for query, (start, stop) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
+            if times[start] > 0 and augmented[start]:
+                n = relevant[query]
+                best = np.argsort(-predictions[start:stop], kind="stable")[:n]
+                shares.append(right[start:stop][best].sum() / n)
+                asked_at.append(start)
+        at = np.array(asked_at, dtype=int)
+        return Each(np.array(shares), times[at], queries[at], strata[at])
+    return Table("retrieval", metrics, np.concatenate(answers), right, queries[:, None], np.array(conditions), names, "forest",
+                 lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
+
+
+def of_human_ordering(metrics: tuple[str, ...], seen: Seen) -> Table:
+    """A row a pair that people rated, of parallel texts."""
+    answers, target, texts, sets = [], [], [], []
+    for unit, each in seen:
+        if unit.parameters["kind"] == human_ordering.PARALLEL and each[0].places:
+            answers.append(np.column_stack([unit_scale(one, np.array(one.answers)) for one in each]))
+            target += each[0].human
+            texts += [[(unit.stratum[1], pair.a), (unit.stratum[1], pair.b)] for pair in human_ordering.pairs_of(unit)]
+            sets += [unit.stratum[1]] * len(each[0].places)
+    names, people = np.array(sets), np.array(target)
+    numbers = numbered([text for pair in texts for text in pair]).reshape(-1, 2)
+    inside = [np.flatnonzero(names == name) for name in np.unique(names)]
+
+    def score(predictions: np.ndarray, times: np.ndarray) -> float:
+        judged = [rows[times[rows] > 0] for rows in inside]
+        r = [correlation_under(rankdata(predictions[rows]), rankdata(people[rows]), times[None, rows])[0]
+             for rows in judged if len(rows) > 2]
+        return float(np.mean(np.nan_to_num(r))) if r else float("nan")
+    return Table("human_ordering", metrics, np.concatenate(answers), scaled(target, names), met(numbers, names), names, names,
+                 "linear", score)
+
+
+def met(texts: np.ndarray, names: np.ndarray) -> np.ndarray:
+    """The groups of pairs of texts: all that is tied together by pairs is one; where that is half of a dataset, each text is."""
+    ties = coo_array((np.ones(len(texts)), (texts[:, 0], texts[:, 1])), shape=(int(texts.max()) + 1,) * 2)
+    together = connected_components(ties, directed=False)[1][texts] + int(texts.max()) + 1
+    groups = together
+    for name in np.unique(names):
+        rows = names == name
+        if np.unique(together[rows, 0], return_counts=True)[1].max() > rows.sum() / 2:
+            groups = np.where(rows[:, None], texts, groups)
+    return np.asarray(groups)
+
+
+MADE: Mapping[str, Callable[[tuple[str, ...], Seen], Table]] = {
+    alignment.AXIS: axis, alignment.COMPARISONS: comparisons, "robustness": of_robustness, "sensitivity": of_sensitivity,
+    "clustering": of_clustering, "retrieval": of_retrieval, "human_ordering": of_human_ordering}

@@ -1,0 +1,1 @@
+"""Figures of stored observations.  May import `leaderboard.report` and what is below it."""

@@ -1,0 +1,1 @@
+"""Scores, rankings and comparisons from stored observations.  May import `tasks` and `harness`."""

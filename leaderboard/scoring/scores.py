@@ -1,0 +1,206 @@
+"""From stored observations to scores: what each metric got on each task of one suite."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from harness.evaluation.task import Task, Unit
+from harness.models.vector_composition import given
+from harness.results.outcomes import Failure, Outcome, Status
+from harness.results.provenance import version
+from harness.results.store import Store, StoredEntry
+from harness.submission.submission import Entry
+from leaderboard.scoring.estimates import Estimate, Resampled, above_chance, mean_of, stratified_mean
+from leaderboard.scoring.resampling import Plan, plans, resample
+from leaderboard.scoring.signature import Signature
+from tasks.suite_files import Suite
+from tasks.text.base import USMB
+
+LARGEST_FAILED_SHARE = 0.20                 # beyond: listed, not ranked
+
+
+@dataclass(frozen=True)
+class TaskScore:
+    """What one entry got on one task."""
+
+    task: Task[Any]
+    score: Estimate | None                  # None: nothing to score (not applicable, or nothing asked yet)
+    measures: Mapping[str, Estimate]        # means of the known values; a measure unknown everywhere is not there
+    planned: int
+    asked: int
+    failures: tuple[Failure, ...]
+    not_applicable: str | None
+    marks: frozenset[str]
+    observed: Mapping[str, Any]             # the observation of each answered unit
+    by_unit: Mapping[str, float]            # the score of each unit that was asked: worst where it failed, chance where unknown
+    chance: float
+    resampled: Resampled | None = None      # the score, where it is no mean over units
+
+    @property
+    def complete(self) -> bool:
+        return self.asked == self.planned
+
+    @property
+    def above_chance(self) -> float | None:
+        """(score - chance)/(1 - chance): 0 is chance, 1 is perfect."""
+        return None if self.score is None else above_chance(self.score.value, self.chance)
+
+    @property
+    def corrected(self) -> Estimate | None:
+        """The score above chance, with its interval."""
+        if self.score is None:
+            return None
+        value, low, high = (None if edge is None else above_chance(edge, self.chance)
+                            for edge in (self.score.value, self.score.low, self.score.high))
+        return Estimate(value or 0.0, low, high, self.score.units)
+
+    @property
+    def meanings(self) -> dict[str, str]:
+        """Its measures by name and what they are: those that are declared, then those of single datasets."""
+        declared = self.task.declares.measures
+        return {**declared, **{name: "" for name in self.measures if name not in declared}}
+
+    @property
+    def too_many_failed(self) -> bool:
+        return self.asked > 0 and len(self.failures) / self.asked > LARGEST_FAILED_SHARE
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What one entry got on the tasks of a suite that it is meant for, as one track sees it."""
+
+    stored: StoredEntry
+    suite: Suite
+    tasks: Mapping[str, TaskScore]
+    track: str = "corpus"
+
+    @property
+    def entry(self) -> Entry:
+        return self.stored.entry
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    @property
+    def lifted(self) -> bool:
+        return self.entry.header.kind == "text" and self.track == "corpus"
+
+    def in_track(self, track: str) -> Scored:
+        return replace(self, track=track)
+
+    @property
+    def tracks(self) -> list[str]:
+        """In which tracks it was asked anything; axioms alone, which all are asked, put nobody into one."""
+        ranked = {score.task.declares.track for score in self.tasks.values() if score.task.declares.ranked}
+        return [track for track in self.suite.tracks if (track in ranked or not ranked)
+                and any(score.asked for score in self.tasks.values() if score.task.declares.track == track)]
+
+    @cached_property
+    def marks(self) -> frozenset[str]:
+        return frozenset().union(*(score.marks for score in self.tasks.values()))
+
+    @property
+    def ranked_tasks(self) -> list[TaskScore]:
+        """Those of its track."""
+        return [score for score in self.tasks.values() if score.task.declares.ranked and score.task.declares.track == self.track]
+
+    @property
+    def shown_tasks(self) -> list[TaskScore]:
+        """Those of its track, and the properties."""
+        return [score for score in self.tasks.values()
+                if not score.task.declares.ranked or score.task.declares.track == self.track]
+
+    @property
+    def overall(self) -> float | None:
+        """Mean of the chance-corrected scores of the track's ranked tasks; None while one of them has none."""
+        parts = [score.above_chance for score in self.ranked_tasks]
+        known = [part for part in parts if part is not None]
+        return sum(known) / len(known) if parts and len(known) == len(parts) else None
+
+    @property
+    def overall_estimate(self) -> Estimate | None:
+        """The same with its interval."""
+        parts = [score.corrected for score in self.ranked_tasks]
+        known = [part for part in parts if part is not None]
+        return mean_of(known) if parts and len(known) == len(parts) else None
+
+    @property
+    def usmb(self) -> float | None:
+        """USMB's own column: the mean of its tasks' scores as it computes them; None while one of them has none."""
+        parts = [score.measures.get(USMB) for score in self.ranked_tasks if USMB in score.task.declares.measures]
+        known = [part.value for part in parts if part is not None]
+        return sum(known) / len(known) if parts and len(known) == len(parts) else None
+
+    def signature(self, score: TaskScore) -> Signature:
+        header, declares = self.entry.header, score.task.declares
+        model = given(self.entry, self.suite.model) if header.input != "texts" else None
+        return Signature(
+            entry=self.name, digest=self.stored.digest, suite=self.suite.name, fingerprint=self.suite.fingerprint,
+            task=declares.short, measure_version=declares.measure_version, version=version(),
+            lifted=header.kind == "text" and declares.track == "corpus" and declares.ranked,
+            model=model.name if model is not None else None, model_fingerprint=model.fingerprint if model is not None else None)
+
+
+def score_suite(store: Store, suite: Suite) -> list[Scored]:
+    """Every entry of the store that was asked anything of this suite."""
+    drawn = plans(suite)
+    scored = [score_entry(store, suite, stored, drawn) for stored in store.entries()]
+    return [one for one in scored if any(score.asked for score in one.tasks.values())]
+
+
+def score_entry(store: Store, suite: Suite, stored: StoredEntry, drawn: Mapping[str, Plan]) -> Scored:
+    meant = [task for task in suite.tasks if task.meant_for(stored.entry)]
+    outcomes = store.outcomes(stored.digest, suite.forms)
+    scores = {task.name: score_task(task, suite.units(task), outcomes, drawn.get(task.name)) for task in meant}
+    return Scored(stored, suite, scores)
+
+
+def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Outcome], plan: Plan | None = None) -> TaskScore:
+    """Pure: the score of one entry on one task from its outcomes.  A failed unit counts as the declared worst.
+
+    The plan says what is drawn again where the score is no mean over units; a task of which that is true needs one.
+    """
+    asked = [unit for unit in units if unit.id in outcomes]
+    failures, observed, inapplicable = [], {}, None
+    for unit in asked:
+        outcome = outcomes[unit.id]
+        if outcome.status is Status.NOT_APPLICABLE:
+            inapplicable = outcome.failure.sentence if outcome.failure else "not applicable"
+        elif outcome.status is Status.FAILED:
+            failures.append(outcome.failure or Failure("failed", "no reason was recorded"))
+        else:
+            observed[unit.id] = outcome.observation
+    answered = [unit for unit in asked if unit.id in observed]
+    scored = [unit for unit in asked if outcomes[unit.id].status is not Status.NOT_APPLICABLE]
+    chance = task.chance(answered, list(observed.values()))
+    measured = task.measure_all(answered, list(observed.values()))
+    by_unit = dict.fromkeys((unit.id for unit in scored), task.declares.worst)
+    by_unit |= {unit.id: chance if one.score is None else one.score for unit, one in zip(answered, measured, strict=True)}
+    if not task.declares.ranked and all(measures.score is None for measures in measured):
+        by_unit.clear()                     # a property that is no single number
+    values: dict[str, dict[tuple[str, ...], list[float]]] = defaultdict(lambda: defaultdict(list))
+    for unit, measures in zip(answered, measured, strict=True):
+        for name, value in measures.values.items():
+            if value is not None:
+                values[name][unit.stratum].append(value)
+    estimates = {name: stratified_mean(strata.values()) for name, strata in values.items()}
+    drawn: dict[str, Resampled] = {}
+    if plan is not None and scored and task.clusters(scored) is not None:
+        drawn = resample(task, scored, [observed.get(unit.id) for unit in scored], plan)
+        estimates |= {name: one.estimate() for name, one in drawn.items() if name != "score" and math.isfinite(one.value)}
+    strata: dict[tuple[str, ...], list[float]] = defaultdict(list)
+    for unit in scored:
+        if unit.id in by_unit:
+            strata[unit.stratum].append(by_unit[unit.id])
+    score = drawn["score"].estimate() if drawn else stratified_mean(strata.values())
+    return TaskScore(
+        task=task, score=None if inapplicable else score,
+        measures={name: estimate for name, estimate in estimates.items() if estimate is not None},
+        planned=len(units), asked=len(asked), failures=tuple(failures), not_applicable=inapplicable,
+        marks=task.marks(measured), observed=observed, by_unit=by_unit, chance=chance, resampled=drawn.get("score"))

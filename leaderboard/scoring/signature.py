@@ -1,0 +1,61 @@
+"""The signature that travels with every number: which metric, asked what, scored how, on which vectors, by which version.
+
+    energy@d4e5|core@1a2b3c|ks.m2|emb:minilm@9f|ts:0.1.0
+
+Fields are parted by `|`, in this order: entry@digest, suite@fingerprint, task.m<measure version> (or `all` for an
+overall score), `lifted` where a text metric was lifted to corpora, `emb:model@fingerprint` where it was given vectors or
+a model's tokens (`emb:minilm+wordllama@9f`: of two models; `emb:minilm+chunks@9f`: in chunks), `ts:version`.  No name may hold
+`|`, `@` or `:`, so the form can be read back.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from harness.base.errors import Refusal, printable
+
+_ENTRY = r"[a-z0-9][a-z0-9_.-]*(?:\[[a-z0-9][a-z0-9_.=-]*\])?"
+_MODEL = r"[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]+)?"
+_GRAMMAR = re.compile(
+    rf"(?P<entry>{_ENTRY})@(?P<digest>[0-9a-f]{{4,64}})"
+    r"\|(?P<suite>[a-z0-9][a-z0-9_.-]*)@(?P<fingerprint>[0-9a-f]{6,64})"
+    r"\|(?P<task>[a-z]+)(?:\.m(?P<measure_version>[0-9]+))?"
+    r"(?P<lifted>\|lifted)?"
+    rf"(?:\|emb:(?P<model>{_MODEL}(?:\+{_MODEL})*)@(?P<model_fingerprint>[0-9a-f]{{2,64}}))?"
+    r"\|ts:(?P<version>[0-9A-Za-z.+]+)")
+
+
+@dataclass(frozen=True)
+class Signature:
+    entry: str
+    digest: str
+    suite: str
+    fingerprint: str
+    task: str                           # a task's short name
+    measure_version: int | None
+    version: str
+    lifted: bool = False
+    model: str | None = None
+    model_fingerprint: str | None = None
+
+    def __str__(self) -> str:
+        task = self.task if self.measure_version is None else f"{self.task}.m{self.measure_version}"
+        parts = [f"{self.entry}@{self.digest[:4]}", f"{self.suite}@{self.fingerprint[:6]}", task]
+        if self.lifted:
+            parts.append("lifted")
+        if self.model is not None and self.model_fingerprint is not None:
+            parts.append(f"emb:{self.model}@{self.model_fingerprint[:2]}")
+        return "|".join([*parts, f"ts:{self.version}"])
+
+
+def parse_signature(text: str) -> Signature:
+    """The signature that was written; digests and fingerprints come back as short as they were written."""
+    found = _GRAMMAR.fullmatch(text)
+    if not found:
+        raise Refusal(f"{printable(text, 80)!r} is not a signature; one looks like "
+                      "energy@d4e5|core@1a2b3c|ks.m2|emb:minilm@9f|ts:0.1.0.")
+    version = found["measure_version"]
+    return Signature(found["entry"], found["digest"], found["suite"], found["fingerprint"], found["task"],
+                     int(version) if version else None, found["version"], bool(found["lifted"]),
+                     found["model"], found["model_fingerprint"])

@@ -1,0 +1,56 @@
+"""The report of `check`: plain values for machines, sentences for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.markup import escape
+from rich.padding import Padding
+from rich.text import Text
+
+from harness.sandbox.layers import Confinement
+from leaderboard.cli.console import axiom_table, duration, output
+from leaderboard.workflows.check import Report, advice
+from tasks.properties.axioms import describe
+
+
+def check_json(report: Report) -> dict[str, Any]:
+    return {
+        "name": report.entry.name, "digest": report.entry.digest, "sound": report.sound,
+        "axioms": dict(report.axioms.values) if report.axioms else None,
+        "worst": {axiom: describe(verdict) for axiom, verdict in report.worst.items()},
+        "accuracy_on_made_texts": report.accuracy, "calls_per_second": report.calls_per_second,
+        "seconds_on_core": report.seconds_on_core, "failures": [str(failure) for failure in report.failures],
+        "refused": [{"tried": what, "place": place} for what, place in report.refused],
+        "advice": advice(report), "seconds": report.seconds,
+    }
+
+
+def print_check(reports: Sequence[Report], confinement: Confinement) -> None:
+    for report in reports:
+        header = report.entry.header
+        output.print(Text.assemble((report.entry.name, "bold"), f"  {header.title}, {header.kind} metric, takes {header.input}, "
+                                   f"returns a {header.returns}"))
+        output.print(Text(f"{report.entry.submission.filename}: the header is right. Entry digest {report.entry.digest[:12]}.",
+                          style="dim"))
+        if report.axioms is not None:
+            known = {name: share for name, share in report.axioms.values.items() if share is not None}
+            output.print("\nAxioms, a few trials of each on texts made here:")
+            output.print(Padding(axiom_table(known, report.worst), (0, 0, 0, 2)))
+        for failure in report.failures:
+            output.print(f"\n[red]Failed:[/red] {escape(str(failure))}")
+            for place in failure.places:
+                output.print(f"  {escape(place)}")
+            if failure.output:
+                output.print(f"  it printed: {escape(failure.output)}", style="dim")
+        if report.accuracy is not None and report.calls_per_second is not None and report.seconds_on_core is not None:
+            output.print(f"\nOn corpora made here, A = {report.accuracy:.2f} (0.5 is chance, 1 is perfect). About "
+                         f"{report.calls_per_second:,.0f} calls a second at n = 100; core would take it at most about "
+                         f"{duration(report.seconds_on_core)} on one processor.")
+        for sentence in advice(report):
+            output.print(f"[yellow]Consider:[/yellow] {escape(sentence)}")
+        verdict = (f"Sound. Next: touchstone run {report.entry.submission.filename}" if report.sound
+                   else "Not sound yet: mend what is said above, then check again.")
+        circumstances = f"checked in {duration(report.seconds)}; layers: {', '.join(confinement.layers)}"
+        output.print(f"\n{escape(verdict)}   [dim]({circumstances})[/dim]\n")

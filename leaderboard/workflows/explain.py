@@ -1,0 +1,160 @@
+"""What a value means: where it lies among a text metric's values on random pairs, related pairs, and paraphrases.
+
+The values are those that a run has stored for `human_ordering`: pairs that people rated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from harness.base.errors import Refusal, did_you_mean
+from harness.base.progress import Progress
+from harness.environments.environment import prepare
+from harness.evaluation.executor import Conditions, Desk
+from harness.evaluation.metric_session import Inputs, check
+from harness.models.archive_fetching import fetch_named
+from harness.models.vector_cache import EmbeddingCache
+from harness.results.store import Store
+from harness.sandbox.faults import Fault
+from harness.sandbox.layers import Limits
+from harness.sandbox.probe import confine
+from harness.submission.submission import Entry
+from leaderboard.cli.console import plain_table
+from leaderboard.report.rated_pairs import CLASSES, FEWEST, HARDLY, by_class, share_below, sign_of, told_apart
+from tasks.suite_files import Suite
+from tasks.text.human_ordering import HumanOrdering, Rated, pairs_of
+
+SEED = 20
+SHOWN = (5, 25, 50, 75, 95)                 # percentiles
+
+
+@dataclass(frozen=True)
+class Place:
+    """A class of pairs, and where a value lies in it."""
+
+    of: str
+    meaning: str
+    pairs: int
+    quantiles: Mapping[str, float]          # of the raw values, by percentile; nothing of fewer than FEWEST pairs
+    percentile: float | None                # share of the class that is less alike, ties one half, in percent
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A value, and its places."""
+
+    metric: str
+    returns: str
+    value: float
+    places: tuple[Place, ...]
+    datasets: Mapping[str, int]             # how many pairs of each are behind it, those of no class too
+    told_apart: float | None                # share of (paraphrase, random) of which the paraphrase is more alike, ties one half
+
+    @property
+    def sentence(self) -> str:
+        known = [place for place in self.places if place.percentile is not None]
+        if not known:
+            return f"{self.metric} says {self.value:.4g}; too few pairs are stored to say what that means."
+        shares = ", ".join(f"{place.percentile:.0f}% of the {place.of} pairs" for place in known)
+        start = f"{self.metric} says {self.value:.4g}: more alike than {shares}"
+        if self.told_apart is not None and self.told_apart < HARDLY:
+            return f"{start}; but it hardly tells random pairs from paraphrases, so that this says little."
+        nearest = min(known, key=lambda place: abs((place.percentile or 0.0) - 50))
+        return f"{start}; such a value is most ordinary for a {nearest.of} pair."
+
+
+def explain(name: str, a: str, b: str, suite: Suite, store: Store, progress: Progress) -> Explanation:
+    """Asks an entry of the store for its value of two texts, and places it among those that it has given."""
+    entry, seen = newest(name, suite, store)
+    rated = [pair for question in suite.of([HumanOrdering.name]) for pair in pairs_of(question.unit)]
+    collection = [text for pair in rated for text in (pair.a, pair.b)]
+    return place(entry, ask(entry, a, b, collection, suite, progress), seen)
+
+
+def newest(name: str, suite: Suite, store: Store) -> tuple[Entry, list[tuple[str, str, Rated]]]:
+    """The entry of that name, and its answers as (dataset, kind of pairs, answers)."""
+    known = {stored.entry.name: stored for stored in store.entries()}
+    questions = suite.of([HumanOrdering.name])
+    get = f"`touchstone run {name} --suite {suite.name} --only {HumanOrdering.name}` gets them"
+    if name not in known:
+        raise Refusal(f'The store has no answers of "{name}".{did_you_mean(name, known)} If there is such a metric, {get}.')
+    stored = known[name]
+    if stored.entry.header.kind != "text":
+        raise Refusal(f'"{name}" compares corpora; only the values of text metrics, those of kind = "text", can be explained.')
+    outcomes = store.outcomes(stored.digest, {question.unit.id: Rated for question in questions})
+    seen = [(question.unit.parameters["dataset"], question.unit.parameters["kind"], outcome.observation) for question in questions
+            if (outcome := outcomes.get(question.unit.id)) is not None and outcome.observation is not None]
+    if not seen:
+        raise Refusal(f'The store has no answers of "{name}" for the rated pairs of the suite {suite.name}; {get}.')
+    return stored.entry, seen
+
+
+def ask(entry: Entry, a: str, b: str, collection: Sequence[str], suite: Suite, progress: Progress) -> float:
+    """The value of one pair, of a worker as in any run; a metric that is fitted sees the rated pairs and this one."""
+    fetch_named([entry], progress)
+    environments, refused = prepare([entry], Limits(), progress)
+    if refused:
+        raise Refusal(refused[0])
+    desk = Desk(Conditions(confine(), Limits(), environments))
+    with tempfile.TemporaryDirectory() as folder:           # what somebody tries out is no part of the kept vectors
+        inputs = Inputs(EmbeddingCache(suite.model.name, Path(folder)))
+        try:
+            worker = desk.start(entry)
+            texts = list(dict.fromkeys([*collection, a, b])) if "fit" in worker.functions else [a, b]
+            if entry.header.input == "embeddings":
+                inputs.vectors_for(entry).fill(sorted(set(texts)), progress, 1)
+            if "fit" in worker.functions:
+                worker.fit(inputs.of(texts, entry), SEED)
+            number, = worker.numbers(entry.header.returns, [inputs.of([a], entry), inputs.of([b], entry)], (1,), SEED).tolist()
+            worker.close()
+            return check(number)
+        except Fault as fault:
+            raise Refusal(f"{entry.name} could not be asked about these texts: {fault.sentence}.") from None
+        finally:
+            desk.close()
+
+
+def place(entry: Entry, value: float, seen: Sequence[tuple[str, str, Rated]]) -> Explanation:
+    """Pure: a value among the answers of the same entry."""
+    classes = by_class(seen)
+    datasets: dict[str, int] = {}
+    for dataset, _, rated in seen:
+        datasets[dataset] = datasets.get(dataset, 0) + len(rated.places)
+    sign = sign_of(entry.header.returns)
+    places = tuple(place_in(name, sign, value, np.array(values)) for name, values in classes.items())
+    apart = told_apart(classes, sign)
+    return Explanation(entry.name, entry.header.returns, value, places, datasets, apart)
+
+
+def place_in(name: str, sign: int, value: float, values: np.ndarray) -> Place:
+    if len(values) < FEWEST:
+        return Place(name, CLASSES[name], len(values), {}, None)
+    quantiles = {str(one): float(np.percentile(values, one)) for one in SHOWN}
+    return Place(name, CLASSES[name], len(values), quantiles, 100 * share_below(sign * values, sign * value))
+
+
+def as_terminal(found: Explanation) -> Table:
+    return plain_table(("pairs", "how many", *(f"{one}%" for one in SHOWN), "less alike than this one", "which"), [
+        (Text(place.of, style="bold"), f"{place.pairs:,}", *(f"{place.quantiles[str(one)]:.4g}" if place.quantiles else "-"
+                                                             for one in SHOWN),
+         "unknown" if place.percentile is None else f"{place.percentile:.0f}%", Text(place.meaning, style="dim"))
+        for place in found.places])
+
+
+def made_of(found: Explanation) -> str:
+    """What the classes are made of."""
+    held = ", ".join(f"{pairs:,} pairs of {name}" for name, pairs in found.datasets.items())
+    return f"From the stored answers for {held}; a rating of 5 is the greatest of its dataset."
+
+
+def as_json(found: Explanation) -> dict[str, Any]:
+    return {**dataclasses.asdict(found), "sentence": found.sentence, "made_of": made_of(found)}

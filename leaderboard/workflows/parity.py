@@ -1,0 +1,159 @@
+"""The same name, other numbers: what several libraries say by default of the same pairs, beside our submission.
+
+The pairs are of our own writing: made sentences, edited in ways that libraries disagree about.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+from scipy.stats import spearmanr
+
+from harness.base.errors import Refusal, did_you_mean
+from harness.base.paths import SUBMISSIONS
+from harness.base.progress import Progress
+from harness.environments.environment import prepare
+from harness.evaluation.executor import Conditions, Desk
+from harness.models.archive_fetching import fetch_named
+from harness.sandbox.faults import Fault
+from harness.sandbox.layers import Limits
+from harness.sandbox.probe import confine
+from harness.submission.submission import Entry, choose_entries
+from leaderboard.cli.console import plain_table
+from leaderboard.workflows.parity_libraries import LIBRARIES, Library
+from tasks.data.sources.synthetic import FRAMES, WORDS
+
+PAIRS = 200
+SEED = 14
+SAME = 1e-7                                 # some libraries add 1e-8 where they could divide by 0
+
+
+@dataclass(frozen=True)
+class Row:
+    """An entry of ours, or a library; the differences are from our default."""
+
+    name: str
+    call: str
+    difference: float | None = None         # the largest
+    correlation: float | None = None        # of ranks; None: one of the two is constant
+    same_as: str | None = None              # the entry of ours that gives the same numbers
+    missing: str | None = None              # why it was not asked
+
+
+def compare(metric: str, progress: Progress) -> list[Row]:
+    """Our entries, then the libraries.  Scores without bounds are scaled from their least to their greatest over the pairs."""
+    if metric not in LIBRARIES:
+        raise Refusal(f'There is no comparison of "{metric}".{did_you_mean(metric, LIBRARIES)} There is one of '
+                      f"{', '.join(LIBRARIES)}.")
+    submission, libraries = LIBRARIES[metric]
+    a, b = make_pairs()
+    ours = ask_ours(choose_entries([submission], SUBMISSIONS), a, b, progress)
+    rows = [Row(name, "ours", *differences(values, ours[submission])) for name, values in ours.items()]
+    for library in libraries:
+        missing = library.missing
+        if missing is not None:
+            rows.append(Row(library.package, library.call, missing=missing))
+            continue
+        values = ask(library, a, b)
+        same = [name for name, own in ours.items() if np.abs(values - own).max() <= SAME]
+        rows.append(Row(library.name, library.call, *differences(values, ours[submission]), same[0] if same else None))
+    return rows
+
+
+def differences(values: np.ndarray, default: np.ndarray) -> tuple[float, float | None]:
+    varied = np.ptp(values) > 0 and np.ptp(default) > 0
+    return float(np.abs(values - default).max()), float(spearmanr(values, default).statistic) if varied else None
+
+
+def ask(library: Library, a: list[str], b: list[str]) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")     # of short texts, of orders without matches
+        values = np.array(library.ask(a, b), dtype=float)
+    return (values - values.min()) / np.ptp(values) if library.scale is None else values / library.scale
+
+
+def ask_ours(entries: list[Entry], a: list[str], b: list[str], progress: Progress) -> dict[str, np.ndarray]:
+    """Our entries' values, from workers as in any run."""
+    fetch_named(entries, progress)
+    environments, refused = prepare(entries, Limits(), progress)
+    if refused:
+        raise Refusal(refused[0])
+    desk, found = Desk(Conditions(confine(), Limits(), environments)), {}
+    try:
+        for entry in entries:
+            worker = desk.start(entry)
+            if "fit" in worker.functions:
+                worker.fit([*a, *b], SEED)
+            found[entry.name] = worker.numbers(entry.header.returns, [a, b], (len(a),), SEED)
+            worker.close()
+    except Fault as fault:
+        raise Refusal(f"{entry.name} could not be asked: {fault.sentence}.") from None
+    finally:
+        desk.close()
+    return found
+
+
+def as_terminal(rows: Sequence[Row]) -> Table:
+    return plain_table(("", "call", "largest difference", "rank correlation", "the same as"), [
+        (Text(row.name, style="bold"), *map(Text, (row.call, *((row.missing, "", "") if row.missing else (
+            f"{row.difference:.3f}", "-" if row.correlation is None else f"{row.correlation:.3f}", row.same_as or "")))))
+        for row in rows])
+
+
+# ---- the pairs -------------------------------------------------------------------------------------------------------------
+
+def make_pairs(count: int = PAIRS, seed: int = SEED) -> tuple[list[str], list[str]]:
+    """Made sentences, and the same edited or not: case, punctuation, spaces, words left out, swapped, replaced, repeated."""
+    rng = np.random.default_rng(seed)
+    frames = [frame for domain in FRAMES.values() for frame in domain]
+
+    def sentence() -> str:
+        chosen = {slot: words[rng.integers(len(words))] for slot, words in WORDS.items()}
+        return frames[rng.integers(len(frames))].format(**chosen)
+
+    references = [f"{sentence()[0].upper()}{sentence()[1:]}." for _ in range(count)]
+    candidates = []
+    for reference in references:
+        edited = reference
+        for _ in range(int(rng.integers(0, 5))):
+            edited = EDITS[rng.integers(len(EDITS))](edited, sentence(), rng)
+        candidates.append(edited)
+    return references, candidates
+
+
+def cut(text: str, other: str, rng: np.random.Generator) -> str:
+    words = text.split()
+    start = int(rng.integers(len(words))) if words else 0
+    return " ".join(words[:start] + words[start + int(rng.integers(1, 5)):])
+
+
+def swap(text: str, other: str, rng: np.random.Generator) -> str:
+    words = text.split()
+    half = int(rng.integers(len(words))) if words else 0
+    return " ".join(words[half:] + words[:half])
+
+
+def mix(text: str, other: str, rng: np.random.Generator) -> str:
+    words = text.split()
+    return " ".join(words[:len(words) // 2] + other.split()[len(words) // 2:])
+
+
+def repeat(text: str, other: str, rng: np.random.Generator) -> str:
+    words = text.split()
+    return " ".join(word for word in words for _ in range(1 + int(rng.random() < 0.3)))
+
+
+EDITS: tuple[Callable[[str, str, np.random.Generator], str], ...] = (
+    cut, swap, mix, repeat,
+    lambda text, other, rng: text.lower(), lambda text, other, rng: text.upper(),
+    lambda text, other, rng: text.replace(" ", "  ", 2), lambda text, other, rng: text.replace(" ", "", 1),
+    lambda text, other, rng: text.replace(".", " !"), lambda text, other, rng: text.replace(" the ", ", the ", 1),
+    lambda text, other, rng: f"{text} {int(rng.integers(10, 9999)):,}.5%", lambda text, other, rng: other,
+    lambda text, other, rng: re.sub(r"s\b", "", text), lambda text, other, rng: f"\"{text}\" ({other})",
+)

@@ -1,0 +1,153 @@
+"""The libraries that users take a text metric from, each by its default; the first text of a pair is the reference.
+
+A library is imported only where it is asked; the extra "parity" installs those that the harness itself does not need.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from harness.models.package_index import ARCHIVED_MODELS
+
+Texts = Sequence[str]
+Values = Sequence[float]
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library's default for a metric: `ask` takes references and candidates, and says by the library's own name what it is."""
+
+    package: str                            # on the package index
+    module: str
+    call: str                               # as its users write it
+    ask: Callable[[Texts, Texts], Values]
+    scale: float | None = 1.0               # what its values are divided by to be in [0, 1]; None: they are unbounded
+    needs: str | None = None                # a model of ours
+
+    @property
+    def missing(self) -> str | None:
+        """Why it cannot be asked here; None if it can."""
+        if importlib.util.find_spec(self.module) is None:
+            return f"{self.package} is not installed (pip install -e '.[parity]')"
+        if self.needs is not None and not ARCHIVED_MODELS[self.needs].folder.is_dir():
+            return f"the model {self.needs} is not here (touchstone models fetch {self.needs})"
+        return None
+
+    @property
+    def name(self) -> str:
+        return f"{self.package} {importlib.metadata.version(self.package)}"
+
+
+def sacrebleu_chrf(a: Texts, b: Texts) -> Values:
+    from sacrebleu.metrics import CHRF
+
+    scorer = CHRF()
+    return [scorer.sentence_score(y, [x]).score for x, y in zip(a, b, strict=True)]
+
+
+def nltk_chrf(a: Texts, b: Texts) -> Values:
+    from nltk.translate.chrf_score import sentence_chrf
+
+    return [sentence_chrf(x, y) for x, y in zip(a, b, strict=True)]
+
+
+def torchmetrics_chrf(a: Texts, b: Texts) -> Values:
+    from torchmetrics.functional.text import chrf_score
+
+    return [float(chrf_score([y], [[x]])) for x, y in zip(a, b, strict=True)]
+
+
+def sacrebleu_bleu(a: Texts, b: Texts) -> Values:
+    from sacrebleu import sentence_bleu
+
+    return [sentence_bleu(y, [x]).score for x, y in zip(a, b, strict=True)]
+
+
+def nltk_bleu(a: Texts, b: Texts) -> Values:
+    from nltk.translate.bleu_score import sentence_bleu
+
+    return [float(sentence_bleu([x.split()], y.split())) for x, y in zip(a, b, strict=True)]
+
+
+def torchmetrics_bleu(a: Texts, b: Texts) -> Values:
+    from torchmetrics.functional.text import bleu_score
+
+    return [float(bleu_score([y], [[x]])) for x, y in zip(a, b, strict=True)]
+
+
+def google_rouge_l(a: Texts, b: Texts) -> Values:
+    from rouge_score.rouge_scorer import RougeScorer
+
+    scorer = RougeScorer(["rougeL"])
+    return [scorer.score(x, y)["rougeL"].fmeasure for x, y in zip(a, b, strict=True)]
+
+
+def rouge_rouge_l(a: Texts, b: Texts) -> Values:
+    from rouge import Rouge
+
+    package = Rouge(metrics=["rouge-l"], stats=["f"])
+    return [package.get_scores(y, x)[0]["rouge-l"]["f"] if x.strip(".") and y.strip(".") else 0.0      # it refuses such texts
+            for x, y in zip(a, b, strict=True)]
+
+
+def nltk_meteor(a: Texts, b: Texts) -> Values:
+    import nltk
+    from nltk.corpus.reader.wordnet import WordNetCorpusReader
+    from nltk.translate.meteor_score import single_meteor_score
+
+    class Reader(WordNetCorpusReader):      # type: ignore[misc]  # WordNet 3.0 itself needs no mapping to 3.0
+        def map_wn(self, version: str = "wordnet") -> None:
+            return None
+
+    folder = str(ARCHIVED_MODELS["wordnet"].path())
+    nltk.data.path.append(folder)
+    wordnet = Reader(folder, None)
+    return [single_meteor_score(x.split(), y.split(), wordnet=wordnet) for x, y in zip(a, b, strict=True)]
+
+
+def rapidfuzz_normalized(a: Texts, b: Texts) -> Values:
+    from rapidfuzz.distance import Levenshtein
+
+    return [Levenshtein.normalized_similarity(x, y) for x, y in zip(a, b, strict=True)]
+
+
+def rapidfuzz_ratio(a: Texts, b: Texts) -> Values:
+    from rapidfuzz.fuzz import ratio
+
+    return [ratio(x, y) for x, y in zip(a, b, strict=True)]
+
+
+def rank_bm25(name: str) -> Callable[[Texts, Texts], Values]:
+    def ask(a: Texts, b: Texts) -> Values:
+        """Second texts as queries, the first ones as documents, as USMB's figures need."""
+        import rank_bm25 as package
+
+        scorer = getattr(package, name)([text.split() for text in a])
+        return [float(scorer.get_scores(y.split())[place]) for place, y in enumerate(b)]
+    return ask
+
+
+# Of each metric our submission, and the libraries.
+LIBRARIES: dict[str, tuple[str, tuple[Library, ...]]] = {
+    "chrf": ("chrf", (
+        Library("sacrebleu", "sacrebleu", "CHRF().sentence_score", sacrebleu_chrf, 100),
+        Library("nltk", "nltk", "sentence_chrf", nltk_chrf),
+        Library("torchmetrics", "torchmetrics", "chrf_score", torchmetrics_chrf))),
+    "bleu": ("bleu", (
+        Library("nltk", "nltk", "sentence_bleu", nltk_bleu),
+        Library("sacrebleu", "sacrebleu", "sentence_bleu", sacrebleu_bleu, 100),
+        Library("torchmetrics", "torchmetrics", "bleu_score", torchmetrics_bleu))),
+    "rouge_l": ("rouge_l", (
+        Library("rouge-score", "rouge_score", "RougeScorer(['rougeL'])", google_rouge_l),
+        Library("rouge", "rouge", "Rouge().get_scores", rouge_rouge_l))),
+    "meteor": ("meteor", (Library("nltk", "nltk", "single_meteor_score", nltk_meteor, needs="wordnet"),)),
+    "levenshtein": ("levenshtein", (
+        Library("rapidfuzz", "rapidfuzz", "Levenshtein.normalized_similarity", rapidfuzz_normalized),
+        Library("rapidfuzz", "rapidfuzz", "fuzz.ratio", rapidfuzz_ratio, 100))),
+    "bm25": ("bm25_plus", tuple(
+        Library("rank-bm25", "rank_bm25", f"{name}.get_scores", rank_bm25(name), None)
+        for name in ("BM25Plus", "BM25Okapi", "BM25L"))),
+}

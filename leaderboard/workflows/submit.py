@@ -1,0 +1,180 @@
+"""Submitting: a bundle of a metric's file and what came out, and running a bundle again.
+
+A submission is *checked* when its file is sound and a run answered every unit, *rejected* with the reason otherwise;
+it is *ranked* when its file is in submissions/ and a release lists it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from harness.base.errors import Refusal
+from harness.base.progress import Progress
+from harness.evaluation.run import run_suite
+from harness.results.provenance import commit, version
+from harness.results.store import Store
+from harness.sandbox.layers import Limits
+from harness.submission.submission import Submission, read_submission
+from leaderboard.scoring.ranking import Ranking, rank_suite
+from leaderboard.scoring.scores import Scored, score_suite
+from leaderboard.workflows.check import Report
+from tasks.suite_files import Suite, read_suite
+
+TOLERANCE = 1e-3
+FACTS = "bundle.json"
+FACTS_BYTES = 50_000_000
+
+
+class State(StrEnum):
+    CHECKED = "checked"
+    REJECTED = "rejected"
+
+
+class Said(BaseModel):
+    """What a bundle says of one entry."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    name: str
+    digest: str
+    state: State
+    reason: str | None
+    overall: dict[str, float | None]        # above chance, by track
+    signatures: dict[str, str]
+    scores: dict[str, Annotated[dict[str, float], Field(max_length=1_000_000)]]     # by task and unit
+
+
+class Bundle(BaseModel):
+    """`bundle.json`: claims, until they come out again."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    file: str
+    suite: str
+    fingerprint: str
+    version: str
+    commit: str | None
+    environment: dict[str, str]             # packages and their versions
+    entries: list[Said]
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """One entry of a bundle, asked again."""
+
+    said: Said
+    scored: Scored
+    rank: str                               # in each track, among the entries of the store at hand, or why it has none
+    off: float                              # the largest difference of a unit's score
+    state: State
+    reason: str | None
+
+
+def bundle(submission: Submission, suite: Suite, reports: Sequence[Report], store: Store, folder: Path) -> tuple[Path, Bundle]:
+    """Writes a folder with the file and what came out."""
+    scored = {one.stored.digest: one for one in score_suite(store, suite)}
+    entries: list[Said] = []
+    environment: dict[str, str] = {}
+    for report in reports:
+        found = scored[report.entry.digest]
+        state, reason = judge(found, report)
+        runs = store.provenance(report.entry.digest)
+        environment = dict(runs[0]["packages"]) if runs else environment
+        entries.append(Said(name=report.entry.name, digest=report.entry.digest, state=state, reason=reason,
+                            overall={track: found.in_track(track).overall for track in found.tracks},
+                            signatures={name: str(found.signature(score)) for name, score in found.tasks.items()},
+                            scores={name: dict(score.by_unit) for name, score in found.tasks.items() if score.by_unit}))
+    made = Bundle(file=submission.filename, suite=suite.name, fingerprint=suite.fingerprint, version=version(), commit=commit(),
+                  environment=environment, entries=entries)
+    place = folder / submission.header.name
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        (place / submission.filename).write_bytes(submission.source)
+        (place / FACTS).write_text(made.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    except OSError as wrong:
+        raise Refusal(f"The bundle cannot be written to {place} ({wrong.strerror}); name another folder with --to.") from None
+    return place, made
+
+
+def judge(scored: Scored, report: Report | None) -> tuple[State, str | None]:
+    """Whether a submission can be ranked, and if not why."""
+    if report is not None and report.failures:
+        return State.REJECTED, f"the check failed: {report.failures[0]}"
+    for score in (one for one in scored.tasks.values() if one.task.declares.ranked):
+        title = score.task.declares.title.lower()
+        if not score.complete:
+            return State.REJECTED, f"{score.asked} of {score.planned} units of {title} were asked"
+        if score.too_many_failed:
+            return State.REJECTED, f"{len(score.failures)} of {score.asked} units of {title} failed: {score.failures[0]}"
+    if "context-dependent" in scored.marks:
+        return State.REJECTED, "its answers change with what else it was asked"
+    return State.CHECKED, None
+
+
+def read_bundle(place: Path) -> tuple[Bundle, Submission]:
+    """A bundle, as a stranger wrote it: only the two files that it names are opened."""
+    try:
+        with (place / FACTS).open("rb") as file:
+            content = file.read(FACTS_BYTES + 1)
+    except OSError as wrong:
+        raise Refusal(f"{place / FACTS} cannot be read ({wrong.strerror}); `touchstone submit FILE` writes a bundle.") from None
+    try:
+        said = Bundle.model_validate(json.loads(content))
+    except (ValueError, RecursionError, ValidationError):
+        raise Refusal(f"{place / FACTS} is not a bundle's; `touchstone submit FILE` writes one.") from None
+    if Path(said.file).name != said.file or not said.file.endswith(".py"):
+        raise Refusal(f"{place / FACTS} names a file that is not beside it.")
+    return said, read_submission(place / said.file)
+
+
+def rerun(place: Path, store: Path | str, limits: Limits, jobs: int, progress: Progress) -> list[Rerun]:
+    """Asks the bundle's entries everything again, and compares."""
+    said, submission = read_bundle(place)
+    suite = read_suite(said.suite)
+    if suite.fingerprint != said.fingerprint:
+        raise Refusal(f"The bundle was made for {said.suite}@{said.fingerprint[:6]}, this clone has {suite.fingerprint[:6]}; "
+                      "submit it again from here.")
+    entries = {entry.name: entry for entry in submission.entries}
+    unknown = sorted({one.name for one in said.entries} ^ entries.keys())
+    if unknown or any(entries[one.name].digest != one.digest for one in said.entries):
+        raise Refusal(f"{place / FACTS} was made of another {submission.filename}; submit it again.")
+    run_suite(submission.entries, suite, store, limits=limits, jobs=jobs, progress=progress)
+    opened = Store(store, read_only=True)
+    rankings = rank_suite(opened, suite)
+    found = []
+    for one in said.entries:
+        standing = {track: standing_of(one.digest, ranking) for track, ranking in rankings.items()}
+        places = [place for ranking in rankings.values() for place in ranking.places if place.scored.stored.digest == one.digest]
+        scored = places[0].scored
+        now = {name: dict(score.by_unit) for name, score in scored.tasks.items() if score.by_unit}
+        off = difference(one.scores, now)
+        state, reason = judge(scored, None)
+        if state is State.CHECKED and off > TOLERANCE and scored.entry.header.repeatable:
+            state, reason = State.REJECTED, f"its scores do not come out again: a unit's differs by {off:.4f}"
+        said_ranks = {track: words for track, words in standing.items() if words is not None}
+        ranks = "; ".join(words if len(said_ranks) == 1 else f"{track} metrics: {words}" for track, words in said_ranks.items())
+        found.append(Rerun(one, scored, ranks, off, state, reason))
+    opened.close()
+    return found
+
+
+def standing_of(digest: str, ranking: Ranking) -> str | None:
+    """The rank of an entry in a track, or why it has none; None if it is not there at all."""
+    for place in ranking.places:
+        if place.scored.stored.digest == digest:
+            return f"rank {place.rank} of {len(ranking.ranked)}" if place.rank is not None else f"not ranked: {place.reason}"
+    return None
+
+
+def difference(a: dict[str, dict[str, float]], b: dict[str, dict[str, float]]) -> float:
+    """The largest difference of two entries' scores of units; infinite where they were not asked the same."""
+    if a.keys() != b.keys() or any(a[name].keys() != b[name].keys() for name in a):
+        return float("inf")
+    return max((abs(a[name][unit] - b[name][unit]) for name in a for unit in a[name]), default=0.0)

@@ -1,0 +1,176 @@
+"""Quick metrics asked about texts that somebody brings: two texts, or two corpora; nothing of it is kept.
+
+They are asked behind the same walls as in a run.  A distance of two corpora says little by itself, so each corpus is also cut
+into random halves: what halves of one corpus are apart is what chance does at that size.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from harness.base.errors import NotApplicable, Refusal
+from harness.base.hashing import digest_of, seed_of
+from harness.base.paths import SUBMISSIONS
+from harness.evaluation.executor import Conditions, Desk
+from harness.evaluation.metric_session import Asked, Inputs
+from harness.evaluation.task import Source, Unit
+from harness.models.vector_cache import EmbeddingCache
+from harness.sandbox.faults import Fault
+from harness.sandbox.layers import Limits
+from harness.sandbox.probe import confine
+from harness.submission.submission import Entry, choose_entries, unmet_dependencies
+from leaderboard.workflows.embed_in_subprocess import Embedding
+
+# Quick ones that need no collection to be fitted on, and no model but the suite's.
+PAIR_METRICS = ("cosine", "word_overlap", "jaccard", "dice_bigrams", "containment", "levenshtein", "chrf", "bleu_sentence",
+                "rouge1", "rouge2", "rouge_l")
+CORPUS_METRICS = ("energy", "mmd", "sliced_wasserstein", "medoid", "fid", "cosine", "chi", "zipf", "vocabulary_jsd", "self_bleu",
+                  "jaccard", "levenshtein")
+TEXT_CHARACTERS = 5_000
+CORPUS_TEXTS, FEWEST_TEXTS = 200, 4         # two in each half
+LINE_CHARACTERS = 1_000
+SPLITS = 5
+SEED = 7
+LIMITS = Limits(seconds_per_unit=5.0, seconds_to_start=20.0, processor_seconds=60, memory_bytes=2_000_000_000, threads=8)
+SECONDS = 30.0                              # for all metrics together
+
+asking = threading.Lock()                   # held while somebody asks
+Question = Callable[[Asked], Sequence[float]]
+
+
+class Busy(Exception):
+    """Somebody else is asking."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What one metric said, or why it said nothing."""
+
+    entry: Entry
+    values: tuple[float, ...]               # of a pair of texts one; of corpora those that `Halves` reads
+    failure: str | None = None
+
+
+@dataclass(frozen=True)
+class Halves:
+    """Distances of two corpora and of their halves, larger is more different."""
+
+    whole: float
+    across: tuple[float, ...]               # a half of the one, a half of the other
+    within: tuple[float, ...]               # the two halves of one
+
+    @property
+    def apart(self) -> bool:
+        """Whether halves of different corpora are always further apart than halves of one."""
+        return min(self.across) > max(self.within)
+
+
+def try_texts(a: str, b: str, model: str) -> list[Answered]:
+    """What metrics of pairs say of two texts; refuses empty and too long ones."""
+    for name, text in (("first", a), ("second", b)):
+        if not text.strip():
+            raise Refusal(f"The {name} text is empty; write something into its field.")
+        if len(text) > TEXT_CHARACTERS:
+            raise Refusal(f"The {name} text has {len(text):,} characters; up to {TEXT_CHARACTERS:,} are tried here. Shorten it.")
+    texts = [sound(a), sound(b)]
+    return ask(PAIR_METRICS, texts, model, lambda asked: asked.pairs(texts[:1], texts[1:], 0, texts))
+
+
+def try_corpora(a: str, b: str, model: str) -> list[Answered]:
+    """What metrics of corpora say of two corpora, a text a line, and of their halves."""
+    p, q = (lines("first", a), lines("second", b))
+    collection, pairs = halved(p, q)
+    return ask(CORPUS_METRICS, [*p, *q], model,
+               lambda asked: asked.orientation.distance(np.array(asked.distances(collection, pairs))).tolist())
+
+
+def lines(name: str, text: str) -> list[str]:
+    """The texts of a pasted corpus; refuses too few, too many and too long ones."""
+    found = [sound(line.strip()) for line in text.splitlines() if line.strip()]
+    if not FEWEST_TEXTS <= len(found) <= CORPUS_TEXTS:
+        raise Refusal(f"Corpora of {FEWEST_TEXTS} to {CORPUS_TEXTS} texts are tried here, one a line; the {name} one has "
+                      f"{len(found):,}.")
+    longest = max(map(len, found))
+    if longest > LINE_CHARACTERS:
+        raise Refusal(f"A text of the {name} corpus has {longest:,} characters; shorten it to {LINE_CHARACTERS:,}.")
+    return found
+
+
+def sound(text: str) -> str:
+    """The text without what cannot be written: half a pair of surrogates."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def halved(p: Sequence[str], q: Sequence[str]) -> tuple[list[list[str]], list[tuple[int, int]]]:
+    """The corpora and random halves of both, and which are compared: the whole ones, then for each split p with q, p, q.
+
+    All halves have the size of half of the smaller corpus, since distances depend on the size.
+    """
+    rng, size = np.random.default_rng(SEED), min(len(p), len(q)) // 2
+    collection, pairs = [list(p), list(q)], [(0, 1)]
+    for _ in range(SPLITS):
+        first = len(collection)
+        for corpus in (p, q):
+            rows = rng.permutation(len(corpus))[:2 * size].tolist()
+            collection += [[corpus[row] for row in rows[:size]], [corpus[row] for row in rows[size:]]]
+        pairs += [(first, first + 2), (first, first + 1), (first + 2, first + 3)]
+    return collection, pairs
+
+
+def read_halves(values: Sequence[float]) -> Halves:
+    """The distances in the order of `halved`."""
+    return Halves(values[0], tuple(values[1::3]), (*values[2::3], *values[3::3]))
+
+
+def ask(names: Sequence[str], texts: Sequence[str], model: str, question: Question) -> list[Answered]:
+    """Every metric's answer to a question about some texts; one asker at a time, and not for long."""
+    if not asking.acquire(blocking=False):
+        raise Busy
+    try:
+        return asked_in_turn(names, texts, model, question)
+    finally:
+        asking.release()
+
+
+def asked_in_turn(names: Sequence[str], texts: Sequence[str], model: str, question: Question) -> list[Answered]:
+    """In the order of the names; those that need no vectors are asked while another process embeds the texts."""
+    entries = [entry for entry in choose_entries(names, SUBMISSIONS)
+               if entry.variant is None and not unmet_dependencies(entry.header)]
+    desk, until, found = Desk(Conditions(confine(), LIMITS)), time.monotonic() + SECONDS, {}
+
+    def ask_all(some: Sequence[Entry], cache: EmbeddingCache) -> None:
+        inputs = Inputs(cache)
+        for entry in some:
+            late = time.monotonic() > until
+            found[entry.name] = Answered(entry, (), f"was not asked: {SECONDS:.0f} seconds were up") if late \
+                else answered(desk, entry, texts, inputs, question)
+
+    with TemporaryDirectory() as folder, closing(desk), closing(Embedding(model, texts, Path(folder))) as embedding:
+        of_vectors = [entry for entry in entries if entry.header.input == "embeddings"]
+        ask_all([entry for entry in entries if entry not in of_vectors], EmbeddingCache(model, Path(folder)))
+        try:
+            ask_all(of_vectors, embedding.vectors(until))
+        except Refusal as wrong:
+            found |= {entry.name: Answered(entry, (), f"was not asked: {wrong}") for entry in of_vectors}
+    return [found[entry.name] for entry in entries]
+
+
+def answered(desk: Desk, entry: Entry, texts: Sequence[str], inputs: Inputs, question: Question) -> Answered:
+    model = Source(inputs.cache.model.name, inputs.cache.model.fingerprint)
+    unit = Unit("trying", 1, (), {"texts": digest_of(list(texts))}, (), model, seed_of(SEED, "trying"))
+    asked = Asked(entry, unit, inputs, desk.start, None, LIMITS)
+    try:
+        asked.begin()
+        return Answered(entry, tuple(question(asked)))
+    except (Fault, NotApplicable) as wrong:
+        return Answered(entry, (), wrong.sentence if isinstance(wrong, Fault) else str(wrong))
+    finally:
+        asked.renew()

@@ -1,0 +1,143 @@
+"""Faults of generated corpora, put into a copy of a corpus at a known strength: pure functions of texts and a seed.
+
+Strength 0 changes nothing.  Of one seed, what is wrong at some strength is wrong at every larger one too.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tasks.common.thesaurus import SYNONYMS
+
+MODES = 20                                  # of so many texts one is a mode that others collapse to
+FEWEST_WORDS = 10                           # what is left of a vocabulary that is shrunk to nothing
+
+
+class Fault(enum.StrEnum):
+    MODE_COLLAPSE = "mode_collapse"
+    PLAGIARISM = "plagiarism"
+    EDA_NOISE = "eda_noise"
+    CONTAMINATION = "contamination"
+    WORD_SALAD = "word_salad"
+    VOCABULARY_SHRINK = "vocabulary_shrink"
+
+
+MEANING: Mapping[Fault, str] = {
+    Fault.MODE_COLLAPSE: "texts replaced by copies of few",
+    Fault.PLAGIARISM: "texts replaced by copies of training texts",
+    Fault.EDA_NOISE: "words replaced by synonyms, inserted, swapped, deleted",
+    Fault.CONTAMINATION: "texts replaced by those of another domain",
+    Fault.WORD_SALAD: "texts replaced by as many words drawn from all",
+    Fault.VOCABULARY_SHRINK: "the rarest words replaced by commoner ones",
+}
+
+
+@dataclass(frozen=True)
+class Material:
+    """What faults are made of, beside the texts themselves: at least as many as there are texts."""
+
+    train: Sequence[str]
+    elsewhere: Sequence[str]                # of another domain
+
+
+def put(fault: Fault, texts: Sequence[str], strength: float, material: Material, seed: int) -> list[str]:
+    """A copy of the texts with the fault in it."""
+    return FAULTS[fault](texts, strength, material, np.random.default_rng(seed))
+
+
+def replaced(texts: Sequence[str], by: Sequence[str], strength: float, rng: np.random.Generator) -> list[str]:
+    """A share of the texts, each replaced by what stands at its place."""
+    places = set(rng.permutation(len(texts))[:round(strength * len(texts))].tolist())
+    return [by[place] if place in places else text for place, text in enumerate(texts)]
+
+
+def mode_collapse(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+    modes = rng.choice(len(texts), max(1, len(texts) // MODES), replace=False)
+    copies = [texts[mode] for mode in rng.choice(modes, len(texts))]
+    return replaced(texts, copies, strength, rng)
+
+
+def plagiarism(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+    copies = [material.train[row] for row in rng.choice(len(material.train), len(texts), replace=False)]
+    return replaced(texts, copies, strength, rng)
+
+
+def contamination(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+    others = [material.elsewhere[row] for row in rng.choice(len(material.elsewhere), len(texts), replace=False)]
+    return replaced(texts, others, strength, rng)
+
+
+def word_salad(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+    words = [word for text in texts for word in text.split()]
+    salads = [" ".join(words[place] for place in rng.integers(len(words), size=len(text.split()))) for text in texts]
+    return replaced(texts, salads, strength, rng)
+
+
+def vocabulary_shrink(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+    """The commonest words stay; each other is one of these from here on, drawn as often as they occur."""
+    counts = Counter(word for text in texts for word in text.split())
+    ordered = sorted(counts, key=lambda word: (-counts[word], word))
+    kept = max(min(FEWEST_WORDS, len(ordered)), round((1 - strength) * len(ordered)))
+    reach = np.cumsum([counts[word] for word in ordered])
+    place = rng.random(len(ordered))        # one draw a word, so that it does not depend on the strength
+    stand_in = {word: ordered[int(np.searchsorted(reach, place[row] * reach[kept - 1], side="right"))] if row >= kept else word
+                for row, word in enumerate(ordered)}
+    return [" ".join(stand_in[word] for word in text.split()) if row_changed(text, stand_in) else text for text in texts]
+
+
+def row_changed(text: str, stand_in: Mapping[str, str]) -> bool:
+    return any(stand_in[word] != word for word in text.split())
+
+
+def eda_noise(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+    seeds = rng.integers(1 << 62, size=len(texts))
+    return [eda(text, strength, np.random.default_rng(int(seed))) for text, seed in zip(texts, seeds, strict=True)]
+
+
+def eda(text: str, strength: float, rng: np.random.Generator) -> str:
+    """Noise by the operations of easy data augmentation: each word meets each of the four with a quarter of the strength."""
+    return edited(text, rng.random((4, len(text.split()))) < strength / 4, rng)
+
+
+def augmented(text: str, rng: np.random.Generator, share: float = 0.1) -> str:
+    """Easy data augmentation as its authors do it (Wei and Zou 2019): one operation, to a tenth of the words, to one at least."""
+    count = len(text.split())
+    met = np.zeros((4, count), dtype=bool)
+    met[rng.integers(4), rng.choice(count, max(1, int(share * count)), replace=False)] = True
+    return edited(text, met, rng)
+
+
+def edited(text: str, met: np.ndarray, rng: np.random.Generator) -> str:
+    """The text after the operations that its words meet, 4 x words.
+
+    A synonym replaces it, where our small thesaurus knows one; it changes places with another; it is deleted, unless it is the
+    last that is left; a synonym of it, or else itself, is inserted somewhere.
+    """
+    words = text.split()
+    count = len(words)
+    choice, place = rng.random(count), rng.random((2, count))
+    if not met.any():
+        return text
+
+    def synonym(word: str, draw: float) -> str:
+        known = SYNONYMS.get(word.lower(), (word,))
+        return known[int(draw * len(known))]
+
+    replaced_words = [synonym(word, choice[i]) if met[0, i] else word for i, word in enumerate(words)]
+    for i in np.flatnonzero(met[1]).tolist():
+        j = int(place[0, i] * count)
+        replaced_words[i], replaced_words[j] = replaced_words[j], replaced_words[i]
+    left = [word for i, word in enumerate(replaced_words) if not met[2, i]] or replaced_words[:1]
+    for i in np.flatnonzero(met[3]).tolist():
+        left.insert(int(place[1, i] * (len(left) + 1)), synonym(words[i], choice[i]))
+    return " ".join(left)
+
+
+FAULTS: Mapping[Fault, Callable[[Sequence[str], float, Material, np.random.Generator], list[str]]] = {
+    Fault.MODE_COLLAPSE: mode_collapse, Fault.PLAGIARISM: plagiarism, Fault.EDA_NOISE: eda_noise,
+    Fault.CONTAMINATION: contamination, Fault.WORD_SALAD: word_salad, Fault.VOCABULARY_SHRINK: vocabulary_shrink}

@@ -1,0 +1,140 @@
+"""Samples of texts by seed: the same documents, in the same order, for every task of a suite that names a dataset.
+
+A unit names the places in that order that it takes.  A dataset that holds fewer has nothing at the later places; they are
+among the units all the same, so that what is planned does not depend on what is at hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from harness.base.errors import Refusal
+from harness.base.hashing import seed_of
+from tasks.data import loading as data
+
+ASPECTS = ("overall", "accuracy", "coverage", "coherence")
+
+UNITS_KEPT = 512                            # whose texts are made for the first metric and kept for the others
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True)
+class Document:
+    text: str
+    summary: str | None                     # by a person, where the dataset has one
+
+
+@dataclass(frozen=True)
+class Rated:
+    """A text with all its summaries, and what people think of each."""
+
+    text: str
+    summaries: tuple[str, ...]
+    ratings: Mapping[str, tuple[float, ...]]            # by aspect
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A text with all pairs of its summaries that people chose from."""
+
+    text: str
+    pairs: tuple[tuple[str, str], ...]
+    choices: tuple[int, ...]                # 0: the first, 1: the second
+
+
+def batches(count: int, size: int) -> Iterator[tuple[int, int]]:
+    """(start, stop) of each batch of places."""
+    return ((start, min(start + size, count)) for start in range(0, count, size))
+
+
+@lru_cache(maxsize=32)
+def documents(name: str, seed: int) -> tuple[Document, ...]:
+    """The documents of a dataset of any kind that has some."""
+    tables, kind = of_kind(name, "summarized", "documents", "clustering", "corpus", "retrieval")
+    rows = tables["corpus" if kind == "retrieval" else "data"]
+    if kind == "summarized":
+        found = [Document(text, summary) for text, summary in zip(rows.document, rows.summary, strict=True)]
+    else:
+        found = [Document(text, None) for text in rows.text]
+    return shuffled(found, name, seed)
+
+
+@lru_cache(maxsize=32)
+def rated(name: str, seed: int) -> tuple[Rated, ...]:
+    tables, _ = of_kind(name, "rated_summaries")
+    rows = tables["data"]
+    aspects = [aspect for aspect in ASPECTS if aspect in rows.columns]
+    found = [Rated(str(text), tuple(mine.summary), {aspect: tuple(map(float, mine[aspect])) for aspect in aspects})
+             for text, mine in rows.groupby("document", sort=False)]
+    return shuffled(found, name, seed)
+
+
+@lru_cache(maxsize=32)
+def compared(name: str, seed: int) -> tuple[Compared, ...]:
+    tables, _ = of_kind(name, "preferences")
+    found = [Compared(str(text), tuple(zip(mine.summary_a, mine.summary_b, strict=True)), tuple(map(int, mine.choice)))
+             for text, mine in tables["data"].groupby("document", sort=False)]
+    return shuffled(found, name, seed)
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A sample of a collection's documents, and queries to which some of them are relevant."""
+
+    texts: tuple[str, ...]
+    queries: tuple[str, ...]
+    relevant: np.ndarray                    # queries x documents: whether
+
+
+@lru_cache(maxsize=16)
+def collection(name: str, seed: int, most_documents: int, most_queries: int) -> Collection:
+    """Documents first, drawn whatever they are relevant to; then queries that have at least one of them."""
+    tables, _ = of_kind(name, "retrieval")
+    rows = tables["corpus"]
+    texts = [f"{title}\n{text}".strip() for title, text in zip(rows.title.fillna(""), rows.text, strict=True)]
+    chosen = shuffled(list(zip(rows.doc_id, texts, strict=True)), name, seed)[:most_documents]
+    column = {identity: place for place, (identity, _) in enumerate(chosen)}
+    judged: pd.DataFrame = tables["qrels"]
+    judged = judged[(judged.relevance > 0) & judged.doc_id.isin(column)]
+    by_query = {query: [column[one] for one in mine.doc_id] for query, mine in judged.groupby("query_id", sort=False)}
+    asked = [(text, by_query[query]) for query, text in
+             shuffled(list(zip(tables["queries"].query_id, tables["queries"].text, strict=True)), f"queries of {name}", seed)
+             if query in by_query][:most_queries]
+    relevant = np.zeros((len(asked), len(chosen)), dtype=bool)
+    for row, (_, columns) in enumerate(asked):
+        relevant[row, columns] = True
+    return Collection(tuple(text for _, text in chosen), tuple(text for text, _ in asked), relevant)
+
+
+@lru_cache(maxsize=16)
+def labelled(name: str, seed: int) -> tuple[tuple[str, str], ...]:
+    """(Text, label) of a labelled dataset; of "a + b + c", the corpora of that name, each a label of its own."""
+    found: list[tuple[str, str]] = []
+    if " + " in name:
+        found = [(text, part) for part in name.split(" + ") for text in data.corpus(part)]
+    else:
+        tables, _ = of_kind(name, "clustering", "corpus")
+        rows = tables["data"]
+        if "label" not in rows.columns:
+            raise Refusal(f'The texts of "{name}" have no labels; clustering needs them.')
+        found = [(str(text), str(label)) for text, label in zip(rows.text, rows.label, strict=True)]
+    return shuffled(list(dict(found).items()), name, seed)
+
+
+def shuffled(items: Sequence[Item], name: str, seed: int) -> tuple[Item, ...]:
+    """In an order that the seed and the dataset's name decide."""
+    return tuple(items[place] for place in np.random.default_rng(seed_of(seed, "sample", name)).permutation(len(items)))
+
+
+def of_kind(name: str, *kinds: str) -> tuple[dict[str, Any], str]:
+    loaded = data.load(name)
+    if loaded.dataset.kind not in kinds:
+        raise Refusal(f'The dataset "{name}" holds {loaded.dataset.kind}; here {" or ".join(kinds)} is needed.')
+    return loaded.tables, loaded.dataset.kind

@@ -1,0 +1,186 @@
+"""Size and imbalance robustness (Kour et al. 2022, section 4.5): does the distance settle as samples grow, and stay when
+they are unequal?
+
+As published, both can be driven to 1 by adding a constant to the distance, and to minus infinity by a distance near 0.
+The contrasts, ours, measure the same errors in units of what there is to see: the distance between the two sources less
+that of two samples of one source.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.base.errors import Refusal
+from harness.evaluation.metric_session import Asked, Orientation
+from harness.evaluation.task import Context, Declared, Measures, Task, Unit
+from tasks.corpus.known_similarity import KOUR_2022
+from tasks.data import loading as data
+
+TOLD_APART = 3.0                            # standard deviations between d* and the self-distance
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
+    sizes: Annotated[tuple[Annotated[int, Field(ge=2)], ...], Field(min_length=1)]      # s
+    total: Annotated[int, Field(ge=4)]                                                  # N, of the imbalanced
+    reference: Annotated[int, Field(ge=2)]                                              # the size at which d* is taken
+    repetitions: Annotated[int, Field(ge=1, le=1000)]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The raw answers of one repetition; every sample is drawn anew, the first corpus of a pair is always of source A."""
+
+    sizes: tuple[int, ...]                  # s, as far as both sources have so many texts
+    equal: tuple[float, ...]                # d(a_s, b_s)
+    total: int                              # N
+    first: tuple[int, ...]                  # s < N
+    unequal: tuple[float, ...]              # d(a_s, b_(N-s))
+    reference: int
+    far: float                              # d(a, b) at the reference size: its mean over repetitions is d*
+    self_sizes: tuple[int, int]             # of the disjoint samples of one source: half of it where it is small
+    near: tuple[float, float]               # d(a, a'), d(b, b')
+    orientation: Orientation
+
+
+class Convergence(Task[Curves]):
+    """Does the distance settle as samples grow, and stay when they are unequal?"""
+
+    name: ClassVar[str] = "convergence"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Curves
+    declares: ClassVar[Declared] = Declared(
+        title="Size and imbalance", short="si", score="none: a property", chance=0.0, worst=0.0, unit="repetition",
+        strata=("pair",), observe_version=1, measure_version=1, ranked=False,
+        paper=KOUR_2022, measures={
+            "size_contrast": "1 - mean of min(1, |d(a_s,b_s)-d*| / |d*-d_self|): error over what there is to see",
+            "imbalance_contrast": "the same with |a_s| = s, |b_s| = N - s",
+            "size_robustness": "S: 1 - mean over s of |d(a_s,b_s)-d*|/d*",
+            "imbalance_robustness": "I: the same with |a_s| = s, |b_s| = N - s",
+            "imbalance_robustness_unnormalised": "I as the published code has it, not divided by d*",
+            "reference_distance": "d*: mean distance at the reference size",
+            "self_distance": "mean distance of two samples of one source",
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return {name for pair in settings.pairs for name in pair}
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        for a, b in settings.pairs:
+            for repetition in range(settings.repetitions):
+                yield self.unit(context, (f"{a}, {b}",),
+                                {"source_a": a, "source_b": b, "sizes": list(settings.sizes), "total": settings.total,
+                                 "reference": settings.reference, "repetition": repetition}, (a, b))
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return (text for pair in self.samples(unit) for corpus in pair for text in corpus)
+
+    def sizes(self, unit: Unit) -> Grid:
+        """The design's sizes, as far as the two sources allow them."""
+        p = unit.parameters
+        return grid(p, len(data.corpus(p["source_a"])), len(data.corpus(p["source_b"])))
+
+    def samples(self, unit: Unit) -> list[tuple[list[str], list[str]]]:
+        """Pairs of corpora: of growing size; of unequal sizes; of the reference size; of one source, A and B."""
+        p, rng = unit.parameters, np.random.default_rng(unit.seed)
+        a, b = data.corpus(p["source_a"]), data.corpus(p["source_b"])
+        sizes = self.sizes(unit)
+
+        def sample(texts: Sequence[str], n: int) -> list[str]:
+            return [texts[i] for i in rng.choice(len(texts), n, replace=False)]
+
+        pairs = [(sample(a, s), sample(b, s)) for s in sizes.equal]
+        pairs += [(sample(a, s), sample(b, sizes.total - s)) for s in sizes.first]
+        pairs.append((sample(a, sizes.reference), sample(b, sizes.reference)))
+        for texts, n in zip((a, b), sizes.of_one, strict=True):
+            both = sample(texts, 2 * n)
+            pairs.append((both[:n], both[n:]))
+        return pairs
+
+    def observe(self, unit: Unit, metric: Asked) -> Curves:
+        sizes, pairs = self.sizes(unit), self.samples(unit)
+        answers = [0.0] * len(pairs)
+        for place in np.random.default_rng([unit.seed, 1]).permutation(len(pairs)).tolist():
+            answers[place], = metric.distances(pairs[place], [(0, 1)], order=place, first=place)
+        rest = iter(answers)
+        equal, unequal = (tuple(next(rest) for _ in drawn) for drawn in (sizes.equal, sizes.first))
+        return Curves(sizes.equal, equal, sizes.total, sizes.first, unequal, sizes.reference, next(rest), sizes.of_one,
+                      (next(rest), next(rest)), metric.orientation)
+
+    def measure(self, unit: Unit, seen: Curves) -> Measures:
+        return self.measure_all([unit], [seen])[0]
+
+    def measure_all(self, units: Sequence[Unit], seen: Sequence[Curves]) -> list[Measures]:
+        """d* and the self-distance are means over all repetitions of a pair of sources."""
+        together: dict[tuple[str, ...], list[Curves]] = defaultdict(list)
+        for unit, one in zip(units, seen, strict=True):
+            together[unit.stratum].append(one)
+        levels = {stratum: Levels.of(curves) for stratum, curves in together.items()}
+        return [Measures(None, robustness(one, levels[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The sizes that two sources allow."""
+
+    equal: tuple[int, ...]
+    total: int
+    first: tuple[int, ...]
+    reference: int
+    of_one: tuple[int, int]
+
+
+def grid(p: Any, size_a: int, size_b: int) -> Grid:
+    """The sizes of the design, cut down to what the smaller source holds; refuses sources that are too small for any."""
+    smaller = min(size_a, size_b)
+    equal = tuple(s for s in p["sizes"] if s <= smaller)
+    total = min(p["total"], smaller)
+    first = tuple(s for s in p["sizes"] if s < total)
+    reference = min(p["reference"], smaller)
+    if not equal or not first or smaller < 4:
+        raise Refusal(f'Convergence takes samples of {min(p["sizes"])} texts and more; "{p["source_a"]}" has {size_a:,} and '
+                      f'"{p["source_b"]}" {size_b:,}. Take smaller sizes, or other sources.')
+    return Grid(equal, total, first, reference, (min(reference, size_a // 2), min(reference, size_b // 2)))
+
+
+@dataclass(frozen=True)
+class Levels:
+    """What the errors are measured in."""
+
+    far: float                              # d*
+    near: float                             # d_self
+    spread: float | None                    # the larger standard deviation of the two; None with one repetition
+
+    @classmethod
+    def of(cls, curves: Sequence[Curves]) -> Levels:
+        far = np.array([one.orientation.distance(np.array(one.far)) for one in curves])
+        near = np.array([one.orientation.distance(np.array(one.near)) for one in curves])
+        spread = max(float(far.std(ddof=1)), float(near.std(axis=0, ddof=1).max())) if len(curves) > 1 else None
+        return cls(float(far.mean()), float(near.mean()), spread)
+
+    @property
+    def contrast(self) -> float | None:
+        """|d* - d_self|, if it is there for sure."""
+        found = abs(self.far - self.near)
+        return found if self.spread is not None and found > 0 and found >= TOLD_APART * self.spread else None
+
+
+def robustness(seen: Curves, levels: Levels) -> dict[str, float | None]:
+    """The measures of one repetition."""
+    values: dict[str, float | None] = {"reference_distance": levels.far, "self_distance": levels.near}
+    for name, answers in (("size", seen.equal), ("imbalance", seen.unequal)):
+        errors = np.abs(seen.orientation.distance(np.array(answers)) - levels.far)
+        contrast = levels.contrast
+        values[f"{name}_robustness"] = float(1 - errors.mean() / levels.far) if levels.far > 0 else None
+        values[f"{name}_contrast"] = float(1 - np.minimum(1, errors / contrast).mean()) if contrast else None
+        if name == "imbalance":
+            values["imbalance_robustness_unnormalised"] = float(1 - errors.mean())
+    return values

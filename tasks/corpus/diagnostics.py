@@ -1,0 +1,155 @@
+"""Diagnostics of generated corpora (after Zwerdling et al.): which faults does a metric see, and from what strength on?
+
+A corpus is compared with another sample of its source while a fault is put into it, ever more of it.  What the distance does
+before it leaves the band of distances between fault-free samples says nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+from scipy import stats
+
+from harness.base.errors import Refusal
+from harness.evaluation.metric_session import Asked, Orientation
+from harness.evaluation.task import Context, Declared, Measures, Task, Unit
+from tasks.common.consistency import TOLERANCE
+from tasks.common.corpus_faults import MEANING, Fault, Material, put
+from tasks.corpus.known_similarity import pearson
+from tasks.data import loading as data
+
+STRENGTHS = tuple(round(0.1 * step, 1) for step in range(11))
+BANDS = 2                                   # pairs of fault-free samples a unit
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    source: str
+    elsewhere: str
+    n: Annotated[int, Field(ge=4, le=10_000)]
+    repetitions: Annotated[int, Field(ge=1, le=1000)]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The raw answers for one fault and one draw of samples."""
+
+    faulty: tuple[float, ...]               # d(reference, corpus with the fault), over STRENGTHS
+    itself: float                           # d(corpus, corpus)
+    fault_free: tuple[float, ...]           # d(r1, r2) of samples of the source
+    orientation: Orientation
+
+
+class Diagnostics(Task[Answers]):
+    """Which faults of generated corpora does the metric see?"""
+
+    name: ClassVar[str] = "diagnostics"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Answers
+    declares: ClassVar[Declared] = Declared(
+        title="Diagnostics", short="dg", score="mean over the faults of the rank correlation of strength and distance",
+        chance=0.0, worst=-1.0, unit="repetition", strata=("fault",), observe_version=1, measure_version=1,
+        measures={
+            **{fault.value: f"sensitivity: Spearman correlation of strength and distance; {MEANING[fault]}" for fault in Fault},
+            "noticed": "share of units in which the distance leaves the self-distance band at some strength",
+            "onset": "the smallest strength at which it does, where it does",
+            "itself_in_band": "share of units in which a corpus is no further from itself than fault-free samples are",
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return {settings.source, settings.elsewhere}
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        for fault, repetition in itertools.product(Fault, range(settings.repetitions)):
+            yield self.unit(context, (fault.value,), {
+                "fault": fault.value, "source": settings.source, "elsewhere": settings.elsewhere, "n": settings.n,
+                "repetition": repetition}, (settings.source, settings.elsewhere))
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return itertools.chain.from_iterable(self.samples(unit).corpora)
+
+    def samples(self, unit: Unit) -> Samples:
+        p = unit.parameters
+        return draw(p["source"], data.corpus(p["source"]), p["elsewhere"], data.corpus(p["elsewhere"]), p["n"], Fault(p["fault"]),
+                    unit.seed)
+
+    def observe(self, unit: Unit, metric: Asked) -> Answers:
+        samples = self.samples(unit)
+        answers = metric.distances(samples.corpora, samples.pairs)
+        count = len(STRENGTHS)
+        return Answers(tuple(answers[:count]), answers[count], tuple(answers[count + 1:]), metric.orientation)
+
+    def measure(self, unit: Unit, seen: Answers) -> Measures:
+        return self.measure_all([unit], [seen])[0]
+
+    def measure_all(self, units: Sequence[Unit], seen: Sequence[Answers]) -> list[Measures]:
+        """The self-distance band is that of all fault-free samples of a source."""
+        fault_free: dict[str, list[float]] = defaultdict(list)
+        for unit, one in zip(units, seen, strict=True):
+            fault_free[unit.parameters["source"]] += one.orientation.distance(np.array(one.fault_free)).tolist()
+        highest = {source: upper_edge(np.array(distances)) for source, distances in fault_free.items()}
+        return [self._judged(Fault(unit.parameters["fault"]), one, highest[unit.parameters["source"]])
+                for unit, one in zip(units, seen, strict=True)]
+
+    def _judged(self, fault: Fault, seen: Answers, highest: float) -> Measures:
+        distances = seen.orientation.distance(np.array(seen.faulty))
+        found = sensitivity(distances)
+        strength = onset(distances, highest)
+        itself = float(seen.orientation.distance(np.array(seen.itself)))
+        return Measures(found, {fault.value: found, "noticed": float(strength is not None), "onset": strength,
+                                "itself_in_band": float(not above(itself, highest))})
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The corpora of a unit, and which of them are compared, in the order of `Answers`."""
+
+    corpora: list[list[str]]
+    pairs: list[tuple[int, int]]
+
+
+def draw(source: str, texts: Sequence[str], elsewhere: str, others: Sequence[str], n: int, fault: Fault, seed: int) -> Samples:
+    """A reference and a corpus without a text in common; the corpus with ever more of the fault; pairs of fault-free samples."""
+    parts = 3 + 2 * BANDS
+    for name, needed, there in ((source, parts * n, len(texts)), (elsewhere, n, len(others))):
+        if there < needed:
+            raise Refusal(f'Diagnostics with n={n} need {needed:,} texts of "{name}", which has {there:,}. '
+                          "Take a smaller n, or another source.")
+    rows = np.random.default_rng([seed, 0]).permutation(len(texts))[:parts * n].reshape(parts, n)
+    reference, corpus, train, *free = ([texts[row] for row in part] for part in rows.tolist())
+    faulty = [put(fault, corpus, strength, Material(train, others), seed) for strength in STRENGTHS]
+    first = 1 + len(faulty)                 # of the fault-free; strength 0 is the corpus itself
+    pairs = [(0, place) for place in range(1, first)] + [(1, 1)]
+    return Samples([reference, *faulty, *free], pairs + [(first + i, first + i + 1) for i in range(0, 2 * BANDS, 2)])
+
+
+def upper_edge(distances: np.ndarray) -> float:
+    """What a further fault-free distance exceeds in 2.5% of all draws, were they normal: mean + t s sqrt(1 + 1/m)."""
+    m = len(distances)
+    if m < 2:
+        return float(distances.max())
+    return float(distances.mean() + stats.t.ppf(0.975, m - 1) * distances.std(ddof=1) * np.sqrt(1 + 1 / m))
+
+
+def above(distance: float, edge: float) -> bool:
+    return distance > edge + TOLERANCE * max(1e-6, abs(edge))
+
+
+def sensitivity(distances: np.ndarray) -> float | None:
+    """Spearman correlation with the strength; unknown where all distances are equal."""
+    if np.ptp(distances) == 0:
+        return None
+    return pearson(np.arange(len(distances)), stats.rankdata(distances))
+
+
+def onset(distances: np.ndarray, highest: float) -> float | None:
+    """The smallest strength at which the distance is above the band; None if it never is."""
+    return next((strength for strength, distance in zip(STRENGTHS, distances.tolist(), strict=True)
+                 if strength > 0 and above(distance, highest)), None)

@@ -1,0 +1,236 @@
+"""Distributionality (Ackerman, Kour and Farchi): does a corpus metric see two samples of one distribution, or two sets of
+texts?
+
+Of paraphrase pairs (a, b), corpora go from all a to all b.  To whoever looks at distributions, the all-a and the all-b corpus are
+nearly one; to whoever looks for each text's nearest, they are furthest apart, since between them texts recur.  The energy
+distance is the prototype of the first kind, the average Hausdorff distance of the second: a metric is as near to either
+as the densities of its distances are, separation by separation.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.base.errors import Refusal
+from harness.evaluation.metric_session import Asked, Orientation
+from harness.evaluation.task import Context, Declared, Measures, Paper, Task, Unit
+from tasks.corpus.known_similarity import pearson, power_of_two, separated_pairs
+from tasks.data import loading as data
+
+GRID = np.linspace(-8, 8, 3001)             # 3,000 equal steps
+DENSITIES_KEPT = 4_000
+NARROWEST = 0.05                            # bandwidth: at l = K all distances are one number
+SAME_ANGLE = 0.005                          # up to it two texts are one, as in the authors' code
+
+ACKERMAN = Paper(
+    "ackerman2023characterizing", ("Ackerman, Samuel", "Kour, George", "Farchi, Eitan Daniel"),
+    "Characterizing how 'distributional' NLP corpora distance metrics are", "arXiv preprint", 2023,
+    "https://arxiv.org/abs/2310.14829")
+
+
+class Paraphrases(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: str
+    least: float | None = None              # the score from which on a pair counts as paraphrases; None: all do
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    sources: Annotated[tuple[Paraphrases, ...], Field(min_length=1)]
+    n: Annotated[int, Field(ge=2, le=10_000)]
+    K: Annotated[int, Field(ge=2, le=50)]
+    R: Annotated[int, Field(ge=1, le=100)]
+    redraws: Annotated[int, Field(ge=1, le=1000)]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """The raw answers for R sets of K+1 corpora of one draw of pairs, and the prototypes' distances of the same."""
+
+    k: int                                  # K
+    answers: tuple[float, ...]              # repetition by repetition, i < j in the order of `separated_pairs`
+    energy: np.ndarray                      # R x pairs
+    ahd: np.ndarray                         # R x pairs
+    orientation: Orientation
+
+
+class Distributionality(Task[Sweep]):
+    """Does the metric look at distributions, as the energy distance does, or at nearest texts?"""
+
+    name: ClassVar[str] = "distributionality"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Sweep
+    looks_at_vectors: ClassVar[bool] = True
+    declares: ClassVar[Declared] = Declared(
+        title="Distributionality", short="di", score="none: a property", chance=0.0, worst=0.0, unit="redraw",
+        strata=("source",), observe_version=1, measure_version=1, ranked=False, paper=ACKERMAN,
+        measures={
+            "distributionality": "deviation_ahd/(deviation_energy + deviation_ahd): 1 is like the energy distance",
+            "deviation_energy": "I(d, ENERGY): squared difference of the densities of standardised distances, mean over l",
+            "deviation_ahd": "I(d, AHD): the same from the average Hausdorff distance",
+            "nearer_energy": "share of redraws in which ENERGY is the nearer prototype",
+            "distributionality_without_last": "without l = K, where every repetition asks the same two corpora",
+            "deviation_energy_without_last": "without l = K",
+            "deviation_ahd_without_last": "without l = K",
+            "nearer_energy_without_last": "without l = K",
+            "rise": "correlation of l and the mean standardised distance at l",
+            "last": "mean standardised distance at l = K",
+            "last_is_lowest": "share of redraws in which no l has a smaller mean distance than K",
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return {source.name for source in settings.sources}
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        for source, redraw in itertools.product(settings.sources, range(settings.redraws)):
+            yield self.unit(context, (source.name,), {
+                "source": source.name, "least": source.least, "n": settings.n, "K": settings.K, "R": settings.R,
+                "redraw": redraw}, (source.name,))
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return self.drawn(unit).texts
+
+    def drawn(self, unit: Unit) -> Lottery:
+        p = unit.parameters
+        return draw(p["source"], paraphrases(p["source"], p["least"]), p["n"], p["K"], p["R"], np.random.default_rng(unit.seed))
+
+    def observe(self, unit: Unit, metric: Asked) -> Sweep:
+        lottery, k = self.drawn(unit), unit.parameters["K"]
+        angles = angular(metric.vectors(lottery.texts))
+        corpora = [[lottery.texts[row] for row in rows] for rows in lottery.corpora]
+        answers = metric.distances(corpora, lottery.pairs(k))
+        shape = unit.parameters["R"], len(separated_pairs(k + 1))
+        sets = [(lottery.corpora[i], lottery.corpora[j]) for i, j in lottery.pairs(k)]
+        return Sweep(k, tuple(answers), np.array([energy(angles, p, q) for p, q in sets]).reshape(shape),
+                     np.array([average_hausdorff(angles, p, q) for p, q in sets]).reshape(shape), metric.orientation)
+
+    def measure(self, unit: Unit, seen: Sweep) -> Measures:
+        distances = seen.orientation.distance(np.array(seen.answers))
+        mine = standardised(distances / power_of_two(float(np.abs(distances).max())))
+        of_energy, of_ahd = (standardised(distances.astype(float)) for distances in (seen.energy, seen.ahd))
+        if mine is None or of_energy is None or of_ahd is None:
+            return Measures(None, dict.fromkeys(self.declares.measures))
+        separation = separations(seen)
+        values: dict[str, float | None] = {}
+        levels, counts = np.unique(separation, return_counts=True)
+        apart = [deviations(mine, one, separation) for one in (of_energy, of_ahd)]
+        for ending, counted in (("", counts), ("_without_last", np.where(levels < seen.k, counts, 0))):
+            if counted.any():
+                values |= {f"{name}{ending}": value for name, value in
+                           nearness(*(float(np.average(one, weights=counted)) for one in apart)).items()}
+        means = np.array([mine[separation == level].mean() for level in levels])
+        values["rise"] = pearson(levels, means) if np.ptp(means) > 0 else None
+        values["last"] = float(means[-1])
+        values["last_is_lowest"] = float(means[-1] <= means.min())
+        return Measures(None, values)
+
+
+@lru_cache(maxsize=8)
+def paraphrases(name: str, least: float | None) -> tuple[tuple[str, str], ...]:
+    """The pairs of a dataset that are not one text twice, of those with scores the ones that reach the least."""
+    loaded = data.load(name)
+    if loaded.dataset.kind != "pairs":
+        raise Refusal(f'The dataset "{name}" holds {loaded.dataset.kind}; here pairs of paraphrases are needed.')
+    rows = loaded.rows[loaded.rows.text_a != loaded.rows.text_b]
+    if least is not None:
+        if "score" not in rows.columns:
+            raise Refusal(f'The pairs of "{name}" have no scores, so that `least` says nothing about them; leave it out.')
+        rows = rows[rows.score >= least]
+    return tuple(zip(rows.text_a, rows.text_b, strict=True))
+
+
+@dataclass(frozen=True)
+class Lottery:
+    """The texts of n pairs, all a and then all b, and R times K+1 corpora of them, as rows."""
+
+    texts: list[str]
+    corpora: list[np.ndarray]
+
+    def pairs(self, k: int) -> list[tuple[int, int]]:
+        """All (i, j), i < j, of every repetition."""
+        return [(start + i, start + j) for start in range(0, len(self.corpora), k + 1) for i, j in separated_pairs(k + 1)]
+
+
+def draw(name: str, pairs: Sequence[tuple[str, str]], n: int, k: int, repetitions: int, rng: np.random.Generator) -> Lottery:
+    """n pairs; c_i holds round(n i/K) texts of B and the rest of A, every c_i drawn afresh: texts recur across corpora."""
+    if len(pairs) < n:
+        raise Refusal(f'Corpora of n={n} need as many pairs of "{name}", which has {len(pairs):,}. '
+                      "Take a smaller n, or another source.")
+    chosen = [pairs[i] for i in rng.choice(len(pairs), n, replace=False)]
+    corpora = []
+    for _, i in itertools.product(range(repetitions), range(k + 1)):
+        of_b = round(n * i / k)
+        rows = np.concatenate([rng.choice(n, n - of_b, replace=False), n + rng.choice(n, of_b, replace=False)])
+        corpora.append(rng.permutation(rows))
+    return Lottery([a for a, _ in chosen] + [b for _, b in chosen], corpora)
+
+
+def angular(vectors: np.ndarray) -> np.ndarray:
+    """arccos(cosine)/pi of all rows; up to 0.005 is 0, as in the authors' code.  A zero vector is at right angles to all."""
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    unit = vectors / np.where(lengths > 0, lengths, 1)
+    angles = np.arccos(np.clip(unit @ unit.T, -1, 1)) / np.pi
+    return np.where(angles <= SAME_ANGLE, 0.0, angles)
+
+
+def energy(angles: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
+    """2 mean d(p,q) - mean d(p,p') - mean d(q,q') over all ordered pairs: the V-statistic, no root."""
+    return float(2 * angles[np.ix_(p, q)].mean() - angles[np.ix_(p, p)].mean() - angles[np.ix_(q, q)].mean())
+
+
+def average_hausdorff(angles: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
+    """The mean of the two directed mean distances to the nearest."""
+    across = angles[np.ix_(p, q)]
+    return float((across.min(axis=1).mean() + across.min(axis=0).mean()) / 2)
+
+
+def separations(seen: Sweep) -> np.ndarray:
+    """l = j - i of every distance."""
+    once = np.array([j - i for i, j in separated_pairs(seen.k + 1)])
+    return np.tile(once, len(seen.answers) // len(once))
+
+
+def standardised(distances: np.ndarray) -> np.ndarray | None:
+    """Mean 0 and standard deviation 1 over all l and repetitions; None where all distances are equal."""
+    flat = distances.ravel()
+    return None if np.ptp(flat) == 0 else (flat - flat.mean()) / flat.std()
+
+
+def density(values: np.ndarray) -> np.ndarray:
+    """f on the grid: a sum of Gaussians of bandwidth max(0.05, sd m^(-1/5)).
+
+    Kept, since all metrics of a unit are compared with the same prototypes.
+    """
+    return _density(values.tobytes())
+
+
+@lru_cache(DENSITIES_KEPT)
+def _density(content: bytes) -> np.ndarray:
+    values = np.frombuffer(content)
+    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    h = max(NARROWEST, spread * len(values) ** -0.2)
+    return np.asarray(np.exp(-((GRID[:, None] - values) / h) ** 2 / 2).mean(axis=1) / (h * np.sqrt(2 * np.pi)))
+
+
+def deviations(mine: np.ndarray, other: np.ndarray, separation: np.ndarray) -> np.ndarray:
+    """I_l(v,w), the integral of the squared difference of the densities at each l; I(v,w) is their mean, weighted by |D_l|."""
+    levels = np.unique(separation)
+    squares = [(density(mine[separation == level]) - density(other[separation == level])) ** 2 for level in levels]
+    return np.asarray(np.sum(squares, axis=1) * (GRID[1] - GRID[0]))
+
+
+def nearness(from_energy: float, from_ahd: float) -> dict[str, float | None]:
+    """What the two deviations say; unknown where both are 0."""
+    both = from_energy + from_ahd
+    return {"deviation_energy": from_energy, "deviation_ahd": from_ahd,
+            "distributionality": from_ahd / both if both > 0 else None,
+            "nearer_energy": float(from_energy < from_ahd) if both > 0 else None}

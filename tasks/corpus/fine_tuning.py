@@ -1,0 +1,169 @@
+"""Increasingly fine-tuned corpora (Kour et al. 2022, section 5): does the distance fall as a generator learns?"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+from scipy import stats
+
+from harness.base.errors import Refusal
+from harness.evaluation.metric_session import Asked, Orientation
+from harness.evaluation.task import Context, Declared, Measures, Task, Unit
+from tasks.corpus.known_similarity import KOUR_2022, pearson
+from tasks.data import loading as data
+from tasks.generators import causal_lm as gpt2
+from tasks.generators import progressive as grown
+from tasks.generators.progressive import Labelled, Step, type_token_ratio
+
+
+class Learned(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    name: str
+    by_label: bool = False                  # write label by label, and let a classifier choose
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    sources: Annotated[tuple[Learned, ...], Field(min_length=1)]
+    steps: Annotated[int, Field(ge=2, le=100)]                          # N
+    n: Annotated[int, Field(ge=2, le=10_000)]
+    self_distances: Annotated[int, Field(ge=1, le=100)] = 5
+    seeds: Annotated[int, Field(ge=1, le=1000)]
+    train: Annotated[int, Field(ge=2)] | None = None        # texts to learn from at most; None: all that are left
+    generator: Literal["ngrams", "gpt2"] = "ngrams"
+    weights: str | None = None              # of gpt2: a folder, or a name of the hub
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The raw answers of one generator, and what it generated."""
+
+    distances: tuple[float, ...]            # d(A_sample, g_i), i = 1..N
+    fault_free: tuple[float, ...]           # d(r1, r2) of samples of A: the self-distances
+    orientation: Orientation
+    type_token_ratios: tuple[float, ...]    # of g_1..g_N
+    of_sample: float                        # that of A_sample
+    perplexities: tuple[float, ...]         # of A_sample to the generators
+
+
+class FineTuning(Task[Curve]):
+    """Does the distance from a source fall as a generator learns more of it?"""
+
+    name: ClassVar[str] = "fine_tuning"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Curve
+    declares: ClassVar[Declared] = Declared(
+        title="Fine-tuning", short="ft", score="ifc_monotonicity", chance=0.0, worst=-1.0, unit="generator seed",
+        strata=("source",), observe_version=1, measure_version=1, paper=KOUR_2022,
+        measures={
+            "ifc_monotonicity": "-Spearman correlation of training and distance",
+            "ifc_gap": "(d_N - mean self-distance)/(sd of the self-distances): what the last generator still lacks",
+            "first_gap": "the same of the first generator",
+            "type_token_ratio_rise": "type-token ratio of the last generated corpus less that of the first",
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return {source.name for source in settings.sources}
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        if (settings.generator == "gpt2") != (settings.weights is not None):
+            raise Refusal('tasks.fine_tuning: `weights` names the folder or hub name of the model, with generator = "gpt2" only.')
+        generator: dict[str, Any] = {"generator": settings.generator, "train": settings.train}
+        if settings.weights is not None:
+            generator |= {"weights": settings.weights, "digest": gpt2.digest_of_weights(settings.weights)}
+        for source in settings.sources:
+            for seed in range(settings.seeds):
+                yield self.unit(context, (source.name,), {
+                    "source": source.name, "by_label": source.by_label, "steps": settings.steps, "n": settings.n,
+                    "self_distances": settings.self_distances, **generator, "generator_seed": seed}, (source.name,))
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return (text for corpus in self.corpora(unit)[0] for text in corpus)
+
+    def corpora(self, unit: Unit) -> tuple[list[list[str]], list[Step]]:
+        """A_sample, g_1..g_N, and pairs of samples of A; and what is known of the generators."""
+        p, rng = unit.parameters, np.random.default_rng(unit.seed)
+        n, loaded = p["n"], labelled(p["source"], p["by_label"])
+        if len(loaded.texts) < 3 * n:
+            raise Refusal(f'Fine-tuning with n={n} needs {3 * n:,} texts of "{p["source"]}", which has {len(loaded.texts):,}. '
+                          "Take a smaller n, or another source.")
+        order = rng.permutation(len(loaded.texts)).tolist()
+        sample = [loaded.texts[row] for row in order[:n]]
+        free = [[loaded.texts[row] for row in rng.choice(len(loaded.texts), 2 * n, replace=False)]
+                for _ in range(p["self_distances"])]
+        left = order[n:] if p["train"] is None else order[n:n + p["train"]]
+        rest = Labelled([loaded.texts[row] for row in left], [loaded.labels[row] for row in left])
+        steps = GENERATED.of(unit, rest, sample)
+        halves = [half for both in free for half in (both[:n], both[n:])]
+        return [sample, *(step.texts for step in steps), *halves], steps
+
+    def observe(self, unit: Unit, metric: Asked) -> Curve:
+        corpora, steps = self.corpora(unit)
+        metric.begin()                      # what the generator took is not the metric's time
+        first = 1 + len(steps)
+        pairs = [(0, place) for place in range(1, first)] + [(place, place + 1) for place in range(first, len(corpora), 2)]
+        answers = metric.distances(corpora, pairs)
+        return Curve(tuple(answers[:len(steps)]), tuple(answers[len(steps):]), metric.orientation,
+                     tuple(type_token_ratio(step.texts) for step in steps), type_token_ratio(corpora[0]),
+                     tuple(step.perplexity for step in steps))
+
+    def measure(self, unit: Unit, seen: Curve) -> Measures:
+        return self.measure_all([unit], [seen])[0]
+
+    def measure_all(self, units: Sequence[Unit], seen: Sequence[Curve]) -> list[Measures]:
+        """The self-distances of a source are those of all its units."""
+        fault_free: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        for unit, one in zip(units, seen, strict=True):
+            fault_free[unit.stratum] += one.orientation.distance(np.array(one.fault_free)).tolist()
+        return [described(one, np.array(fault_free[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
+
+
+def described(seen: Curve, fault_free: np.ndarray) -> Measures:
+    """What one curve says, beside the self-distances of its source."""
+    distances = seen.orientation.distance(np.array(seen.distances))
+    spread = float(fault_free.std(ddof=1)) if len(fault_free) > 1 else 0.0
+    first, last = ((float(one - fault_free.mean()) / spread if spread > 0 else None) for one in distances[[0, -1]])
+    falling = None
+    if np.ptp(distances) > 0:
+        falling = -pearson(np.arange(len(distances)), stats.rankdata(distances))
+    ratios = seen.type_token_ratios
+    return Measures(falling, {"ifc_monotonicity": falling, "ifc_gap": last, "first_gap": first,
+                              "type_token_ratio_rise": ratios[-1] - ratios[0]})
+
+
+def labelled(name: str, by_label: bool) -> Labelled:
+    """The texts of a corpus with their labels, or with one label for all."""
+    texts = data.corpus(name)
+    if not by_label:
+        return Labelled(texts, [""] * len(texts))
+    rows = data.load(name).rows
+    if "label" not in rows.columns:
+        raise Refusal(f'The corpus "{name}" has no labels to write by; leave `by_label` out.')
+    return Labelled(texts, [str(label) for label in rows.label])
+
+
+class Generated:
+    """What generators have written, by unit: each is asked about by many metrics, and written once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, list[Step]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, unit: Unit, train: Labelled, held_out: Sequence[str]) -> list[Step]:
+        p = unit.parameters
+        with self._lock:
+            if unit.id not in self._known:
+                asked = train, held_out, p["steps"], p["n"], unit.seed
+                self._known[unit.id] = gpt2.grow(p["weights"], *asked) if p["generator"] == "gpt2" else grown.grow(*asked)
+            return self._known[unit.id]
+
+
+GENERATED = Generated()

@@ -1,0 +1,287 @@
+"""Known-similarity corpora (Kour et al. 2022, sections 3 and 4)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+from scipy import stats
+
+from harness.base.errors import Refusal
+from harness.evaluation.metric_session import Asked, Orientation
+from harness.evaluation.task import Context, Declared, Measures, Paper, Task, Unit
+from tasks.common.consistency import Rechecked, context_marks, differ, excused, or_chance
+from tasks.data import loading as data
+
+CHECKED_SHARE, CHECKED_LEAST = 0.05, 5      # of the pairs of a collection, asked again alone
+CHECKED_THOROUGHLY = 2                      # repetitions; of those after, one pair: fresh workers would take most of the time
+MIRRORED = 5                                # pairs asked in the other direction too, of a metric that says it is symmetric
+
+KOUR_2022 = Paper(
+    "kour2022measuring",
+    ("Kour, George", "Ackerman, Samuel", "Farchi, Eitan Daniel", "Raz, Orna", "Carmeli, Boaz", "Anaby Tavor, Ateret"),
+    "Measuring the Measuring Tools: An Automatic Evaluation of Semantic Metrics for Text Corpora",
+    "Proceedings of the 2nd Workshop on Natural Language Generation, Evaluation, and Metrics (GEM)", 2022,
+    "https://aclanthology.org/2022.gem-1.35")
+
+
+class Level(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    k: Annotated[int, Field(ge=3, le=50)]
+    n: Annotated[int, Field(ge=2, le=10_000)]
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
+    levels: Annotated[tuple[Level, ...], Field(min_length=1)]
+    repetitions: Annotated[int, Field(ge=1, le=1000)]
+
+
+@dataclass(frozen=True)
+class Distances:
+    """The raw answers for one set of k corpora, c_1 (all A) to c_k (all B)."""
+
+    k: int
+    forward: tuple[float, ...]              # d(c_i, c_j), i < j, in the order of `separated_pairs`
+    backward: tuple[float, ...]             # d(c_j, c_i), the same pairs
+    mirrored: int                           # how many answers of the two are those of the other direction, which alone was asked:
+                                            # where a metric says it is symmetric, and was on all that were asked
+    orientation: Orientation
+    rechecked: tuple[Rechecked, ...]
+
+
+class KnownSimilarity(Task[Distances]):
+    """Does the distance grow as the corpora grow apart?"""
+
+    name: ClassVar[str] = "known_similarity"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Distances
+    declares: ClassVar[Declared] = Declared(
+        title="Known similarity", short="ks",
+        score="mean of 2A-1, 2Aw-1, monotonicity, signed separability, signed linearity",
+        chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=3, measure_version=1,
+        paper=KOUR_2022,
+        measures={
+            "accuracy": "A: share of nested interval pairs judged right, ties one half",
+            "weighted_accuracy": "Aw: the same, weighted by 1/(difference in separation)",
+            "monotonicity": "Spearman correlation of separation and distance",
+            "signed_separability": "omega squared of separation, with the sign of the correlation",
+            "signed_linearity": "r|r| of the regression on separation",
+            "separability": "omega squared of separation as a factor",
+            "linearity": "R squared of the regression on separation",
+            "linearity_r": "r, as the published column has it",
+            "accuracy_tree": "A over the published multiset of judgements, strict",
+            "weighted_accuracy_tree": "Aw over the published multiset of judgements, strict",
+            "accuracy_le": "A with ties counted as right, the paper's formula",
+            "asymmetry": "mean |d(p,q) - d(q,p)|, in standard deviations of the distances",
+            "context_difference": "mean change of an answer when its pair is asked alone, in the same unit",
+            "repeat_spread": "mean change of an answer when it is asked again, in the same unit",
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return {name for pair in settings.pairs for name in pair}
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        for (a, b), level, repetition in itertools.product(settings.pairs, settings.levels, range(settings.repetitions)):
+            yield self.unit(context, (f"{a}, {b}", f"k={level.k} n={level.n}"),
+                            {"source_a": a, "source_b": b, "k": level.k, "n": level.n, "repetition": repetition}, (a, b))
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return itertools.chain.from_iterable(self.corpora(unit))
+
+    def corpora(self, unit: Unit) -> list[list[str]]:
+        p = unit.parameters
+        return draw(p["source_a"], data.corpus(p["source_a"]), p["source_b"], data.corpus(p["source_b"]), p["k"], p["n"],
+                    np.random.default_rng(unit.seed))
+
+    def observe(self, unit: Unit, metric: Asked) -> Distances:
+        corpora, k = self.corpora(unit), unit.parameters["k"]
+        there = separated_pairs(k)
+        pairs = [*there, *((j, i) for i, j in there)]
+        answers, mirrored = both_directions(metric, corpora, pairs, unit.seed)
+        checked = places_to_check(k, unit.seed, unit.parameters["repetition"])
+        alone = metric.alone(corpora, pairs, checked)
+        rechecked = tuple(Rechecked(pairs[place], answers[place], first, again)
+                          for place, (first, again) in zip(checked, alone, strict=True))
+        return Distances(k, tuple(answers[:len(there)]), tuple(answers[len(there):]), mirrored, metric.orientation, rechecked)
+
+    def measure(self, unit: Unit, seen: Distances) -> Measures:
+        forward = seen.orientation.distance(np.array(seen.forward))
+        backward = seen.orientation.distance(np.array(seen.backward))
+        unit_of_scale = power_of_two(max(np.abs(forward).max(), np.abs(backward).max()))
+        forward, backward = forward / unit_of_scale, backward / unit_of_scale
+        distances = (forward + backward) / 2
+        spread = float(distances.std()) if np.ptp(distances) else None
+
+        def relative(a: float, b: float) -> float:
+            return min(abs(a - b) / unit_of_scale / spread, 1e9) if spread else 0.0     # differences, too, can overflow
+        values: dict[str, float | None] = {
+            **described(distances, seen.k),
+            "asymmetry": float(np.abs(forward - backward).mean()) / spread if spread else None,
+            "context_difference": float(np.mean([relative(r.among_others, r.alone) for r in seen.rechecked])),
+            "repeat_spread": float(np.mean([relative(r.alone_again, r.alone) for r in seen.rechecked])),
+        }
+        ranked = [2 * or_chance(values["accuracy"], 0.5) - 1, 2 * or_chance(values["weighted_accuracy"], 0.5) - 1,
+                  *(or_chance(values[name], 0.0) for name in ("monotonicity", "signed_separability", "signed_linearity"))]
+        return Measures(float(np.mean(ranked)), values, context_marks(seen.rechecked))
+
+    def answers(self, seen: Distances) -> np.ndarray:
+        """The means of both directions, z-scored in their collection; zeros where all are equal."""
+        forward, backward = (seen.orientation.distance(np.array(side)) for side in (seen.forward, seen.backward))
+        distances = forward / 2 + backward / 2
+        spread = distances.std()
+        return np.asarray((distances - distances.mean()) / spread if spread > 0 and np.isfinite(spread) else distances * 0)
+
+    def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
+        return excused(super().marks(measured), measured)
+
+
+def draw(name_a: str, a: Sequence[str], name_b: str, b: Sequence[str], k: int, n: int,
+         rng: np.random.Generator) -> list[list[str]]:
+    """KSC(A,B): k corpora of n texts, c_i with round(n(k-i)/(k-1)) texts of A, no text in two of them."""
+    from_a = [round(n * (k - i) / (k - 1)) for i in range(1, k + 1)]
+    needed = {name_a: sum(from_a), name_b: n * k - sum(from_a)}
+    for name, texts in ((name_a, a), (name_b, b)):
+        if len(texts) < needed[name]:
+            raise Refusal(f'A set of k={k} corpora of n={n} needs {needed[name]:,} texts of "{name}", which has {len(texts):,}. '
+                          "Take a smaller n or k, or another source.")
+    rest_a = iter(rng.permutation(len(a)))
+    rest_b = iter(rng.permutation(len(b)))
+    corpora = []
+    for count in from_a:
+        texts = [a[i] for i in itertools.islice(rest_a, count)] + [b[i] for i in itertools.islice(rest_b, n - count)]
+        corpora.append([texts[i] for i in rng.permutation(n)])
+    return corpora
+
+
+def separated_pairs(k: int) -> list[tuple[int, int]]:
+    """All (i, j) with i < j among k corpora; the separation is j - i."""
+    return list(itertools.combinations(range(k), 2))
+
+
+def both_directions(metric: Asked, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]],
+                    seed: int) -> tuple[list[float], int]:
+    """The answers for all pairs, the second half being the first the other way round; and how many were taken from there.
+
+    A metric that says it is symmetric is asked each pair in one direction, drawn for it so that the directions say nothing of
+    the order of the corpora, and five in the other one too; if one of those answers differs, all the others as well.
+    """
+    half = len(pairs) // 2
+    rest: list[int] = []
+    if metric.entry.header.symmetric:
+        rng = np.random.default_rng([seed, half])
+        other_side = np.arange(half) + half * rng.integers(2, size=half)
+        rest = sorted(other_side[rng.permutation(half)[MIRRORED:]].tolist())
+    skipped = set(rest)
+    first = [place for place in range(len(pairs)) if place not in skipped]
+    answers = dict(zip(first, metric.distances(corpora, [pairs[place] for place in first]), strict=True))
+
+    def mirror(place: int) -> int:
+        return (place + half) % len(pairs)
+    if any(differ(answers[place], answers[mirror(place)]) for place in first if mirror(place) not in skipped):
+        found = metric.distances(corpora, [pairs[place] for place in rest], order=1, first=len(pairs))
+        answers |= dict(zip(rest, found, strict=True))
+        rest = []
+    answers |= {place: answers[mirror(place)] for place in rest}
+    return [answers[place] for place in range(len(pairs))], len(rest)
+
+
+def places_to_check(k: int, seed: int, repetition: int) -> list[int]:
+    """Which questions are asked again alone: as many as 5% of the k(k-1)/2 pairs, at least five, of either direction.
+
+    They are drawn so that a metric cannot know them.  After some repetitions one each is enough: a metric is told neither
+    which repetition it is in nor anything of those before, and is judged by all of them together.
+    """
+    pairs = len(separated_pairs(k))
+    count = max(CHECKED_LEAST, round(CHECKED_SHARE * pairs)) if repetition < CHECKED_THOROUGHLY else 1
+    return sorted(np.random.default_rng([seed, k]).choice(2 * pairs, count, replace=False).tolist())
+
+
+@dataclass(frozen=True)
+class Judgements:
+    """The set J of equation 5 as arrays: which interval lies strictly inside which, and how it is counted."""
+
+    inner: np.ndarray                       # indices into separated_pairs(k)
+    outer: np.ndarray
+    weight: np.ndarray                      # 1/(l2 - l1)
+    in_tree: np.ndarray                     # times the authors' recursion meets it
+
+
+@lru_cache
+def judgements(k: int) -> Judgements:
+    """All ((q,r),(i,j)) with [q,r] strictly inside [i,j]: the set J, equation 5.
+
+    The authors' recursion visits an interval once for each path that leads to it.  A visit of (s,e) makes one judgement
+    against each of its strict sub-intervals, and then visits (s,e-1) and (s+1,e); so a judgement is counted as often as its
+    outer interval is visited: binomial(missing, missing on the left) times.
+    """
+    pairs = separated_pairs(k)
+    visits = {(0, k - 1): 1}
+    for length in range(k - 1, 1, -1):
+        for s in range(k - length):
+            e = s + length
+            for child in ((s, e - 1), (s + 1, e)):
+                visits[child] = visits.get(child, 0) + visits[s, e]
+    found = [(inner, outer) for outer, (i, j) in enumerate(pairs) for inner, (q, r) in enumerate(pairs)
+             if i <= q and r <= j and (q, r) != (i, j)]
+    inner, outer = (np.array(side, dtype=int) for side in zip(*found, strict=True))
+    separation = np.array([j - i for i, j in pairs])
+    return Judgements(inner, outer, 1 / (separation[outer] - separation[inner]),
+                      np.array([visits[pairs[o]] for o in outer], dtype=float))
+
+
+def described(distances: np.ndarray, k: int) -> dict[str, float | None]:
+    """Everything that the distances of one set of k corpora say, in the order of `separated_pairs`."""
+    return {**accuracies(distances, k), **trend(distances, np.array([j - i for i, j in separated_pairs(k)]))}
+
+
+def accuracies(distances: np.ndarray, k: int) -> dict[str, float | None]:
+    """Shares of J judged right: d(inner) < d(outer), ties one half; weighted; over the tree multiset; with <=."""
+    j = judgements(k)
+    inner, outer = distances[j.inner], distances[j.outer]
+    right, tied = (inner < outer).astype(float), (inner == outer).astype(float)
+    halves = right + tied / 2
+    return {
+        "accuracy": float(halves.mean()),
+        "weighted_accuracy": float(np.average(halves, weights=j.weight)),
+        "accuracy_tree": float(np.average(right, weights=j.in_tree)),
+        "weighted_accuracy_tree": float(np.average(right, weights=j.in_tree * j.weight)),
+        "accuracy_le": float((right + tied).mean()),
+    }
+
+
+def trend(distances: np.ndarray, separation: np.ndarray) -> dict[str, float | None]:
+    """Monotonicity, separability and linearity; unknown where all distances are equal.  None of them depends on scale."""
+    names = ("monotonicity", "separability", "linearity", "linearity_r", "signed_separability", "signed_linearity")
+    if np.ptp(distances) == 0:
+        return dict.fromkeys(names)
+    r, omega2 = pearson(separation, distances), omega_squared(distances, separation)
+    rho = pearson(stats.rankdata(separation), stats.rankdata(distances))
+    return dict(zip(names, (rho, omega2, r * r, r, float(np.sign(r)) * omega2, r * abs(r)), strict=True))
+
+
+def power_of_two(largest: float) -> float:
+    """The power of two just below a number: dividing by it is exact, and squares no longer overflow or vanish."""
+    return float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
+
+
+def pearson(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:
+    """(SS_l - df_l MS_res) / (SS_tot + MS_res) of a one-way analysis of variance."""
+    groups = [values[factor == level] for level in np.unique(factor)]
+    mean = values.mean()
+    between = sum(len(group) * (group.mean() - mean) ** 2 for group in groups)
+    within = sum(((group - group.mean()) ** 2).sum() for group in groups)
+    residual = within / (len(values) - len(groups))
+    return float((between - (len(groups) - 1) * residual) / (between + within + residual))

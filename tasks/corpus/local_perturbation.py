@@ -1,0 +1,170 @@
+"""Local perturbation (Ackerman, Kour and Farchi, section 2): how soon does a metric notice that a few neighbours moved?
+
+No text: A is a mixture of three normal distributions in q dimensions, B is A with a little noise; then a point of B and its
+nearest neighbours, a share p of B, go by delta away from the centres of their components.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.base.hashing import seed_of
+from harness.evaluation.metric_session import Asked, Orientation
+from harness.evaluation.task import Context, Declared, Measures, Task, Unit
+from harness.submission.header import Header
+from tasks.corpus.distributionality import ACKERMAN
+from tasks.corpus.known_similarity import pearson
+
+COMPONENTS, POINTS = 3, 300
+BOX, SPREAD = 10.0, 1.0                     # centres in [-10, 10]^q, standard deviation 1: the defaults of make_blobs
+JITTER = 0.1
+DELTAS = tuple(0.5 * step for step in range(21))
+SHARES = tuple(round(0.05 * step, 2) for step in range(11))
+DIMENSIONS = (2, 3, 4, 5, 6)
+DELTA, SHARE = 3.0, 0.1                     # where they are held
+NOTICED = 2.0                               # standard errors between d(max) and d(0) of the mean curve
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    repetitions: Annotated[int, Field(ge=1, le=1000)]
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The raw answers d(A, B') of one repetition."""
+
+    by_delta: tuple[float, ...]             # over DELTAS, q = 2
+    by_share: tuple[float, ...]             # over SHARES, q = 2
+    by_dimension: tuple[float, ...]         # over DIMENSIONS
+    orientation: Orientation
+
+
+class LocalPerturbation(Task[Curves]):
+    """How soon does the metric notice that a few neighbours moved?"""
+
+    name: ClassVar[str] = "local_perturbation"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Curves
+    declares: ClassVar[Declared] = Declared(
+        title="Local perturbation", short="lp", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=(),
+        observe_version=1, measure_version=1, ranked=False, paper=ACKERMAN,
+        measures={
+            "locality": "area under the mean curve of (d(delta)-d(0))/(d(max)-d(0)): 1 notices the smallest move, 0 waits",
+            "noticed": "d(max)-d(0) of the mean curve, in its standard errors; below 2 the locality is unknown",
+            "rise_with_share": "correlation of p and the mean distance",
+            "rise_with_dimension": "correlation of q and the mean distance",
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return set()
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        for repetition in range(settings.repetitions):
+            yield self.unit(context, (), {"mixtures": seed_of(context.seed, self.name, "mixtures"), "repetition": repetition}, ())
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return ()
+
+    def applies(self, unit: Unit, header: Header) -> str | None:
+        if header.kind != "corpus" or header.input != "embeddings":
+            return "only corpus metrics that take embeddings can be asked about points without text"
+        return None
+
+    def observe(self, unit: Unit, metric: Asked) -> Curves:
+        corpora: list[np.ndarray] = []
+        pairs: list[tuple[int, int]] = []
+        for a, perturbed in sweeps(unit.parameters["mixtures"], unit.seed):
+            corpora.append(a)
+            pairs += [(len(corpora) - 1, len(corpora) + place) for place in range(len(perturbed))]
+            corpora += perturbed
+        answers = tuple(metric.distances(corpora, pairs))
+        first, second = len(DELTAS), len(DELTAS) + len(SHARES)
+        return Curves(answers[:first], answers[first:second], answers[second:], metric.orientation)
+
+    def measure(self, unit: Unit, seen: Curves) -> Measures:
+        return self.measure_all([unit], [seen])[0]
+
+    def measure_all(self, units: Sequence[Unit], seen: Sequence[Curves]) -> list[Measures]:
+        """Locality is of the mean curve; a repetition gets its jackknife pseudo-value, so that their spread gives an interval."""
+        if not seen:
+            return []
+        curves = np.array([one.orientation.distance(np.array(one.by_delta)) for one in seen])
+        whole, n = locality(curves), len(curves)
+        if whole is None or n < 3:
+            localities = [whole] * n
+        else:
+            without = [area(np.delete(curves, row, axis=0)) for row in range(n)]
+            localities = [n * whole - (n - 1) * (one if one is not None else whole) for one in without]
+        orientation = seen[0].orientation
+        common = {"noticed": noticed(curves), "rise_with_share": rise(SHARES, [one.by_share for one in seen], orientation),
+                  "rise_with_dimension": rise(DIMENSIONS, [one.by_dimension for one in seen], orientation)}
+        return [Measures(None, {"locality": one, **common}) for one in localities]
+
+
+def sweeps(mixtures: int, seed: int) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+    """A and every B' of the sweep of delta; of p; of q.  A and B are the same in every repetition, the moved points are not."""
+    mixture = Mixture.draw(2, np.random.default_rng([mixtures, 0]))
+    yield mixture.a, [mixture.perturbed(delta, SHARE, np.random.default_rng([seed, 1])) for delta in DELTAS]
+    yield mixture.a, [mixture.perturbed(DELTA, share, np.random.default_rng([seed, 1])) for share in SHARES]
+    for q in DIMENSIONS:
+        other = Mixture.draw(q, np.random.default_rng([mixtures, q]))
+        yield other.a, [other.perturbed(DELTA, SHARE, np.random.default_rng([seed, q]))]
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """A, and B with the centre that each of its points belongs to: POINTS x q."""
+
+    a: np.ndarray
+    b: np.ndarray
+    centres: np.ndarray
+
+    @classmethod
+    def draw(cls, q: int, rng: np.random.Generator) -> Mixture:
+        centres = rng.uniform(-BOX, BOX, (COMPONENTS, q))[np.arange(POINTS) % COMPONENTS]
+        a = centres + SPREAD * rng.normal(size=(POINTS, q))
+        return cls(a.astype(np.float32), a + JITTER * rng.normal(size=(POINTS, q)), centres)
+
+    def perturbed(self, delta: float, share: float, rng: np.random.Generator) -> np.ndarray:
+        """B' : the share of B nearest to a random point of it, moved by delta away from their components' centres."""
+        chosen = self.b[rng.integers(len(self.b))]
+        nearest = np.argsort(np.linalg.norm(self.b - chosen, axis=1), kind="stable")[:round(share * len(self.b))]
+        away = self.b[nearest] - self.centres[nearest]
+        moved = self.b.copy()
+        moved[nearest] += delta * away / np.linalg.norm(away, axis=1, keepdims=True)
+        return moved.astype(np.float32)
+
+
+def noticed(curves: np.ndarray) -> float | None:
+    """The mean of d(max)-d(0) over its standard error; unknown with one repetition, or without spread."""
+    grown = curves[:, -1] - curves[:, 0]
+    spread = float(grown.std(ddof=1)) if len(grown) > 1 else 0.0
+    return float(grown.mean()) / spread * float(np.sqrt(len(grown))) if spread > 0 else None
+
+
+def locality(curves: np.ndarray) -> float | None:
+    """The area under the mean curve; unknown where the largest move is hardly noticed."""
+    found = noticed(curves)
+    return area(curves) if found is not None and found >= NOTICED else None
+
+
+def area(curves: np.ndarray) -> float | None:
+    """Under (d(delta)-d(0))/(d(max)-d(0)) of the mean curve, clipped to [0, 1], over delta scaled to [0, 1]."""
+    mean = curves.mean(axis=0)
+    if mean[-1] <= mean[0]:
+        return None
+    share = np.clip((mean - mean[0]) / (mean[-1] - mean[0]), 0, 1)
+    return float(((share[1:] + share[:-1]) / 2).mean())
+
+
+def rise(x: Sequence[float], curves: Sequence[Sequence[float]], orientation: Orientation) -> float | None:
+    """Correlation with the mean curve; unknown where it is flat."""
+    mean = orientation.distance(np.array(curves)).mean(axis=0)
+    return pearson(np.array(x), mean) if np.ptp(mean) > 0 else None

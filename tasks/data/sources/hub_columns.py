@@ -1,0 +1,160 @@
+"""From the hub's own columns to the normal form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from tasks.data.schema import Tables, tidy
+
+Shape = Callable[[list[pd.DataFrame]], Tables]
+
+COMPARISON_BATCHES = ("batch0_cnndm", "batch13", "batch18", "cnndm0", "edit_b2_eval_test")
+MOST_STARS = 5.0
+
+
+def corpus(text: str, label: str | None = None, drop: str | None = None) -> Shape:
+    """Texts of all splits, with their labels; rows of one label may be dropped."""
+    def shape(parts: list[pd.DataFrame]) -> Tables:
+        rows = pd.concat(parts, ignore_index=True)
+        if label is not None and drop is not None:
+            rows = rows[rows[label] != drop]
+        return {"data": tidy(renamed(rows, {text: "text", **({label: "label"} if label else {})}), ("text",))}
+    return shape
+
+
+def documents(text: str) -> Shape:
+    return corpus(text)
+
+
+def pairs(a: str, b: str, score: str | None = None, times: float = 1.0, groups: Sequence[str] = ()) -> Shape:
+    """Pairs of texts; `groups` names the splits, in a column."""
+    def shape(parts: list[pd.DataFrame]) -> Tables:
+        if groups:
+            parts = [part.assign(group=group) for part, group in zip(parts, groups, strict=True)]
+        rows = pd.concat(parts, ignore_index=True)
+        if score is not None:
+            rows = rows.assign(**{score: rows[score].astype(float) * times})
+        names = {a: "text_a", b: "text_b", **({score: "score"} if score else {}), **({"group": "group"} if groups else {})}
+        return {"data": tidy(renamed(rows, names), ("text_a", "text_b"))}
+    return shape
+
+
+def summarized(document: str, summary: str) -> Shape:
+    def shape(parts: list[pd.DataFrame]) -> Tables:
+        rows = renamed(pd.concat(parts, ignore_index=True), {document: "document", summary: "summary"})
+        return {"data": tidy(rows, ("document", "summary"))}
+    return shape
+
+
+def labelled(text: str, label: str, title: str | None = None, drop: str | None = None) -> Shape:
+    """A clustering set of a text a row; a title, where there is one, stands above its text."""
+    def shape(parts: list[pd.DataFrame]) -> Tables:
+        rows = pd.concat(parts, ignore_index=True)
+        rows = rows[rows[label] != drop] if drop is not None else rows
+        texts = rows[text] if title is None else rows[title].astype(str) + "\n" + rows[text].astype(str)
+        return {"data": tidy(pd.DataFrame({"text": texts, "label": rows[label].astype(str), "split": ""}), ("text",))}
+    return shape
+
+
+def mteb_clustering(parts: list[pd.DataFrame]) -> Tables:
+    """MTEB's: a row is a whole split, with lists of sentences and of labels."""
+    splits = [pd.DataFrame({"text": list(row["sentences"]), "label": [str(one) for one in row["labels"]], "split": str(number)})
+              for number, row in enumerate(records(parts))]
+    return {"data": tidy(pd.concat(splits, ignore_index=True), ("text",))}
+
+
+def beir_corpus(rows: pd.DataFrame) -> pd.DataFrame:
+    return tidy(renamed(rows, {"_id": "doc_id", "title": "title", "text": "text"}).astype({"doc_id": str}), ("text",))
+
+
+def beir(parts: list[pd.DataFrame]) -> Tables:
+    """BEIR's: the corpus, the queries, the judgements; only queries that a judgement speaks of."""
+    documents, queries, judged = parts
+    qrels = renamed(judged, {"query-id": "query_id", "corpus-id": "doc_id", "score": "relevance"}).astype(
+        {"query_id": str, "doc_id": str, "relevance": int})
+    asked = tidy(renamed(queries, {"_id": "query_id", "text": "text"}).astype({"query_id": str}), ("text",))
+    return {"corpus": beir_corpus(documents), "queries": asked[asked.query_id.isin(qrels.query_id)].reset_index(drop=True),
+            "qrels": qrels.drop_duplicates(ignore_index=True)}
+
+
+def climate_evidence(parts: list[pd.DataFrame]) -> Tables:
+    """Climate-FEVER: each claim asks for its five evidence sentences; what supports or refutes it is relevant."""
+    corpus, queries, qrels = [], [], []
+    for row in records(parts):
+        queries.append({"query_id": str(row["claim_id"]), "text": str(row["claim"])})
+        for one in row["evidences"]:
+            corpus.append({"doc_id": str(one["evidence_id"]), "title": str(one["article"]), "text": str(one["evidence"])})
+            relevant = one["evidence_label"] in ("SUPPORTS", "REFUTES", 0, 1)
+            qrels.append({"query_id": str(row["claim_id"]), "doc_id": str(one["evidence_id"]), "relevance": int(relevant)})
+    return {"corpus": tidy(pd.DataFrame(corpus), ("text",)).drop_duplicates("doc_id", ignore_index=True),
+            "queries": tidy(pd.DataFrame(queries), ("text",)), "qrels": pd.DataFrame(qrels).drop_duplicates(ignore_index=True)}
+
+
+def records(parts: list[pd.DataFrame]) -> list[dict[str, Any]]:
+    """The rows of all splits, one after the other."""
+    found: list[dict[str, Any]] = pd.concat(parts, ignore_index=True).to_dict("records")  # type: ignore[assignment]
+    return found
+
+
+def text_of(info: dict[str, Any]) -> str:
+    """What was summarised in OpenAI's sets: a post of Reddit or an article."""
+    return str(info.get("post") or info.get("article") or "")
+
+
+def openai_axis(parts: list[pd.DataFrame]) -> Tables:
+    """OpenAI's ratings of summaries on four axes, 1 to 7."""
+    rows = []
+    for row in records(parts):
+        axes = row["summary"]["axes"]
+        if axes.get("overall") is not None:
+            rows.append({"document": text_of(row["info"]), "summary": str(row["summary"]["text"]),
+                         **{axis: axes.get(axis) for axis in ("overall", "accuracy", "coverage", "coherence")}})
+    table = pd.DataFrame(rows)
+    axes = dict.fromkeys(("overall", "accuracy", "coverage", "coherence"), float)
+    return {"data": tidy(table.astype(axes), ("document", "summary"))}
+
+
+def openai_comparisons(parts: list[pd.DataFrame]) -> Tables:
+    """OpenAI's choices between two summaries, of the batches that are kept as a snapshot."""
+    rows = [{"document": text_of(row["info"]), "summary_a": str(row["summaries"][0]["text"]),
+             "summary_b": str(row["summaries"][1]["text"]), "choice": int(row["choice"])}
+            for row in records(parts) if row["batch"] in COMPARISON_BATCHES]
+    return {"data": tidy(pd.DataFrame(rows), ("document", "summary_a", "summary_b"))}
+
+
+def openai_posts(parts: list[pd.DataFrame]) -> Tables:
+    texts = [str(info.get("post") or "") for info in pd.concat(parts, ignore_index=True)["info"]]
+    return {"data": tidy(pd.DataFrame({"text": texts}), ("text",))}
+
+
+def openai_titles(whole: bool) -> Shape:
+    """Titles of posts (with the post, if whole) by subreddit."""
+    def shape(parts: list[pd.DataFrame]) -> Tables:
+        found = [info for info in pd.concat(parts, ignore_index=True)["info"] if info.get("subreddit")]
+        texts = [f"{info['title']}\n{info['post']}" if whole else str(info["title"]) for info in found]
+        labels = [str(info["subreddit"]) for info in found]
+        return {"data": tidy(pd.DataFrame({"text": texts, "label": labels, "split": ""}), ("text",))}
+    return shape
+
+
+def mteb_summeval(parts: list[pd.DataFrame]) -> Tables:
+    """MTEB's SummEval: a row is an article with its 16 summaries; overall is the mean of the four expert ratings."""
+    rows = []
+    for row in records(parts):
+        for place, summary in enumerate(row["machine_summaries"]):
+            coherence, accuracy, fluency, coverage = (
+                float(scores[place]) for scores in (row["coherence"], row["consistency"], row["fluency"], row["relevance"]))
+            rows.append({"document": row["text"], "summary": summary, "overall": (coherence + accuracy + fluency + coverage) / 4,
+                         "accuracy": accuracy, "coverage": coverage, "coherence": coherence})
+    return {"data": tidy(pd.DataFrame(rows), ("document", "summary"))}
+
+
+def renamed(rows: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+    """These columns under new names, in this order, and no others; a column that is not there is named."""
+    lacking = [column for column in names if column not in rows.columns]
+    if lacking:
+        raise KeyError(f"no column {lacking[0]!r} among {', '.join(map(str, rows.columns))}")
+    return rows[list(names)].rename(columns=names)

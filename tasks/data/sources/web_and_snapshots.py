@@ -1,0 +1,107 @@
+"""Datasets that are made here, that stand behind addresses on the web, or that are to be had as snapshots only."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from functools import partial
+
+import pandas as pd
+
+from tasks.data.schema import Kind, Tables, tidy
+from tasks.data.sources import synthetic as made
+from tasks.data.types import Dataset, Made, Mirrored, Web
+
+RATED = "https://raw.githubusercontent.com/VAShibaev/semantic_similarity_metrics/e7ddb019059c24639666dd164efd31dd9e7bbd04"
+RATED_SETS = {"bible": "Bible/Bible", "paralex": "Paralex/Paralex", "paraphrase": "Paraphrase/Paraphrase",
+              "yelp_rewrite": "Yelp/Yelp", "gyafc_formal": "GYAFC/GYAFC_formal", "gyafc_informal": "GYAFC/GYAFC_informal",
+              "gyafc_rewrite": "GYAFC/GYAFC_rewrites"}
+JOHNS_HOPKINS = "Blitzer, Dredze and Pereira 2007, Biographies, Bollywood, boom-boxes and blenders, ACL"
+
+
+def rated_pairs(files: dict[str, bytes]) -> Tables:
+    """The 14 rated sets: text_1, text_2, three labels and their mean; the parallel sets first, then the random pairs."""
+    rows = []
+    for name in sorted(files, key=lambda name: name.endswith(" random")):
+        rows += [{"text_a": row["text_1"], "text_b": row["text_2"], "score": float(row["avg_score"]),
+                  "group": name.removesuffix(" random"), "random": name.endswith(" random"),
+                  "ratings": [float(row[f"label_{n}"]) for n in (1, 2, 3)]}
+                 for row in csv.DictReader(io.StringIO(files[name].decode("utf-8")))]
+    return {"data": tidy(pd.DataFrame(rows), ("text_a", "text_b"))}
+
+
+def made_corpus(domain: str, fingerprint: str) -> Dataset:
+    return Dataset(f"made_{domain}", "corpus", f"Made sentences: {domain}", Made(partial(made.make, domain)), "Apache-2.0",
+                   "this project", made.ROWS, fingerprint, displayable=True)
+
+
+def made_here(name: str, kind: Kind, title: str, make: Callable[[], pd.DataFrame | Tables], rows: int,
+              fingerprint: str) -> Dataset:
+    return Dataset(name, kind, title, Made(make), "Apache-2.0", "this project", rows, fingerprint, displayable=True)
+
+
+def snapshot(name: str, kind: Kind, title: str, origin: str, licence: str, citation: str,
+             stands_for: str | None = None) -> Dataset:
+    return Dataset(name, kind, title, Mirrored(origin), licence, citation, stands_for=stands_for)
+
+
+MADE = (
+    made_corpus("weather", "7fc22e15aa7f8109175be97721abeda7843e9f17df59aeb24f9cff8bd7c4cecd"),
+    made_corpus("kitchen", "6d6450ef8dbfd40be641ff7493aad9fec128da9ec2d817bdb731bdb8fcf7109e"),
+    made_corpus("trains", "52f4b78aa17db3d8241432810e7d55d2dadc5c2e45a2d5eb56d28c3e174b4f56"),
+    made_here("made_reports", "summarized", "Made documents and summaries", made.reports, 72,
+              "2097a6b1a61b84c419468243ca8a14e4e0e3556139f1f2961b64619e7726db04"),
+    made_here("made_ratings", "rated_summaries", "Made summaries, rated by what they are made of", made.ratings, 72,
+              "e7d39c4af5ccf06b799d4fc1eb182125ca6a48e2969c63a45223e718c5556687"),
+    made_here("made_choices", "preferences", "Made summaries, the better one chosen", made.choices, 24,
+              "18fe1257d92b3c1856c43bb484b4905848d93be8b69497c994f81323912a76a2"),
+    made_here("made_questions", "retrieval", "Made documents and the halves of some", made.questions, 48,
+              "1a20bdafa35c10bf6de4c19e7da6d0d0525ba74bf979b7b0de64add15729d879"),
+    made_here("made_likeness", "pairs", "Made pairs, rated by how many words were exchanged", made.likeness, 120,
+              "6834438dbeadc422fafc421d9a229fc5d0a27b7262b8699823755fc414214b2f"),
+    Dataset("made_paraphrases", "pairs", "Made pairs of sentences that say nearly the same", Made(made.make_pairs), "Apache-2.0",
+            "this project", made.ROWS, "558f847df0aa4854da23da07f2185b7ede48e88a943b749d89277ea330dce007", displayable=True),
+)
+
+ELSEWHERE = (
+    Dataset("human_similarity_14", "pairs", "Fourteen sets of pairs, each rated by three people",
+            Web(tuple((f"{group}{' random' if random else ''}", f"{RATED}/{path}{'_random' if random else ''}.csv")
+                      for random in (False, True) for group, path in RATED_SETS.items()), rated_pairs),
+            "Apache-2.0 (the repository); the source corpora have their own terms",
+            "Yamshchikov et al. 2021, Style-transfer and paraphrase: looking for a sensible semantic similarity metric, AAAI"),
+    snapshot("nf_cats", "corpus", "Non-factoid questions", "the repository of NF-CATS", "MIT",
+             "Bolotova et al. 2022, A non-factoid question-answering taxonomy, SIGIR", stands_for="yahoo_nonfactoid"),
+    snapshot("amazon_phone_reviews", "corpus", "Amazon reviews of phones", "PromptCloud on Kaggle", "CC0-1.0 as marked there",
+             "PromptCloud 2017, Amazon reviews: unlocked mobile phones (Kaggle)"),
+    snapshot("amazon_reviews", "documents", "Amazon reviews", "Johns Hopkins University", "not stated", JOHNS_HOPKINS),
+    snapshot("plos_articles", "summarized", "PLOS articles and abstracts", "PLOS", "CC-BY-4.0", "PLOS"),
+    snapshot("cisi", "retrieval", "CISI", "University of Glasgow", "public test collection",
+             "Fox 1983, Characterization of two new experimental collections in computer and information science"),
+    snapshot("cranfield", "retrieval", "Cranfield", "University of Glasgow", "public test collection",
+             "Cleverdon 1967, The Cranfield tests on index language devices, Aslib Proceedings"),
+    snapshot("npl_vaswani", "retrieval", "NPL (Vaswani)", "University of Glasgow", "public test collection",
+             "Vaswani and Cameron 1970, The NPL experiments in statistical word associations"),
+    snapshot("nfcorpus_tokenized", "retrieval", "NFCorpus, the authors' preprocessed release (stop words removed)", "the authors",
+             "academic use", "Boteva et al. 2016, A full-text learning to rank dataset for medical information retrieval, ECIR",
+             stands_for="nfcorpus"),
+    snapshot("ag_news_titles", "clustering", "AG news titles", "the AG corpus", "non-commercial research",
+             "Zhang, Zhao and LeCun 2015, Character-level convolutional networks for text classification, NeurIPS"),
+    snapshot("amazon_reviews_domains", "clustering", "Amazon reviews by domain", "Johns Hopkins University", "not stated",
+             JOHNS_HOPKINS),
+    snapshot("arxiv_p2p", "clustering", "arXiv titles and abstracts", "arXiv metadata", "CC0-1.0 (metadata)", "arXiv",
+             stands_for="mteb_arxiv_clustering_p2p"),
+    snapshot("arxiv_titles", "clustering", "arXiv titles", "arXiv metadata", "CC0-1.0 (metadata)", "arXiv",
+             stands_for="mteb_arxiv_clustering_s2s"),
+    snapshot("bbc_news_titles", "clustering", "BBC news titles", "University College Dublin", "research use only",
+             "Greene and Cunningham 2006, Practical solutions to the problem of diagonal dominance, ICML"),
+    snapshot("search_snippets", "clustering", "Search snippets", "the authors", "not stated",
+             "Phan, Nguyen and Horiguchi 2008, Learning to classify short and sparse text and web with hidden topics, WWW"),
+    snapshot("stackoverflow_titles", "clustering", "Stack Overflow titles by tag", "Kaggle", "CC-BY-SA",
+             "Xu et al. 2015, Short text clustering via convolutional neural networks",
+             stands_for="mteb_stackexchange_clustering"),
+    snapshot("twentynewsgroups", "clustering", "20 Newsgroups subjects", "public Usenet posts", "not stated",
+             "Lang 1995, NewsWeeder: learning to filter netnews, ICML", stands_for="mteb_twentynewsgroups_clustering"),
+    snapshot("btmpg_paraphrase_rounds", "sequence", "Fifteen rounds of paraphrases by a model", "the repository of BTmPG", "MIT",
+             "Lin and Wan 2021, Pushing paraphrase away from original sentence, Findings of ACL"),
+)

@@ -1,0 +1,337 @@
+"""Axioms: what a metric is, before how good it is.  Properties, shown and never ranked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.evaluation.metric_session import Asked, Orientation
+from harness.evaluation.task import Context, Declared, Measures, Task, Unit
+from harness.sandbox.faults import Fault, FaultKind
+from harness.submission.submission import Entry
+from tasks.data import loading as data
+
+Answer = TypeVar("Answer")
+TOLERANCE = 1e-6                            # relative to the larger answer, absolute below 1
+DOMAINS = ("made_weather", "made_kitchen", "made_trains")
+CORPUS_TEXTS = 20
+PAIRS = 12
+
+AXIOMS = {
+    "repeatable": "the same question gets the same answer twice",
+    "order_of_calls": "an answer does not depend on the order of the questions",
+    "company": "an answer does not depend on what else is asked in the same call",
+    "order_of_texts": "the order of the texts in a corpus does not matter",
+    "equal_inputs": "of two equal inputs it does not matter which came first",
+    "matrix_agrees": "the cross matrix holds the same numbers as the pairs",
+    "symmetric": "d(p, q) = d(q, p)",
+    "identity": "nothing is nearer to a thing than itself; for distances d(p, p) = 0",
+    "within_range": "every answer is in the declared range",
+    "triangle": "d(p, r) <= d(p, q) + d(q, r)",
+    "duplication": "doubling both corpora changes nothing",
+    "finite_when_awkward": "awkward inputs get finite numbers",
+}
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    trials: Annotated[int, Field(ge=1, le=1000)]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One check of one axiom: the raw answers it compares, or the fault that stood in their place."""
+
+    axiom: str
+    about: str
+    answers: tuple[float, ...]
+    fault: str | None = None
+
+
+@dataclass(frozen=True)
+class Trials:
+    trials: tuple[Trial, ...]
+    orientation: Orientation
+    low: float | None                       # of the declared range of the answers; None: unbounded
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a trial went: by how much its axiom is missed, 0 if it holds."""
+
+    trial: Trial
+    passed: bool
+    deviation: float                        # inf where there is no answer
+
+
+class Axioms(Task[Trials]):
+    """Cheap checks on every submission, each a share of trials passed."""
+
+    name: ClassVar[str] = "axioms"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Trials
+    declares: ClassVar[Declared] = Declared(
+        title="Axioms", short="ax", score="share of trials passed, over all axioms", chance=0.0, worst=0.0, unit="trial",
+        strata=(), observe_version=1, measure_version=1, ranked=False, measures=AXIOMS)
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return set(DOMAINS)
+
+    def meant_for(self, entry: Entry) -> bool:
+        """Everybody: text metrics are asked pairs here, not corpora."""
+        return True
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        for trial in range(settings.trials):
+            yield self.unit(context, (), {"trial": trial}, DOMAINS)
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        p, q, r = corpora(unit)
+        return [*p, *q, *r, *AWKWARD_TEXTS.values()]
+
+    def observe(self, unit: Unit, metric: Asked) -> Trials:
+        low, high = metric.entry.header.range
+        trials_of = CorpusTrials if metric.kind == "corpus" else TextTrials
+        orientation = metric.orientation if metric.kind == "corpus" else metric.pair_orientation
+        trials = trials_of(metric, corpora(unit), np.random.default_rng([unit.seed, 1])).all()
+        return Trials(tuple(trials), orientation, low if math.isfinite(low) else None, high if math.isfinite(high) else None)
+
+    def measure(self, unit: Unit, seen: Trials) -> Measures:
+        found = verdicts(seen)
+        shares: dict[str, float | None] = {}
+        for axiom in AXIOMS:
+            mine = [verdict.passed for verdict in found if verdict.trial.axiom == axiom]
+            shares[axiom] = float(np.mean(mine)) if mine else None
+        marks = {"unrepeatable"} if (shares["repeatable"] or 0.0) < 1 else set()
+        known = [share for share in shares.values() if share is not None]
+        return Measures(float(np.mean(known)), shares, frozenset(marks))
+
+
+def corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:
+    """Three small corpora, each from two of three domains in a proportion of its own."""
+    rng = np.random.default_rng(unit.seed)
+    texts = [data.corpus(domain) for domain in DOMAINS]
+    made = []
+    for _ in range(3):
+        first, second = (texts[i] for i in rng.permutation(len(texts))[:2])
+        of_first = int(rng.integers(CORPUS_TEXTS + 1))
+        made.append([first[i] for i in rng.choice(len(first), of_first, replace=False)]
+                    + [second[i] for i in rng.choice(len(second), CORPUS_TEXTS - of_first, replace=False)])
+    p, q, r = made
+    return p, q, r
+
+
+# Texts of ours.
+AWKWARD_TEXTS = {
+    "an empty text": "",
+    "white space": " \t\n ",
+    "one letter": "a",
+    "emoji": "\N{SLICE OF PIZZA}\N{ZERO WIDTH JOINER}\N{FAMILY} \N{REGIONAL INDICATOR SYMBOL LETTER F}",
+    "right-to-left script": "הרכבת לצפון יוצאת בערב مطر خفيف على الميناء",
+    "100 kB": "the harbour lies under low cloud and the ferry waits " * 1_930,
+    "an ordinary text": "a light breeze from the sea this morning",
+}
+
+
+class _Trials:
+    """Collects trials; a fault in one of them is recorded, and the next one goes on with a fresh worker."""
+
+    def __init__(self, metric: Asked, corpora: Sequence[list[str]], rng: np.random.Generator) -> None:
+        self.metric, self.corpora, self.rng = metric, corpora, rng
+        self.found: list[Trial] = []
+        self._numbers: dict[Hashable, int] = {}
+
+    def number(self, question: Hashable) -> int:
+        """The call number of a question: its own, and the same whenever it is asked again."""
+        return 10 * self._numbers.setdefault(question, len(self._numbers))
+
+    def fresh(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
+        """The answer of a worker that has seen nothing before."""
+        self.metric.renew()
+        return ask(*arguments)
+
+    def trial(self, axiom: str, about: str, ask: Callable[..., Iterable[float]], *arguments: Any) -> None:
+        try:
+            self.found.append(Trial(axiom, about, tuple(ask(*arguments))))
+        except Fault as fault:
+            if fault.kind is FaultKind.TIME:
+                raise                       # the unit's time is over, not the trial's
+            self.found.append(Trial(axiom, about, (), fault.sentence))
+
+
+class CorpusTrials(_Trials):
+    """The axioms of a metric of corpora."""
+
+    def all(self) -> list[Trial]:
+        p, q, r = self.corpora
+        one = self.one
+
+        def shuffled(texts: list[str]) -> list[str]:
+            return [texts[i] for i in self.rng.permutation(len(texts))]
+
+        self.trial("repeatable", "p, q", lambda: (one(p, q), one(p, q)))
+        self.trial("repeatable", "p, q in two workers", lambda: (self.fresh(one, p, q), self.fresh(one, p, q)))
+        three = [(0, 1), (1, 2), (0, 2)]
+        for at, pair in enumerate(("p, q", "q, r", "p, r")):
+            self.trial("order_of_calls", pair, lambda at: (self.among([p, q, r], three, order)[at] for order in (1, 2)), at)
+        self.trial("company", "p, q among others and alone in a fresh worker",
+                   lambda: (self.among([p, q, r], three)[0], self.fresh(one, p, q)))
+        self.trial("order_of_texts", "p, q", lambda: (one(p, q), one(shuffled(p), shuffled(q))))
+        self.trial("equal_inputs", "p, q", lambda: (one(p, q), self.among([q, p, p, q], [(2, 3)])[0]))
+        for about, a, b in (("p, q", p, q), ("q, r", q, r), ("p, r", p, r)):
+            self.trial("symmetric", about, lambda a, b: (one(a, b), one(b, a)), a, b)
+            self.trial("identity", about, lambda a, b: (one(a, a), one(a, b)), a, b)
+            self.trial("within_range", about, lambda a, b: (one(a, b), one(a, a)), a, b)
+        self.trial("triangle", "p, q, r", lambda: (one(p, r), one(p, q), one(q, r)))
+        self.trial("duplication", "p, q", lambda: (one(p, q), one(p + p, q + q)))
+        odd = AWKWARD_TEXTS
+        for about, a, b in (
+                ("one text against many", p[:1], q), ("one text against another", p[:1], q[:1]),
+                ("identical corpora", p, list(p)), ("one text 500 times", p[:1] * 500, q),
+                ("nothing but empty texts", [""] * 5, q),
+                *((f"{name} among others", [odd[name], *p], q) for name in
+                  ("an empty text", "emoji", "right-to-left script", "100 kB"))):
+            self.trial("finite_when_awkward", about, lambda a, b: (one(a, b),), a, b)
+        return self.found
+
+    def one(self, p: list[str], q: list[str]) -> float:
+        return self.among([p, q], [(0, 1)])[0]
+
+    def among(self, corpora: list[list[str]], pairs: list[tuple[int, int]], order: int = 0) -> list[float]:
+        """The answers for some pairs of corpora; the first pair makes the call's number."""
+        first = self.number(tuple(tuple(corpora[c]) for c in pairs[0]))
+        return self.metric.distances(corpora, pairs, order, first)
+
+
+class TextTrials(_Trials):
+    """The axioms of a metric of texts: every pair of a call is a trial of its own."""
+
+    def all(self) -> list[Trial]:
+        p, q, r = (texts[:PAIRS] for texts in self.corpora)
+        about = [f'"{a}" and "{b}"' for a, b in zip(p, q, strict=True)]
+        self.compare("repeatable", about, lambda: (self.ask(p, q), self.ask(p, q)))
+        self.compare("repeatable", about, lambda: (self.fresh(self.ask, p, q), self.fresh(self.ask, p, q)))
+
+        def in_other_order() -> tuple[list[float], list[float]]:
+            first = self.ask(p, q)
+            self.ask(q, r)
+            return first, self.ask(p, q)
+
+        self.compare("order_of_calls", about, in_other_order)
+        order = self.rng.permutation(PAIRS)
+
+        def in_other_company() -> tuple[list[float], list[float]]:
+            a, b = [p[i] for i in order] + r, [q[i] for i in order] + q
+            answers = self.ask(a, b)
+            return self.ask(p, q), [answers[i] for i in np.argsort(order)]
+
+        self.compare("company", about, in_other_company)
+        for i in range(3):
+            self.trial("company", f"{about[i]} alone in a fresh worker",
+                       lambda i: (self.ask(p, q)[i], self.fresh(self.ask, [p[i]], [q[i]])[0]), i)
+        self.compare("equal_inputs", about, lambda: halves(self.ask([*p, *map(copied, p)], [*map(copied, q), *q])))
+        self.compare("symmetric", about, lambda: (self.ask(p, q), self.ask(q, p)))
+        self.compare("identity", about, lambda: (self.ask(p, p), self.ask(p, q)))
+        self.compare("within_range", about, lambda: (self.ask(p, q), self.ask(p, p)))
+        self.compare("triangle", [f'{one}, "{c}"' for one, c in zip(about, r, strict=True)],
+                     lambda: (self.ask(p, r), self.ask(p, q), self.ask(q, r)))
+        self.matrix(p, q, about)
+        for name, text in AWKWARD_TEXTS.items():
+            for other, against in (("itself", text), ("an ordinary text", AWKWARD_TEXTS["an ordinary text"])):
+                self.trial("finite_when_awkward", f"{name} against {other}", self.ask, [text], [against])
+        return self.found
+
+    def ask(self, a: list[str], b: list[str]) -> list[float]:
+        return self.metric.pairs(a, b, self.number((tuple(a), tuple(b))), self.collection)
+
+    @property
+    def collection(self) -> list[str]:
+        return [text for texts in self.corpora for text in texts]
+
+    def compare(self, axiom: str, about: Sequence[str], ask: Callable[[], Sequence[Sequence[float]]]) -> None:
+        """One trial a pair: the answers at the same place of each list."""
+        try:
+            answers = ask()
+        except Fault as fault:
+            if fault.kind is FaultKind.TIME:
+                raise
+            self.found.append(Trial(axiom, "a call of several pairs", (), fault.sentence))
+            return
+        self.found += [Trial(axiom, words, tuple(row)) for words, row in zip(about, zip(*answers, strict=True), strict=True)]
+
+    def matrix(self, p: list[str], q: list[str], about: Sequence[str]) -> None:
+        try:
+            cross = self.metric.cross(p, q, self.number((tuple(p), tuple(q))), self.collection)
+        except Fault as fault:
+            self.found.append(Trial("matrix_agrees", "a cross matrix", (), fault.sentence))
+            return
+        if cross is not None:
+            self.compare("matrix_agrees", about, lambda: (self.ask(p, q), np.diag(cross).tolist()))
+
+
+def copied(text: str) -> str:
+    """An equal text; it reaches the worker as another object."""
+    return "".join(text)
+
+
+def halves(answers: list[float]) -> tuple[list[float], list[float]]:
+    return answers[:len(answers) // 2], answers[len(answers) // 2:]
+
+
+def verdicts(seen: Trials) -> list[Verdict]:
+    """Whether each trial's answers are as its axiom has it, and by how much not."""
+    found = []
+    for trial in seen.trials:
+        deviation = math.inf if trial.fault is not None else deviation_of(trial, seen)
+        scale = max([1.0, *map(abs, trial.answers)])
+        found.append(Verdict(trial, deviation <= TOLERANCE * scale, deviation))
+    return found
+
+
+def deviation_of(trial: Trial, seen: Trials) -> float:
+    answers = trial.answers
+    if trial.axiom == "finite_when_awkward":
+        return 0.0                          # an answer that is not finite is a fault
+    if trial.axiom == "within_range":
+        low = -math.inf if seen.low is None else seen.low
+        high = math.inf if seen.high is None else seen.high
+        return max(0.0, *(low - a for a in answers), *(a - high for a in answers))
+    if trial.axiom == "identity":
+        itself, other = answers
+        if seen.orientation.returns == "distance":
+            return abs(itself)
+        return max(0.0, other - itself)
+    if trial.axiom == "triangle":
+        if seen.orientation.returns == "similarity" and seen.orientation.highest is None:
+            return 0.0                      # no distance belongs to an unbounded similarity
+        whole, first, second = seen.orientation.distance(np.array(answers))
+        return max(0.0, float(whole - first - second))
+    first, second = answers
+    return abs(first - second)
+
+
+def describe(verdict: Verdict) -> str:
+    """The worst case of an axiom in a line."""
+    trial = verdict.trial
+    if trial.fault is not None:
+        return f"{trial.about}: {trial.fault}"
+    shown = trial.about if len(trial.about) <= 70 else trial.about[:69] + "…"
+    return f"{shown}: {', '.join(f'{answer:.4g}' for answer in trial.answers)}"
+
+
+def worst_cases(seen: Iterable[Trials]) -> dict[str, Verdict]:
+    """Of each axiom that is missed anywhere, the trial that misses it most."""
+    worst: dict[str, Verdict] = {}
+    for trials in seen:
+        for verdict in verdicts(trials):
+            known = worst.get(verdict.trial.axiom)
+            if not verdict.passed and (known is None or verdict.deviation > known.deviation):
+                worst[verdict.trial.axiom] = verdict
+    return worst

@@ -1,0 +1,206 @@
+"""Alignment (USMB): is the summary that people prefer the one that is closer to the text?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+from scipy import stats
+
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.task import Cluster, Context, Declared, Measures, Unit
+from tasks.common.consistency import Rechecked, changes, context_marks
+from tasks.common.sampling import ASPECTS, batches, compared, rated
+from tasks.text.base import (
+    CONTEXT_MEASURES,
+    USMB,
+    USMB_MEANING,
+    Reading,
+    TextTask,
+    ask_mixed,
+    correlation_under,
+    mean_over,
+    mean_under,
+    places_of,
+)
+
+AXIS, COMPARISONS = "axis", "comparisons"
+NEAR_LENGTH = 0.1                           # lengths in words that differ by at most this share of the longer
+RATINGS = ("accuracy", "precision", "recall", "f1", "accuracy_at_near_length")
+
+
+Documents = Annotated[int, Field(ge=2, le=100_000)]         # at most, of a dataset
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    axis: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]             # rated summaries
+    comparisons: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]      # choices between two
+    batch: Annotated[int, Field(ge=1, le=1000)]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The raw answers for texts and their summaries, beside what people say of these."""
+
+    places: tuple[int, ...]                 # of the document of each summary, or pair of summaries, in its dataset's order
+    first: tuple[float, ...]                # the answers for the summaries, or for the first of each pair
+    second: tuple[float, ...]               # for the second; nothing of rated summaries
+    ratings: dict[str, tuple[float, ...]]   # by aspect; nothing of pairs
+    choices: tuple[int, ...]                # 1: the second was chosen; nothing of rated summaries
+    words: tuple[tuple[int, int], ...]      # the lengths of both
+    reading: Reading
+    rechecked: tuple[Rechecked, ...]
+
+
+class Alignment(TextTask[Judged]):
+    """Does it agree with people about summaries?"""
+
+    name: ClassVar[str] = "alignment"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Judged
+    declares: ClassVar[Declared] = Declared(
+        title="Alignment", short="ali", score="mean of 0.5(1 + r) with the overall ratings and the accuracy of choices",
+        chance=0.5, worst=0.0, unit="source document with all its summaries", strata=("kind", "dataset"), observe_version=1,
+        measure_version=1, track="text", measures={
+            USMB: USMB_MEANING,
+            "axis": "0.5(1 + r), r Pearson's correlation with the overall rating, as the published column has it",
+            **{f"pearson_{aspect}": f"Pearson's correlation with people's ratings: {aspect}" for aspect in ASPECTS},
+            **{f"spearman_{aspect}": f"Spearman's: {aspect}" for aspect in ASPECTS},
+            "accuracy": "share of choices agreed with, a tie counts one half",
+            "precision": "of the choices of the second summary, a tie counts one half",
+            "recall": "likewise",
+            "f1": "harmonic mean of the two",
+            "accuracy_at_near_length": "accuracy where both summaries are of nearly the same length",
+            **CONTEXT_MEASURES,
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return {name for name, _ in (*settings.axis, *settings.comparisons)}
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        sets = [*((AXIS, *one) for one in settings.axis), *((COMPARISONS, *one) for one in settings.comparisons)]
+        for kind, name, count in sets:
+            for start, stop in batches(count, settings.batch):
+                yield self.unit(context, (kind, name), {"kind": kind, "dataset": name, "sample": context.seed, "start": start,
+                                                        "stop": stop, "documents": count}, (name,))
+
+    def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
+        return [Cluster(unit.stratum, str(place)) for unit in units for place in places_of(unit)]
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return {text for _, a, b in asked(unit) for text in (a, b)} | set(collection(unit))
+
+    def observe(self, unit: Unit, metric: Asked) -> Judged:
+        questions = asked(unit)
+        answers, rechecked = ask_mixed(metric, [(a, b) for _, a, b in questions], collection(unit))
+        reading = Reading.of(metric.entry.header)
+        p = unit.parameters
+        places = range(p["start"], p["stop"])
+        if p["kind"] == AXIS:
+            found = rated(p["dataset"], p["sample"])[p["start"]:p["stop"]]
+            ratings = {aspect: tuple(value for one in found for value in one.ratings[aspect]) for aspect in found[0].ratings} \
+                if found else {}
+            words = tuple((len(b.split()), 0) for _, _, b in questions)
+            return Judged(tuple(place for place, _, _ in questions), answers, (), ratings, (), words, reading, rechecked)
+        of_pairs = [(place, one) for place, one in zip(places, compared(p["dataset"], p["sample"])[p["start"]:p["stop"]],
+                                                       strict=False)]
+        words = tuple((len(a.split()), len(b.split())) for _, one in of_pairs for a, b in one.pairs)
+        return Judged(tuple(place for place, one in of_pairs for _ in one.pairs), answers[::2], answers[1::2], {},
+                      tuple(choice for _, one in of_pairs for choice in one.choices), words, reading, rechecked)
+
+    def measure(self, unit: Unit, seen: Judged) -> Measures:
+        ones = np.ones((1, len(seen.places)))
+        found = {name: value for name, (value,) in said(seen, ones).items()} if seen.places else {}
+        values: dict[str, float | None] = {name: float(value) if np.isfinite(value) else None for name, value in found.items()}
+        score = values.get("axis" if unit.parameters["kind"] == AXIS else "accuracy")
+        values |= changes(seen.rechecked, np.array([*seen.first, *seen.second]))
+        return Measures(score, values, context_marks(seen.rechecked))
+
+    def replicates(self, units: Sequence[Unit], seen: Sequence[Judged | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
+        columns = np.cumsum([0, *(len(places_of(unit)) for unit in units)])
+        by_dataset: dict[str, dict[str, np.ndarray]] = {}
+        parts: dict[str, list[np.ndarray]] = {AXIS: [], COMPARISONS: []}
+        for kind, name in dict.fromkeys(unit.stratum for unit in units):
+            mine = [place for place, unit in enumerate(units) if unit.stratum == (kind, name)]
+            whole = np.concatenate([counts[:, columns[i]:columns[i + 1]] for i in mine], axis=1).sum(axis=1)
+            lost = sum((counts[:, columns[i]:columns[i + 1]].sum(axis=1) for i in mine if seen[i] is None), np.zeros(len(counts)))
+            share = np.divide(lost, whole, out=np.zeros(len(counts)), where=whole > 0)
+            told = [(i, one) for i in mine if (one := seen[i]) is not None and one.places]
+            found: dict[str, np.ndarray] = {}
+            if told:
+                where = np.concatenate([columns[i] + np.array(one.places) - units[i].parameters["start"] for i, one in told])
+                found = said(joined([one for _, one in told]), counts[:, where])
+            value = found.get("axis" if kind == AXIS else "accuracy", np.full(len(counts), np.nan))
+            value = np.where(np.isfinite(value), value, self.declares.chance)
+            parts[kind].append((1 - share) * value + share * self.declares.worst)
+            by_dataset[name] = found
+        score = np.mean([np.mean(values, axis=0) for values in parts.values() if values], axis=0)
+        names = dict.fromkeys(name for found in by_dataset.values() for name in found)
+        values = {name: mean_over(found[name] for found in by_dataset.values() if name in found) for name in names}
+        detail = {f"{name}: {dataset}": found[name] for dataset, found in by_dataset.items() for name in ("axis", "accuracy")
+                  if name in found and len(by_dataset) > 2}
+        return {"score": score, USMB: score, **values, **detail}
+
+
+def asked(unit: Unit) -> list[tuple[int, str, str]]:
+    """(Place of the document, its text, a summary), of pairs the first and the second in turn."""
+    p = unit.parameters
+    if p["kind"] == AXIS:
+        texts = rated(p["dataset"], p["sample"])
+        return [(place, texts[place].text, summary) for place in range(p["start"], min(p["stop"], len(texts)))
+                for summary in texts[place].summaries]
+    pairs = compared(p["dataset"], p["sample"])
+    return [(place, pairs[place].text, summary) for place in range(p["start"], min(p["stop"], len(pairs)))
+            for both in pairs[place].pairs for summary in both]
+
+
+def collection(unit: Unit) -> list[str]:
+    """What a metric is fitted on: the texts of all units of the dataset."""
+    p = unit.parameters
+    found: Sequence[Any] = (rated if p["kind"] == AXIS else compared)(p["dataset"], p["sample"])
+    return [one.text for one in found[:p["documents"]]]
+
+
+def joined(seen: Sequence[Judged]) -> Judged:
+    """The answers of several units of one dataset as one."""
+    aspects = seen[0].ratings
+
+    def all_of(name: str) -> tuple[Any, ...]:
+        return tuple(itertools.chain.from_iterable(getattr(one, name) for one in seen))
+    return Judged(all_of("places"), all_of("first"), all_of("second"),
+                  {aspect: tuple(itertools.chain.from_iterable(one.ratings[aspect] for one in seen)) for aspect in aspects},
+                  all_of("choices"), all_of("words"), seen[0].reading, ())
+
+
+def said(seen: Judged, times: np.ndarray) -> dict[str, np.ndarray]:
+    """Every measure under each row of how often each summary, or pair, counts; Spearman's ranks are those of all of them."""
+    first = seen.reading.similarity(np.array(seen.first))
+    if seen.ratings:
+        found = {}
+        for aspect, ratings in seen.ratings.items():
+            found[f"pearson_{aspect}"] = correlation_under(first, np.array(ratings), times)
+            found[f"spearman_{aspect}"] = correlation_under(stats.rankdata(first), stats.rankdata(ratings), times)
+        return {"axis": (1 + found["pearson_overall"]) / 2, **found}
+    second = seen.reading.similarity(np.array(seen.second))
+    guessed = np.where(first == second, 0.5, (second > first).astype(float))            # that the second was chosen
+    chosen = np.array(seen.choices, dtype=float)
+    agreed = np.where(chosen == 1, guessed, 1 - guessed)
+    lengths = np.array(seen.words, dtype=float)
+    near = np.abs(lengths[:, 0] - lengths[:, 1]) <= NEAR_LENGTH * lengths.max(axis=1)
+    precision = mean_under_weights(chosen, times * guessed)
+    recall = mean_under_weights(guessed, times * chosen)
+    both = precision + recall
+    return {"accuracy": mean_under(agreed, times), "precision": precision, "recall": recall,
+            "f1": np.divide(2 * precision * recall, both, out=np.full(len(times), np.nan), where=both > 0),
+            "accuracy_at_near_length": mean_under(np.where(near, agreed, np.nan), times)}
+
+
+def mean_under_weights(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    whole = weights.sum(axis=1)
+    return np.asarray(np.divide(weights @ values, whole, out=np.full(len(weights), np.nan), where=whole > 0))

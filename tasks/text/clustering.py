@@ -1,0 +1,154 @@
+"""Clustering (USMB): do texts of one label fall together?"""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.base.errors import Refusal
+from harness.base.hashing import seed_of
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.task import Context, Declared, Measures, Unit
+from tasks.common.consistency import Rechecked, changes, context_marks
+from tasks.common.sampling import labelled
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, Reading, TextTask, ask_cross
+
+Linkage = Literal["average", "complete", "ward"]
+LINKAGES: tuple[Linkage, ...] = ("average", "complete", "ward")
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    datasets: Annotated[tuple[str, ...], Field(min_length=1)]          # labelled ones, or corpora to be told apart: "a + b + c"
+    texts: Annotated[int, Field(ge=4, le=500)]                         # of a sample
+    samples: Annotated[int, Field(ge=1, le=100)]                       # disjoint ones, of each dataset
+    of_a_label: Annotated[int, Field(ge=2, le=100)] = 25               # at least
+
+
+@dataclass(frozen=True)
+class Cross:
+    """The raw answers for every text of a sample against every other, and their labels."""
+
+    answers: np.ndarray                     # texts x texts
+    labels: tuple[int, ...]
+    reading: Reading
+    rechecked: tuple[Rechecked, ...]
+
+
+class Clustering(TextTask[Cross]):
+    """Do texts of one label fall together?"""
+
+    name: ClassVar[str] = "clustering"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Cross
+    declares: ClassVar[Declared] = Declared(
+        title="Clustering", short="clu", score="adjusted mutual information of average linkage and the labels", chance=0.0,
+        worst=0.0, unit="text sample", strata=("dataset",), observe_version=1, measure_version=1, track="text", measures={
+            USMB: f"{USMB_MEANING}: V-measure of Ward's linkage on the rows of similarities",
+            "v_measure": "V-measure of average linkage; it rewards chance",
+            "v_measure_of_chance": "V-measure of random labels of the same sizes",
+            "complete": "adjusted mutual information of complete linkage",
+            "ward": "adjusted mutual information of Ward's linkage on the rows",
+            "labels": "how many labels the samples have",
+            **CONTEXT_MEASURES,
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return {part for name in settings.datasets for part in name.split(" + ")}
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        for name, sample in itertools.product(settings.datasets, range(settings.samples)):
+            yield self.unit(context, (name,), {"dataset": name, "sample": context.seed, "part": sample,
+                                               "texts": settings.texts, "of_a_label": settings.of_a_label}, name.split(" + "))
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return [text for text, _ in sample(unit)]
+
+    def observe(self, unit: Unit, metric: Asked) -> Cross:
+        mine = sample(unit)
+        texts = [text for text, _ in mine]
+        answers, rechecked = ask_cross(metric, texts, texts, texts)
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(label for _, label in mine))}
+        return Cross(answers, tuple(numbers[label] for _, label in mine), Reading.of(metric.entry.header), rechecked)
+
+    def measure(self, unit: Unit, seen: Cross) -> Measures:
+        from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
+
+        labels = np.array(seen.labels)
+        by_chance = np.random.default_rng(unit.seed).permutation(labels)
+        values: dict[str, float | None] = {"v_measure_of_chance": float(v_measure_score(labels, by_chance)),
+                                           "labels": float(len(set(seen.labels)))}
+        values |= changes(seen.rechecked, seen.answers.ravel())
+        similarity = symmetrised(seen)
+        marks = context_marks(seen.rechecked)
+        if np.ptp(similarity[~np.eye(len(labels), dtype=bool)]) == 0:       # a constant has no clusters
+            return Measures(None, values, marks)
+        guessed = {how: clusters(similarity, how, len(set(seen.labels))) for how in LINKAGES}
+        information = {how: float(adjusted_mutual_info_score(labels, found)) for how, found in guessed.items()}
+        values |= {USMB: float(v_measure_score(labels, guessed["ward"])), "complete": information["complete"],
+                   "v_measure": float(v_measure_score(labels, guessed["average"])), "ward": information["ward"]}
+        return Measures(information["average"], values, marks)
+
+
+def sample(unit: Unit) -> list[tuple[str, str]]:
+    """The texts and labels of a unit: the samples before it have taken theirs, so that no text is in two of them."""
+    p = unit.parameters
+    return samples(p["dataset"], p["sample"], p["part"] + 1, p["texts"], p["of_a_label"])[-1]
+
+
+@lru_cache(maxsize=64)
+def samples(name: str, seed: int, count: int, texts: int, of_a_label: int) -> list[list[tuple[str, str]]]:
+    """Disjoint samples: of as many labels as there is room for, enough texts of each, and then any texts of these labels."""
+    left: dict[str, list[str]] = defaultdict(list)
+    for text, label in labelled(name, seed):
+        left[label].append(text)
+    drawn = []
+    for part in range(count):
+        rng = np.random.default_rng(seed_of(seed, name, part))
+        large = [label for label in sorted(left) if len(left[label]) >= of_a_label]
+        if len(large) < 2:
+            raise Refusal(f'Clustering needs two labels with {of_a_label} texts each; of "{name}" {len(large)} are left for '
+                          f"sample {part + 1}. Take fewer samples, or fewer of a label.")
+        labels = [large[place] for place in rng.permutation(len(large))[:texts // of_a_label]]
+        chosen = [(text, label) for label in labels for text in left[label][:of_a_label]]
+        rest = [(text, label) for label in labels for text in left[label][of_a_label:]]
+        chosen += [rest[place] for place in rng.permutation(len(rest))[:texts - len(chosen)]]
+        taken = set(chosen)
+        left = {label: [text for text in mine if (text, label) not in taken] for label, mine in left.items()}
+        drawn.append([chosen[place] for place in rng.permutation(len(chosen))])
+    return drawn
+
+
+def symmetrised(seen: Cross) -> np.ndarray:
+    """The mean similarity of both directions in [0, 1], 1 on the diagonal."""
+    raw = seen.answers.astype(float)
+    similarity: np.ndarray = seen.reading.unit(raw, np.diag(raw)[:, None])
+    similarity = np.asarray((similarity + similarity.T) / 2)
+    np.fill_diagonal(similarity, 1.0)
+    return similarity
+
+
+def clusters(similarity: np.ndarray, linkage: Linkage, count: int) -> np.ndarray:
+    """Agglomerative clusters, as many as there are labels: on 1 - similarity, or by Ward on the rows of similarities."""
+    from scipy.cluster.hierarchy import linkage as agglomerate
+    from scipy.spatial.distance import squareform
+
+    if linkage == "ward":
+        merges = agglomerate(similarity, "ward")
+    else:
+        merges = agglomerate(squareform(1 - similarity, checks=False), linkage)
+    members = {place: [place] for place in range(len(similarity))}
+    for number, (a, b) in enumerate(merges[:len(similarity) - count, :2].astype(int)):
+        members[len(similarity) + number] = members.pop(a) + members.pop(b)
+    found = np.empty(len(similarity), dtype=int)
+    for number, places in enumerate(members.values()):
+        found[places] = number
+    return found

@@ -1,0 +1,248 @@
+"""Human ordering (Yamshchikov et al. 2020): are pairs that people call alike, alike to the metric?
+
+The paper orders whole datasets by their means, which is easy: that a set holds random pairs tells most of it.  The score is the
+correlation of single pairs with people, within each dataset of parallel texts.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+from scipy import stats
+
+from harness.base.errors import Refusal
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.task import Cluster, Context, Declared, Measures, Paper, Unit
+from tasks.common import rank_orders as orders
+from tasks.common.consistency import Rechecked, changes, context_marks
+from tasks.common.sampling import batches, shuffled
+from tasks.data import loading as data
+from tasks.text.base import CONTEXT_MEASURES, Reading, TextTask, ask_mixed, correlation_under, mean_over, mean_under
+
+FEWEST_PAIRS = 3
+PARALLEL, RANDOM = "parallel", "random"
+
+YAMSHCHIKOV_2020 = Paper(
+    "yamshchikov2020style", ("Yamshchikov, Ivan P.", "Shibaev, Viacheslav", "Khlebnikov, Nikolay", "Tikhonov, Alexey"),
+    "Style-transfer and Paraphrase: Looking for a Sensible Semantic Similarity Metric", "Proceedings of the AAAI Conference on "
+    "Artificial Intelligence", 2021, "https://arxiv.org/abs/2004.05001")
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    datasets: Annotated[tuple[str, ...], Field(min_length=1)]
+    pairs: Annotated[int, Field(ge=FEWEST_PAIRS, le=100_000)]       # at most, of a group of a dataset
+    batch: Annotated[int, Field(ge=1, le=5_000)]
+    together: Annotated[int, Field(ge=1, le=100)] = 5               # so many pairs are drawn again as one
+
+
+@dataclass(frozen=True)
+class Pair:
+    a: str
+    b: str
+    score: float                            # what people think, the mean
+    ratings: tuple[float, ...]              # of each of them; nothing where only the mean is known
+
+
+@dataclass(frozen=True)
+class Rated:
+    """The raw answers for the pairs of a batch, beside what people say."""
+
+    places: tuple[int, ...]
+    answers: tuple[float, ...]
+    human: tuple[float, ...]
+    ratings: tuple[tuple[float, ...], ...]
+    reading: Reading
+    rechecked: tuple[Rechecked, ...]
+
+
+class HumanOrdering(TextTask[Rated]):
+    """Does it call alike what people call alike?"""
+
+    name: ClassVar[str] = "human_ordering"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Rated
+    declares: ClassVar[Declared] = Declared(
+        title="Human ordering", short="ho", score="mean over the parallel sets of Spearman's correlation of pairs with people",
+        chance=0.0, worst=-1.0, unit="pair", strata=("kind", "dataset"), observe_version=1, measure_version=1, track="text",
+        paper=YAMSHCHIKOV_2020, measures={
+            "spearman": "Spearman's correlation with people, pair by pair, mean over the parallel sets",
+            "pearson": "Pearson's", "kendall": "Kendall's tau-b",
+            "bound": "how high it can be expected to be: the root of the reliability of the mean rating, ICC(1, k)",
+            "share_of_bound": "Spearman's over the bound, where single ratings are known",
+            "spearman_random": "Spearman's, mean over the sets of random pairs: there is hardly anything to be seen in them",
+            "pearson_of_means": "Pearson's correlation of the sets' means, signed",
+            "spearman_of_order": "of the two orders of sets",
+            "coinciding_ranks": "sets of the same rank in both orders",
+            "swaps": "half the footrule of the two orders",
+            "variability": "range of the random sets' means over that of all",
+            "separates_random": "1 where every random set is at most as alike as every parallel one",
+            **CONTEXT_MEASURES,
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return set(settings.datasets)
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        for name in settings.datasets:
+            for (kind, group), count in sizes(name).items():
+                count = min(count, settings.pairs)
+                if count < FEWEST_PAIRS:
+                    raise Refusal(f'The set "{group}" of "{name}" has {count} pairs; an order needs {FEWEST_PAIRS}.')
+                for start, stop in batches(count, settings.batch):
+                    yield self.unit(context, (kind, group), {
+                        "dataset": name, "kind": kind, "group": group, "sample": context.seed, "start": start, "stop": stop,
+                        "pairs": count, "together": settings.together}, (name,))
+
+    def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
+        return [Cluster(unit.stratum, f"{unit.parameters['start']}, {lot}") for unit in units for lot in range(lots_of(unit))]
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return (text for pair in pairs_of(unit) for text in (pair.a, pair.b))
+
+    def observe(self, unit: Unit, metric: Asked) -> Rated:
+        p, asked = unit.parameters, pairs_of(unit)
+        whole = sets(p["dataset"], p["sample"])[p["kind"], p["group"]][:p["pairs"]]
+        collection = [text for pair in whole for text in (pair.a, pair.b)]
+        answers, rechecked = ask_mixed(metric, [(pair.a, pair.b) for pair in asked], collection)
+        return Rated(tuple(range(p["start"], p["stop"])), answers, tuple(pair.score for pair in asked),
+                     tuple(pair.ratings for pair in asked), Reading.of(metric.entry.header), rechecked)
+
+    def measure(self, unit: Unit, seen: Rated) -> Measures:
+        values = {name: None if not np.isfinite(value) else float(value)
+                  for name, (value,) in correlations(seen, np.ones((1, len(seen.places)))).items()}
+        values |= changes(seen.rechecked, np.array(seen.answers))
+        return Measures(values["spearman"], values, context_marks(seen.rechecked))
+
+    def answers(self, seen: Rated) -> np.ndarray:
+        """The places of the unit's pairs, from 0 for the least alike to 1."""
+        ranks = stats.rankdata(seen.reading.similarity(np.array(seen.answers)))
+        return np.asarray((ranks - 1) / max(1, len(ranks) - 1))
+
+    def replicates(self, units: Sequence[Unit], seen: Sequence[Rated | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
+        columns = np.cumsum([0, *(lots_of(unit) for unit in units)])
+        found: dict[tuple[str, str], dict[str, np.ndarray]] = {}
+        means: dict[tuple[str, str], tuple[np.ndarray, float]] = {}
+        scores: dict[tuple[str, str], np.ndarray] = {}
+        for stratum in dict.fromkeys((unit.stratum[0], unit.stratum[1]) for unit in units):
+            mine = [place for place, unit in enumerate(units) if unit.stratum == stratum]
+            told = [(i, one) for i in mine if (one := seen[i]) is not None]
+            lost = 1 - sum(len(one.places) for _, one in told) / sum(len(places_of(units[i])) for i in mine)
+            value = np.full(len(counts), np.nan)
+            if told:
+                where = np.concatenate([columns[i] + (np.array(one.places) - units[i].parameters["start"])
+                                        // units[i].parameters["together"] for i, one in told])
+                both = joined([one for _, one in told])
+                found[stratum] = correlations(both, counts[:, where])
+                alike = both.reading.similarity(np.array(both.answers))
+                means[stratum] = (mean_under(alike, counts[:, where]), float(np.mean(both.human)))
+                value = found[stratum]["spearman"]
+            value = np.where(np.isfinite(value), value, self.declares.chance)
+            scores[stratum] = (1 - lost) * value + lost * self.declares.worst
+        ranked = [values for (kind, _), values in scores.items() if kind == PARALLEL] or list(scores.values())
+        parallel = [values for (kind, _), values in found.items() if kind == PARALLEL]
+        values = {name: mean_over(one[name] for one in parallel if name in one)
+                  for name in dict.fromkeys(name for one in parallel for name in one)}
+        random = [one["spearman"] for (kind, _), one in found.items() if kind == RANDOM]
+        values |= {"spearman_random": mean_over(random)} if random else {}
+        values |= {f"spearman: {group}{' random' if kind == RANDOM else ''}": one["spearman"]
+                   for (kind, group), one in found.items()}
+        return {"score": np.mean(ranked, axis=0), **values, **of_sets(means)}
+
+
+def correlations(seen: Rated, times: np.ndarray) -> dict[str, np.ndarray]:
+    """Of one set, under each row of how often each pair counts; ranks, Kendall's tau and the bound are those of all pairs."""
+    alike, human = seen.reading.similarity(np.array(seen.answers)), np.array(seen.human)
+    found = {"spearman": correlation_under(stats.rankdata(alike), stats.rankdata(human), times),
+             "pearson": correlation_under(alike, human, times)}
+    once = np.full(len(times), np.nan)
+    constant = len(alike) < FEWEST_PAIRS or np.ptp(alike) == 0 or np.ptp(human) == 0
+    found["kendall"] = at_first(once, np.nan if constant else float(stats.kendalltau(alike, human).statistic))
+    if all(len(ratings) > 1 for ratings in seen.ratings):
+        most = orders.bound(np.array(seen.ratings))
+        if most is not None:
+            found["bound"] = at_first(once, most)
+            found["share_of_bound"] = found["spearman"] / most
+    return found
+
+
+def at_first(empty: np.ndarray, value: float) -> np.ndarray:
+    """A value that is not drawn again: known for what was seen, under no other counts."""
+    found = empty.copy()
+    found[0] = value
+    return found
+
+
+def of_sets(means: Mapping[tuple[str, str], tuple[np.ndarray, float]]) -> dict[str, np.ndarray]:
+    """The paper's measures of whole sets, as they were seen; nothing of fewer than three."""
+    if len(means) < FEWEST_PAIRS:
+        return {}
+    once = np.full(len(next(iter(means.values()))[0]), np.nan)
+    metric, human = [drawn[0] for drawn, _ in means.values()], [mean for _, mean in means.values()]
+    random = [kind == RANDOM for kind, _ in means]
+    ours, theirs = orders.ranks(metric), orders.ranks(human)
+    found: dict[str, float | None] = {
+        "pearson_of_means": orders.pearson_of_means(metric, human), "spearman_of_order": orders.spearman_of_order(ours, theirs),
+        "coinciding_ranks": orders.coinciding_ranks(ours, theirs), "swaps": orders.swaps(ours, theirs)}
+    if any(random) and not all(random):
+        found |= {"variability": orders.variability(metric, random),
+                  "separates_random": float(orders.separates(metric, random, [not one for one in random]))}
+    return {name: at_first(once, value) for name, value in found.items() if value is not None}
+
+
+def joined(seen: Sequence[Rated]) -> Rated:
+    """The answers of several units of one set as one."""
+    def all_of(name: str) -> tuple[Any, ...]:
+        return tuple(itertools.chain.from_iterable(getattr(one, name) for one in seen))
+    return Rated(all_of("places"), all_of("answers"), all_of("human"), all_of("ratings"), seen[0].reading, ())
+
+
+# ---- which pairs -----------------------------------------------------------------------------------------------------------
+
+@lru_cache(maxsize=8)
+def read(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
+    """The rated pairs of a dataset, by kind and group; a dataset without groups is one, under its own name."""
+    loaded = data.load(name)
+    rows = loaded.rows
+    if loaded.dataset.kind != "pairs" or "score" not in rows.columns:
+        raise Refusal(f'The dataset "{name}" has no pairs that people rated; human ordering needs them.')
+    rows = rows[rows.score.notna()]
+    groups = rows["group"].astype(str) if "group" in rows.columns else [name] * len(rows)
+    kinds = [RANDOM if one else PARALLEL for one in rows["random"]] if "random" in rows.columns else [PARALLEL] * len(rows)
+    ratings = [tuple(map(float, one)) for one in rows["ratings"]] if "ratings" in rows.columns else [()] * len(rows)
+    found: dict[tuple[str, str], list[Pair]] = {}
+    for kind, group, a, b, score, each in zip(kinds, groups, rows.text_a, rows.text_b, rows.score, ratings, strict=True):
+        found.setdefault((kind, group), []).append(Pair(str(a), str(b), float(score), each))
+    return {key: tuple(pairs) for key, pairs in found.items()}
+
+
+def sizes(name: str) -> dict[tuple[str, str], int]:
+    return {key: len(pairs) for key, pairs in read(name).items()}
+
+
+@lru_cache(maxsize=8)
+def sets(name: str, seed: int) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
+    """The same, each set in an order that the seed decides."""
+    return {(kind, group): shuffled(pairs, f"{name}, {kind}, {group}", seed) for (kind, group), pairs in read(name).items()}
+
+
+def pairs_of(unit: Unit) -> tuple[Pair, ...]:
+    p = unit.parameters
+    return sets(p["dataset"], p["sample"])[p["kind"], p["group"]][p["start"]:p["stop"]]
+
+
+def places_of(unit: Unit) -> range:
+    return range(unit.parameters["start"], unit.parameters["stop"])
+
+
+def lots_of(unit: Unit) -> int:
+    """How many lots of pairs that are drawn again as one a unit has."""
+    together: int = unit.parameters["together"]
+    return -(-len(places_of(unit)) // together)

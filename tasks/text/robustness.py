@@ -1,0 +1,199 @@
+"""Robustness (USMB): is a text closer to itself with typing errors than to its summary, and to that than to its contrary?"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.base.errors import Refusal
+from harness.base.hashing import seed_of
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.task import Cluster, Context, Declared, Measures, Unit
+from tasks.common.consistency import Rechecked, changes, context_marks
+from tasks.common.sampling import UNITS_KEPT, batches, documents
+from tasks.common.transformations import BESIDE, SEMANTIC, SUPERFICIAL
+from tasks.text.base import (
+    CONTEXT_MEASURES,
+    USMB,
+    USMB_MEANING,
+    Reading,
+    TextTask,
+    ask_by_condition,
+    ask_mixed,
+    mean_over,
+    mean_under,
+    places_of,
+)
+
+SHARES = ("superficial_over_semantic", "summary_over_semantic", "superficial_over_summary")
+# Of a random order: all 3 superficial above all 3 semantic 3!3!/6!; the summary first of 4; the summary last of 4.
+CHANCE = (1 / 20 + 1 / 4 + 1 / 4) / 3
+CONDITIONS = ("itself", "summary", *SUPERFICIAL, *SEMANTIC, *BESIDE)
+MORE = " And this was not all that was said of it."        # what is put after a text to see whether it reaches the metric
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    datasets: Annotated[tuple[str, ...], Field(min_length=1)]
+    documents: Annotated[int, Field(ge=2, le=10_000)]                  # of each dataset
+    batch: Annotated[int, Field(ge=1, le=1000)]
+    mixed: bool = True                      # all conditions in one call; not so in reproductions
+
+
+@dataclass(frozen=True)
+class Transformed:
+    """The raw answers for a text against its summary and its transformed forms."""
+
+    places: tuple[int, ...]                 # of the documents in their dataset's order
+    answers: tuple[tuple[float | None, ...], ...]       # a row a document, in the order of CONDITIONS; None: nothing to ask
+    beyond: tuple[bool, ...]                # whether the end of the document does not reach the metric
+    reading: Reading
+    rechecked: tuple[Rechecked, ...]
+
+
+class Robustness(TextTask[Transformed]):
+    """Does it overlook what does not matter, and see what does?"""
+
+    name: ClassVar[str] = "robustness"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Transformed
+    declares: ClassVar[Declared] = Declared(
+        title="Robustness", short="rob", score="mean of the shares of documents whose order is right in all transformations",
+        chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
+        measures={
+            USMB: USMB_MEANING,
+            "superficial_over_semantic": "share of documents: every superficial change is closer than every change of meaning",
+            "summary_over_semantic": "share of documents: the summary is closer than every change of meaning",
+            "superficial_over_summary": "share of documents: every superficial change is closer than the summary",
+            "superficial_over_summary_hard": "the same with more letters as digits (o, l, e, a, s, t) among the changes",
+            "not_applicable": "share of documents that a transformation cannot change (one sentence): not counted",
+            "beyond_the_window": "share of documents whose end does not reach the metric",
+            **CONTEXT_MEASURES,
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return set(settings.datasets)
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        for name, (start, stop) in itertools.product(settings.datasets, batches(settings.documents, settings.batch)):
+            unmixed = {} if settings.mixed else {"mixed": False}
+            yield self.unit(context, (name,), {"dataset": name, "sample": context.seed, "start": start, "stop": stop,
+                                               "documents": settings.documents, **unmixed}, (name,))
+
+    def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
+        return [Cluster(unit.stratum, str(place)) for unit in units for place in places_of(unit)]
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        mine = forms_of(unit).values()
+        made = [text for one in mine for text in one.forms.values() if text is not None]
+        return [*made, *(one.text + MORE for one in mine), *self.collection(unit)]
+
+    def collection(self, unit: Unit) -> list[str]:
+        """What a metric is fitted on: the documents as they are, of all units."""
+        p = unit.parameters
+        return [one.text for one in documents(p["dataset"], p["sample"])[:p["documents"]]]
+
+    def observe(self, unit: Unit, metric: Asked) -> Transformed:
+        mine = forms_of(unit)
+        asked = [(name, one.text, text) for one in mine.values() for name, text in one.forms.items() if text is not None]
+        pairs, names = [(a, b) for _, a, b in asked], [name for name, _, _ in asked]
+        fitted_on = self.collection(unit)
+        answers, rechecked = (ask_mixed(metric, pairs, fitted_on) if unit.parameters.get("mixed", True) else
+                              ask_by_condition(metric, pairs, names, fitted_on))
+        rest = iter(answers)
+        rows = tuple(tuple(None if text is None else next(rest) for text in one.forms.values()) for one in mine.values())
+        texts = [one.text for one in mine.values()]
+        beyond = metric.same_input(texts, [text + MORE for text in texts])
+        return Transformed(tuple(mine), rows, tuple(beyond), Reading.of(metric.entry.header), rechecked)
+
+    def measure(self, unit: Unit, seen: Transformed) -> Measures:
+        values: dict[str, float | None] = {name: float(np.nanmean(column)) if np.isfinite(column).any() else None
+                                           for name, column in judged(seen).items()}
+        raw = np.array([answer for row in seen.answers for answer in row if answer is not None])
+        values |= changes(seen.rechecked, raw)
+        shares = [values[name] for name in SHARES]
+        known = [share for share in shares if share is not None]
+        return Measures(float(np.mean(known)) if known else None, values, context_marks(seen.rechecked))
+
+    def replicates(self, units: Sequence[Unit], seen: Sequence[Transformed | None],
+                   counts: np.ndarray) -> Mapping[str, np.ndarray]:
+        return shares_by_dataset(units, seen, counts, self.declares.worst)
+
+
+class Forms(NamedTuple):
+    """A document, and what it is asked beside, in the order of CONDITIONS; None: there is nothing to change."""
+
+    text: str
+    forms: Mapping[str, str | None]
+
+
+@lru_cache(UNITS_KEPT)
+def forms_of(unit: Unit) -> Mapping[int, Forms]:
+    """The unit's documents in all forms, by their places; what is drawn depends on the document alone."""
+    p = unit.parameters
+    found = documents(p["dataset"], p["sample"])
+    if any(one.summary is None for one in found[:1]):
+        raise Refusal(f'The documents of "{p["dataset"]}" have no summaries; robustness needs them.')
+    made = {}
+    for place in range(p["start"], min(p["stop"], len(found))):
+        text, rng = found[place].text, np.random.default_rng(seed_of(p["sample"], p["dataset"], found[place].text))
+        changed = {name: change(text, rng) for name, change in {**SUPERFICIAL, **SEMANTIC, **BESIDE}.items()}
+        made[place] = Forms(text, {"itself": text, "summary": found[place].summary, **changed})
+    return made
+
+
+def judged(seen: Transformed) -> dict[str, np.ndarray]:
+    """What is true of each document, 1 or 0; not a number where a transformation has nothing to change."""
+    raw = np.array([[np.nan if answer is None else answer for answer in row] for row in seen.answers], dtype=float)
+    raw = raw.reshape(len(seen.places), len(CONDITIONS))
+    similarity: dict[str, np.ndarray] = dict(zip(CONDITIONS, seen.reading.similarity(raw).T, strict=True))
+    superficial, semantic = (np.array([similarity[name] for name in kind]) for kind in (SUPERFICIAL, SEMANTIC))
+    hard = np.array([similarity[name] for name in (*SUPERFICIAL, *BESIDE)])
+    summary = similarity["summary"]
+    whole: np.ndarray = np.isfinite(superficial).all(axis=0) & np.isfinite(semantic).all(axis=0) & np.isfinite(summary)
+
+    def where_whole(holds: Any) -> np.ndarray:
+        return np.where(whole, np.asarray(holds, dtype=float), np.nan)
+    return {
+        "superficial_over_semantic": where_whole((superficial[:, None] > semantic[None, :]).all(axis=(0, 1))),
+        "summary_over_semantic": where_whole((summary > semantic).all(axis=0)),
+        "superficial_over_summary": where_whole((superficial > summary).all(axis=0)),
+        "superficial_over_summary_hard": where_whole((hard > summary).all(axis=0)),
+        "not_applicable": (~whole).astype(float),
+        "beyond_the_window": np.array(seen.beyond, dtype=float),
+    }
+
+
+def shares_by_dataset(units: Sequence[Unit], seen: Sequence[Transformed | None], counts: np.ndarray,
+                      worst: float) -> Mapping[str, np.ndarray]:
+    """Every measure as the mean over datasets of the means over documents, and for each dataset, under each row of counts."""
+    values: dict[str, np.ndarray] = {}
+    strata = np.array([unit.stratum[0] for unit in units for _ in places_of(unit)])
+    names = [*SHARES, "superficial_over_summary_hard", "not_applicable", "beyond_the_window"]
+    columns = {name: np.full(len(strata), np.nan) for name in names}
+    at = 0
+    for unit, one in zip(units, seen, strict=True):
+        size = len(places_of(unit))
+        if one is None:
+            for name in SHARES:
+                columns[name][at:at + size] = worst
+        else:
+            for name, column in judged(one).items():
+                columns[name][at + np.array(one.places, dtype=int) - unit.parameters["start"]] = column
+        at += size
+    datasets = list(dict.fromkeys(strata))
+    for name, column in columns.items():
+        each = {dataset: mean_under(column[strata == dataset], counts[:, strata == dataset]) for dataset in datasets}
+        values[name] = mean_over(each.values())
+        if name in SHARES and len(datasets) > 1:
+            values |= {f"{name}: {dataset}": mean for dataset, mean in each.items()}
+    score = np.mean([values[name] for name in SHARES], axis=0)
+    values[USMB] = score
+    return {"score": np.where(np.isfinite(score), score, CHANCE), **values}

@@ -1,0 +1,224 @@
+"""Sensitivity (USMB): does the similarity fall by as much as is put in, taken out, or replaced?
+
+The paper's ideals are a function of length alone, so that a metric that reads nothing but lengths comes near 1.  So there is a
+twin, ranked equally, in which as many tokens are replaced: the length stays, and only who reads sees it.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Annotated, Any, ClassVar, NamedTuple
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.task import Cluster, Context, Declared, Measures, Unit
+from tasks.common.consistency import Rechecked, changes, context_marks
+from tasks.common.sampling import UNITS_KEPT, batches, documents
+from tasks.common.transformations import PLACES, insert, remove, replace
+from tasks.text.base import (
+    CONTEXT_MEASURES,
+    USMB,
+    USMB_MEANING,
+    Reading,
+    TextTask,
+    ask_by_condition,
+    ask_mixed,
+    mean_over,
+    mean_under,
+    places_of,
+)
+
+INSERTION, REMOVAL, REPLACEMENT = "insertion", "removal", "replacement"
+SIZES = {INSERTION: (0.05, 0.1, 0.25, 0.5, 1.0), REMOVAL: (0.05, 0.1, 0.25, 0.5), REPLACEMENT: (0.05, 0.1, 0.25, 0.5)}     # x
+
+
+class Condition(NamedTuple):
+    kind: str
+    size: float                             # x
+    place: str
+
+    @property
+    def ideal(self) -> float:
+        """1 - x/2 of an insertion, 1 - x of the others."""
+        return 1 - self.size / 2 if self.kind == INSERTION else 1 - self.size
+
+
+def name_of(condition: Condition) -> str:
+    """What its measure is called."""
+    return f"{condition.kind} {condition.size:.0%} {condition.place}"
+
+
+CONDITIONS = tuple(Condition(kind, size, place) for kind, sizes in SIZES.items() for size in sizes for place in PLACES)
+IDEAL = np.array([condition.ideal for condition in CONDITIONS])
+PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS])           # the paper's; the others are the twin
+NEEDLE_TEXTS = 200                          # from which needles are cut
+
+
+def score_of(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tuple[np.ndarray, np.ndarray]:
+    """1 - MAE over the paper's conditions and over the twin's, of similarities whose last axis is the conditions."""
+    right = 1 - np.abs(similarity - ideal)
+    return right[..., PUBLISHED].mean(axis=-1), right[..., ~PUBLISHED].mean(axis=-1)
+
+
+def best_constant() -> float:
+    """The score of the constant that does best: an ideal, since the score is linear between two of them."""
+    return max(float(np.mean(score_of(np.full(len(CONDITIONS), value)))) for value in np.unique(IDEAL))
+
+
+CHANCE = best_constant()
+
+
+class Settings(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    datasets: Annotated[tuple[str, ...], Field(min_length=2)]          # the needles of one are of the next
+    documents: Annotated[int, Field(ge=2, le=10_000)]
+    batch: Annotated[int, Field(ge=1, le=1000)]
+    mixed: bool = True                      # all conditions in one call; not so in reproductions
+
+
+@dataclass(frozen=True)
+class Changed:
+    """The raw answers for a text against itself and its changed forms."""
+
+    places: tuple[int, ...]                 # of the documents in their dataset's order
+    itself: tuple[float, ...]
+    answers: tuple[tuple[float, ...], ...]  # a row a document, in the order of CONDITIONS
+    same: tuple[tuple[bool, ...], ...]      # whether the changed form reaches the metric as the text itself
+    reading: Reading
+    rechecked: tuple[Rechecked, ...]
+
+
+class Sensitivity(TextTask[Changed]):
+    """Does it fall by as much as changes?"""
+
+    name: ClassVar[str] = "sensitivity"
+    settings_form: ClassVar[type[BaseModel]] = Settings
+    observation_form: ClassVar[type[Any]] = Changed
+    declares: ClassVar[Declared] = Declared(
+        title="Sensitivity", short="sen", score="mean of 1 - mean absolute error from the ideal, and the same at constant length",
+        chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
+        measures={
+            USMB: USMB_MEANING,
+            "changed_length": "1 - mean absolute error from 1 - x/2 of insertions and 1 - x of removals, as published",
+            "constant_length": "1 - mean absolute error from 1 - x where tokens are replaced by unrelated ones",
+            INSERTION: "of insertions alone", REMOVAL: "of removals alone",
+            "quadratic": "against the square of the ideal, as published conditions",
+            "square_root": "against its square root",
+            "same_input": "share of changed texts that reach the metric as the text itself: cut off",
+            **{name_of(condition): "mean similarity" for condition in CONDITIONS},
+            **CONTEXT_MEASURES,
+        })
+
+    def datasets(self, settings: Settings) -> set[str]:
+        return set(settings.datasets)
+
+    def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        names = settings.datasets
+        for number, name in enumerate(names):
+            needles, unmixed = names[(number + 1) % len(names)], {} if settings.mixed else {"mixed": False}
+            for start, stop in batches(settings.documents, settings.batch):
+                yield self.unit(context, (name,), {"dataset": name, "needles": needles, "sample": context.seed, "start": start,
+                                                   "stop": stop, "documents": settings.documents, **unmixed},
+                                (name, needles))
+
+    def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
+        return [Cluster(unit.stratum, str(place)) for unit in units for place in places_of(unit)]
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return itertools.chain(collection(unit), *(itertools.chain([text], forms) for text, forms in changed(unit).values()))
+
+    def observe(self, unit: Unit, metric: Asked) -> Changed:
+        mine = changed(unit)
+        pairs = [(text, form) for text, forms in mine.values() for form in (text, *forms)]
+        names = ["itself", *map(name_of, CONDITIONS)] * len(mine)
+        answers, rechecked = (ask_mixed(metric, pairs, collection(unit)) if unit.parameters.get("mixed", True) else
+                              ask_by_condition(metric, pairs, names, collection(unit)))
+        table = np.array(answers).reshape(len(mine), 1 + len(CONDITIONS))
+        cut = np.array(metric.same_input([a for a, _ in pairs], [b for _, b in pairs]), dtype=bool).reshape(table.shape)
+        return Changed(tuple(mine), tuple(table[:, 0].tolist()), tuple(map(tuple, table[:, 1:].tolist())),
+                       tuple(map(tuple, cut[:, 1:].tolist())), Reading.of(metric.entry.header), rechecked)
+
+    def measure(self, unit: Unit, seen: Changed) -> Measures:
+        found = said(seen)
+        values: dict[str, float | None] = {name: float(column.mean()) if len(column) else None for name, column in found.items()}
+        values |= changes(seen.rechecked, np.array(seen.answers).ravel())
+        score = (values["changed_length"], values["constant_length"])
+        return Measures(None if score[0] is None or score[1] is None else (score[0] + score[1]) / 2, values,
+                        context_marks(seen.rechecked))
+
+    def replicates(self, units: Sequence[Unit], seen: Sequence[Changed | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
+        names = [name for name in self.declares.measures if name not in (USMB, *CONTEXT_MEASURES)]
+        strata = np.array([unit.stratum[0] for unit in units for _ in places_of(unit)])
+        columns = {name: np.full(len(strata), np.nan) for name in names}
+        at = 0
+        for unit, one in zip(units, seen, strict=True):
+            places = places_of(unit)
+            if one is None:
+                for name in ("changed_length", "constant_length"):
+                    columns[name][at:at + len(places)] = self.declares.worst
+            else:
+                for name, column in said(one).items():
+                    columns[name][at + np.array(one.places, dtype=int) - places.start] = column
+            at += len(places)
+        datasets = list(dict.fromkeys(strata))
+        values: dict[str, np.ndarray] = {}
+        detail: dict[str, np.ndarray] = {}
+        for name, column in columns.items():
+            each = {dataset: mean_under(column[strata == dataset], counts[:, strata == dataset]) for dataset in datasets}
+            values[name] = mean_over(each.values())
+            if name in ("changed_length", "constant_length"):
+                detail |= {f"{name}: {dataset}": mean for dataset, mean in each.items()}
+        score = (values["changed_length"] + values["constant_length"]) / 2
+        return {"score": np.where(np.isfinite(score), score, CHANCE), USMB: values["changed_length"], **values, **detail}
+
+
+@lru_cache(maxsize=8)
+def needles(name: str, seed: int) -> tuple[str, ...]:
+    """Tokens of some texts of another dataset, one after the other."""
+    return tuple(token for one in documents(name, seed)[:NEEDLE_TEXTS] for token in one.text.split())
+
+
+@lru_cache(UNITS_KEPT)
+def changed(unit: Unit) -> Mapping[int, tuple[str, Sequence[str]]]:
+    """Of each document by place: its tokens joined by one space, and its changed forms in the order of CONDITIONS."""
+    p = unit.parameters
+    found, straw = documents(p["dataset"], p["sample"]), needles(p["needles"], p["sample"])
+    made = {}
+    for place in range(p["start"], min(p["stop"], len(found))):
+        tokens = found[place].text.split()
+        start = int(np.random.default_rng([p["sample"], place]).integers(len(straw)))
+        needle = [straw[(start + i) % len(straw)] for i in range(len(tokens))]
+        made[place] = (" ".join(tokens), [form_of(condition, tokens, needle) for condition in CONDITIONS])
+    return made
+
+
+def form_of(condition: Condition, tokens: Sequence[str], needle: Sequence[str]) -> str:
+    if condition.kind == REMOVAL:
+        return remove(tokens, condition.size, condition.place)
+    return (insert if condition.kind == INSERTION else replace)(tokens, condition.size, condition.place, needle)
+
+
+def collection(unit: Unit) -> list[str]:
+    """What a metric is fitted on: the documents as they are, of all units."""
+    p = unit.parameters
+    return [" ".join(one.text.split()) for one in documents(p["dataset"], p["sample"])[:p["documents"]]]
+
+
+def said(seen: Changed) -> dict[str, np.ndarray]:
+    """The measures of each document."""
+    shape = len(seen.places), len(CONDITIONS)
+    similarity = seen.reading.unit(np.array(seen.answers, dtype=float).reshape(shape), np.array(seen.itself)[:, None])
+    right = 1 - np.abs(similarity - IDEAL)
+    kinds = np.array([condition.kind for condition in CONDITIONS])
+    of_length, constant = score_of(similarity)
+    return {"changed_length": of_length, "constant_length": constant,
+            INSERTION: right[:, kinds == INSERTION].mean(axis=1), REMOVAL: right[:, kinds == REMOVAL].mean(axis=1),
+            "quadratic": score_of(similarity, IDEAL ** 2)[0], "square_root": score_of(similarity, np.sqrt(IDEAL))[0],
+            "same_input": np.array(seen.same, dtype=float).reshape(shape).mean(axis=1),
+            **{name_of(condition): similarity[:, number] for number, condition in enumerate(CONDITIONS)}}

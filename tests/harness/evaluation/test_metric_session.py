@@ -1,0 +1,165 @@
+"""What a metric is given, in which order, and how its answers are read."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from harness.base.errors import NotApplicable
+from harness.evaluation.executor import Desk
+from harness.evaluation.metric_session import Asked, Inputs, Orientation
+from harness.evaluation.task import Unit
+from harness.models.registry import MODELS
+from harness.sandbox.faults import Fault
+from harness.sandbox.layers import Limits
+from harness.submission.submission import Entry
+
+CORPORA = [["one text", "another text"], ["a third", "a fourth", "a fifth"], ["the last"]]
+
+
+def asked(desk: Desk, entry: Entry, unit: Unit, inputs: Inputs) -> Asked:
+    return Asked(entry, unit, inputs, desk.start, None, Limits(seconds_per_unit=20))
+
+
+def test_the_order_of_asking_is_not_the_order_of_the_task(desk, unit, inputs, entry_of):
+    entry = entry_of("order", "calls = 0\ndef distance(p, q):\n    global calls\n    calls += 1\n    return float(calls)\n")
+    pairs = [(i, j) for i in range(3) for j in range(3)]
+    metric = asked(desk, entry, unit, inputs)
+    first, second = metric.distances(CORPORA, pairs), metric.distances(CORPORA, pairs, order=1)
+    assert sorted(first) == [float(n) for n in range(1, 10)]
+    assert first != sorted(first)
+    assert np.argsort(first).tolist() != np.argsort(second).tolist()
+
+
+def test_prepare_is_called_once_a_corpus_and_takes_its_place(desk, unit, inputs, entry_of):
+    entry = entry_of("prepared", """
+count = 0
+def prepare(corpus):
+    global count
+    count += 1
+    return len(corpus)
+def distance(p, q):
+    assert count == 3
+    return float(10 * p + q)
+""")
+    assert asked(desk, entry, unit, inputs).distances(CORPORA, [(0, 1), (1, 2), (2, 0)]) == [23.0, 31.0, 12.0]
+
+
+def test_a_text_metric_is_lifted_the_same_with_and_without_a_matrix(desk, unit, inputs, entry_of):
+    body = "def similarity(a, b): return [len(set(x) & set(y)) / len(set(x) | set(y)) for x, y in zip(a, b)]\n"
+    matrix = "def matrix(a, b): return [similarity([x] * len(b), b) for x in a]\n"
+    header = {"kind": "text", "returns": "similarity", "range": "[0.0, 1.0]"}
+    pairs = [(0, 1), (1, 0), (1, 2), (1, 1)]
+    without = asked(desk, entry_of("without", body, **header), unit, inputs).distances(CORPORA, pairs)
+    with_it = asked(desk, entry_of("with_it", body + matrix, **header), unit, inputs).distances(CORPORA, pairs)
+    assert without == with_it
+    assert without[3] == 0.0
+    assert without[0] == without[1] > 0
+
+
+def test_fit_sees_the_two_corpora_of_the_call(desk, unit, inputs, entry_of):
+    entry = entry_of("fitted", """
+known = 0
+def fit(texts):
+    global known
+    known = len(texts)
+def similarity(a, b): return [known / 100] * len(a)
+""", kind="text", returns="similarity", range="[0.0, 1.0]")
+    assert asked(desk, entry, unit, inputs).distances(CORPORA, [(0, 1), (0, 2)]) == pytest.approx([0.95, 0.97])
+
+
+def test_a_million_pairs_without_a_matrix_do_not_apply(desk, unit, inputs, entry_of):
+    entry = entry_of("slow", "def similarity(a, b): return [0.0] * len(a)\n", kind="text", returns="similarity")
+    with pytest.raises(NotApplicable, match="matrix"):
+        asked(desk, entry, unit, inputs).distances([["a"] * 1001, ["b"] * 1000], [(0, 1)])
+
+
+@pytest.mark.parametrize("answer", ["float('nan')", "float('inf')", "-float('inf')", "np.float32('nan')"])
+def test_an_answer_that_is_not_finite_fails_the_unit(desk, unit, inputs, entry_of, answer):
+    entry = entry_of("not_finite", f"import numpy as np\ndef distance(p, q): return {answer}\n")
+    with pytest.raises(Fault, match="every answer must be finite"):
+        asked(desk, entry, unit, inputs).distances(CORPORA, [(0, 1)])
+
+
+def test_parameters_reach_the_functions_that_take_them(desk, unit, inputs, write):
+    from harness.submission.submission import read_submission
+
+    path = write("family", "def prepare(corpus, k=1): return k\ndef distance(p, q, k=1, *, scale=1.0): return scale * (100 * p + 10 * q + k)\n")
+    path.write_text(path.read_text().replace("# ///\nimport", "# ///\n").replace(
+        '# license = "Apache-2.0"\n', '# license = "Apache-2.0"\n# [[tool.touchstone.variants]]\n# name = "k=3"\n'
+        "# parameters = { k = 3, scale = 2.0 }\n# [[tool.touchstone.variants]]\n# name = \"typo\"\n# parameters = { kk = 3 }\n"))
+    default, variant, typo = read_submission(path).entries
+    assert asked(desk, default, unit, inputs).distances(CORPORA, [(0, 1)]) == [111.0]
+    assert asked(desk, variant, unit, inputs).distances(CORPORA, [(0, 1)]) == [666.0]
+    with pytest.raises(Fault, match="no function takes the parameter kk"):
+        asked(desk, typo, unit, inputs).distances(CORPORA, [(0, 1)])
+
+
+def test_models_are_given_as_folders(desk, unit, inputs, write):
+    from harness.submission.submission import read_submission
+
+    path = write("with_model", "import os\ndef setup(models):\n    global files\n    files = os.listdir(models['minilm'])\n"
+                               "def distance(p, q): return float('model.safetensors' in files)\n")
+    path.write_text(path.read_text().replace("# license", '# models = ["minilm"]\n# license'))
+    assert asked(desk, read_submission(path).entries[0], unit, inputs).distances(CORPORA, [(0, 1)]) == [1.0]
+
+
+def test_tokens_are_the_models_own_without_special_or_padding_tokens(inputs, entry_of):
+    from transformers import AutoTokenizer
+
+    theirs = AutoTokenizer.from_pretrained(str(MODELS["minilm"].path()))
+    texts = ["Unaffable queries!", "", "naïve 中文 text", "long " * 400]
+    assert inputs.of(texts, entry_of("any", "def distance(p, q): return 0\n", input="tokens")) == [theirs.tokenize(text) for text in texts]
+
+
+def test_orientation():
+    answers = np.array([0.0, 0.25])
+    assert Orientation("distance", 1.0).distance(answers).tolist() == [0.0, 0.25]
+    assert Orientation("similarity", 1.0).distance(answers).tolist() == [1.0, 0.75]
+    assert Orientation("similarity", None).distance(answers).tolist() == [0.0, -0.25]
+
+
+COUNTING = """
+fits = 0
+def fit(texts):
+    global fits
+    fits += 1
+def similarity(a, b): return [float(fits)] * len(a)
+"""
+TEXT = {"kind": "text", "returns": "similarity"}
+
+
+def test_a_worker_is_fitted_anew_only_on_another_collection(desk, unit, inputs, entry_of):
+    metric = asked(desk, entry_of("counting", COUNTING, **TEXT), unit, inputs)
+
+    def fits(*collection: str) -> float:
+        return metric.pairs(["a"], ["b"], 0, collection)[0]
+    assert [fits("x"), fits("x"), fits("x", "y"), fits("x")] == [1.0, 1.0, 2.0, 3.0]
+    metric.distances(CORPORA, [(0, 1)])                 # lifted, it is fitted on two corpora
+    assert fits("x") == 5.0
+
+
+def test_a_fit_draws_the_same_whatever_was_asked_before(desk, unit, inputs, entry_of):
+    entry = entry_of("drawing", "import random\ndef fit(texts):\n    global drawn\n    drawn = random.random()\n"
+                                "def similarity(a, b): return [drawn] * len(a)\n", **TEXT)
+    first, second = (asked(desk, entry, unit, inputs) for _ in range(2))
+    alone = first.pairs(["a"], ["b"], 0, ["x"])
+    second.pairs(["a"], ["b"], 7, ["y"])
+    assert second.pairs(["a"], ["b"], 9, ["x"]) == alone
+    assert second.pairs(["a"], ["b"], 9, ["y"]) != alone
+
+
+def test_pairs_asked_alone_are_asked_one_a_call_of_a_fresh_worker_after_its_fit(desk, unit, inputs, entry_of):
+    entry = entry_of("watching", """
+seen, collection = [], 0
+def fit(texts):
+    global collection
+    collection = len(texts)
+def similarity(a, b):
+    seen.append(len(a))
+    return [100.0 * collection + 10 * max(seen) + len(x) for x in a]
+""", **TEXT)
+    metric = asked(desk, entry, unit, inputs)
+    a = ["1", "22", "333"]
+    assert metric.pairs(a, a, 0, ["x", "y"]) == [231.0, 232.0, 233.0]
+    assert metric.pairs_alone(a, a, 0, ["x", "y"], [2, 0]) == [(213.0, 213.0), (211.0, 211.0)]

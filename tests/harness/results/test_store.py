@@ -1,0 +1,345 @@
+"""The store: what goes in comes out, writing twice is writing once, and what keeps it from working is said."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+
+from harness.base.errors import Refusal
+from harness.base.paths import PROJECT, SUBMISSIONS
+from harness.evaluation.executor import Conditions
+from harness.evaluation.task import Source, Unit
+from harness.results.arrays import ArrayFolder
+from harness.results.outcomes import Failure, Outcome, Status, pack, unpack
+from harness.results.provenance import provenance
+from harness.results.store import SCHEMA_VERSION, Store
+from harness.sandbox.probe import confine
+from harness.submission.submission import choose_entries
+from tests.conftest import touchstone
+
+
+@dataclass(frozen=True)
+class Observation:
+    numbers: tuple[float, ...]
+    words: str
+    matrix: np.ndarray
+    nothing: float | None = None
+
+
+UNIT = Unit("toy", 1, ("a",), {"k": 3}, (Source("x", "f"),), Source("minilm", "g"), 7)
+
+
+@pytest.fixture
+def sqlite_file(tmp_path) -> Path:
+    return tmp_path / "store.sqlite"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request, sqlite_file) -> Path | str:
+    return sqlite_file if request.param == "sqlite" else request.getfixturevalue("database")
+
+
+@pytest.fixture
+def store(address) -> Iterator[Store]:
+    made = Store(address)
+    yield made
+    made.close()
+
+
+def change(address: Path | str, *statements: str) -> None:
+    """Something done to the database behind the store's back."""
+    connection = sqlite3.connect(address) if isinstance(address, Path) else psycopg.connect(address)
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def observation() -> Observation:
+    rng = np.random.default_rng(1)
+    return Observation(tuple(rng.random(50).tolist()), "word", rng.random((40, 30)).astype(np.float32))
+
+
+def filled(store: Store):
+    (entry,) = choose_entries(["energy"], SUBMISSIONS)
+    run = store.begin_run(provenance(Conditions(confine()), "smoke", "f" * 64))
+    store.note_entries([entry])
+    store.note_units([UNIT])
+    store.put(Outcome(UNIT.id, entry.digest, Status.ANSWERED, observation(), None, 0.5), run)
+    return entry, run
+
+
+def test_an_observation_comes_back_to_the_bit(store, address):
+    entry, _ = filled(store)
+    found = Store(address, read_only=True).outcomes(entry.digest, {UNIT.id: Observation})[UNIT.id].observation
+    assert found.numbers == observation().numbers
+    assert np.array_equal(found.matrix, observation().matrix)
+    assert (found.words, found.nothing) == ("word", None)
+
+
+def test_an_observation_of_an_earlier_form_lies_there_unread(store):
+    """A new version of a task has new units; what its old ones were answered is nobody's burden."""
+    @dataclass(frozen=True)
+    class Earlier:
+        gone_since: float
+
+    entry, run = filled(store)
+    earlier = replace(UNIT, observe_version=0)
+    store.note_units([earlier])
+    store.put(Outcome(earlier.id, entry.digest, Status.ANSWERED, Earlier(1.0), None, 0.5), run)
+    assert set(store.outcomes(entry.digest, {UNIT.id: Observation})) == {UNIT.id}
+    with pytest.raises(KeyError):                           # it does have another form
+        store.outcomes(entry.digest, {UNIT.id: Observation, earlier.id: Observation})
+
+
+def test_writing_twice_is_writing_once_and_the_later_stands(store):
+    entry, run = filled(store)
+    failed = Outcome(UNIT.id, entry.digest, Status.FAILED, None, Failure("raised", "raised E", ("a.py:1 in f",)), 0.1)
+    store.put(failed, run)
+    store.put(failed, run)
+    assert store.outcomes(entry.digest, {UNIT.id: Observation}) == {UNIT.id: failed}
+    assert store.done() == {(UNIT.id, entry.digest)}
+    assert store.done([Status.ANSWERED]) == set()
+
+
+def test_the_entry_seen_last_is_the_current_one_of_its_name(store, write):
+    from harness.submission.submission import read_submission
+
+    first = read_submission(write("one", "# first\n")).entries[0]
+    second = read_submission(write("one", "# second\n")).entries[0]
+    for entries in ([first], [second]):
+        store.note_entries(entries)
+    assert [stored.digest for stored in store.entries()] == [second.digest]
+    store.note_entries([first])
+    assert [stored.digest for stored in store.entries()] == [first.digest]
+    assert store.entries()[0].submission.source == first.submission.source
+
+
+def test_provenance_is_kept_with_every_run(store):
+    entry, _ = filled(store)
+    (found,) = store.provenance(entry.digest)
+    assert found["packages"]["numpy"] == np.__version__
+    assert found["layers"] == list(confine().layers)
+    assert {"version", "commit", "python", "platform", "processor", "fingerprint", "started"} <= found.keys()
+
+
+def test_derived_values_are_kept_by_kind_and_key_in_stores_that_knew_of_none(store, address):
+    filled(store)
+    readers = Store(address, read_only=True)
+    assert readers.derived("ensemble") == {}                # there is not even a table
+    store.keep_derived("ensemble", "a", {"score": 0.5, "low": None})
+    store.keep_derived("ensemble", "a", {"score": 0.25, "low": None})
+    store.keep_derived("other", "a", [1])
+    assert readers.derived("ensemble") == {"a": {"score": 0.25, "low": None}}
+    assert Store(address).derived("other") == {"a": [1]}    # opened again: still a store of this schema
+
+
+def test_arrays_are_named_by_their_content_and_stored_once(tmp_path):
+    folder = ArrayFolder(tmp_path)
+    first = folder.put(np.zeros((100, 100)))
+    assert folder.put(np.zeros((100, 100))) == first != folder.put(np.zeros((50, 200)))
+    assert first.bytes < 1000                           # compressed
+    assert len(list(tmp_path.rglob("*.zst"))) == 2
+    path = next(tmp_path.rglob(f"{first.digest}.zst"))
+    path.write_bytes(b"damaged")
+    with pytest.raises(Refusal, match="missing or damaged"):
+        folder.get(first)
+
+
+def test_an_array_travels_through_a_record(tmp_path):
+    folder = ArrayFolder(tmp_path)
+    packed = pack(observation(), folder)
+    assert set(packed["matrix"]) == {"array"}
+    assert np.array_equal(unpack(packed, Observation, folder).matrix, observation().matrix)
+
+
+@pytest.mark.parametrize(("spoil", "sentence"), [
+    (("UPDATE facts SET value = '99' WHERE name = 'schema_version'",), "newer Touchstone (schema 99"),
+    (("DROP TABLE outcomes", "DROP TABLE facts"), "not a results store of ours"),
+])
+def test_another_schema_is_refused(store, address, spoil, sentence):
+    filled(store)
+    store.close()
+    change(address, *spoil)
+    for read_only in (False, True):
+        with pytest.raises(Refusal) as refused:
+            Store(address, read_only=read_only)
+        assert sentence in str(refused.value)
+
+
+def test_an_older_schema_is_migrated_and_nothing_is_lost(store, address, monkeypatch):
+    entry, _ = filled(store)
+    store.close()
+    monkeypatch.setattr("harness.results.store.SCHEMA_VERSION", SCHEMA_VERSION + 1)
+    monkeypatch.setattr("harness.results.store.MIGRATIONS", ("CREATE TABLE later (x INTEGER); INSERT INTO later VALUES (1)",))
+    with pytest.raises(Refusal, match="any `touchstone run` on it brings it to 2"):
+        Store(address, read_only=True)
+    migrated = Store(address)
+    assert migrated.done() == {(UNIT.id, entry.digest)}
+    migrated.close()
+    Store(address, read_only=True).close()
+    change(address, "INSERT INTO later SELECT x FROM later")         # the table is there
+
+
+FIRST_SCHEMA = (  # version 1, as it was first released: what every later version must be able to read
+    "CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE entries (digest TEXT PRIMARY KEY, name TEXT NOT NULL, variant TEXT, filename TEXT NOT NULL, source {bytes} NOT NULL, "
+    "first_seen TEXT NOT NULL, last_seen TEXT NOT NULL)",
+    "CREATE TABLE runs (id {serial}, started TEXT NOT NULL, ended TEXT, provenance {json} NOT NULL)",
+    "CREATE TABLE units (id TEXT PRIMARY KEY, task TEXT NOT NULL, described {json} NOT NULL)",
+    "CREATE TABLE outcomes (unit_id TEXT NOT NULL, entry_digest TEXT NOT NULL, run_id INTEGER NOT NULL, status TEXT NOT NULL, "
+    "observation {json}, failure {json}, seconds FLOAT NOT NULL, finished TEXT NOT NULL, PRIMARY KEY (unit_id, entry_digest))",
+    "INSERT INTO facts VALUES ('schema_version', '1')",
+    "INSERT INTO units VALUES ('u', 'toy', '{{}}')",
+    "INSERT INTO outcomes VALUES ('u', 'e', 1, 'failed', NULL, "
+    "'{{\"kind\": \"raised\", \"sentence\": \"raised E\", \"places\": [], \"output\": \"\"}}', 0.5, '2026-01-01')")
+
+
+def test_a_store_of_the_first_schema_is_read_and_written(address):
+    kinds = {"bytes": "BLOB", "serial": "INTEGER PRIMARY KEY", "json": "JSON"} if isinstance(address, Path) else {
+        "bytes": "BYTEA", "serial": "SERIAL PRIMARY KEY", "json": "TEXT"}
+    change(address, *(statement.format(**kinds) for statement in FIRST_SCHEMA))
+    store = Store(address)
+    assert store.outcomes("e", {"u": Observation})["u"].failure == Failure("raised", "raised E")
+    entry, _ = filled(store)
+    assert np.array_equal(store.outcomes(entry.digest, {UNIT.id: Observation})[UNIT.id].observation.matrix, observation().matrix)
+    store.close()
+
+
+def test_what_is_not_finite_is_kept_as_it_is(store):
+    entry, run = filled(store)
+    odd = Observation((float("nan"), float("inf")), "a\0b \ud800", np.zeros(1))
+    store.put(Outcome(UNIT.id, entry.digest, Status.ANSWERED, odd, None, 0.5), run)
+    found = store.outcomes(entry.digest, {UNIT.id: Observation})[UNIT.id].observation
+    assert np.isnan(found.numbers[0])
+    assert (found.numbers[1], found.words) == (np.inf, "a\0b \ud800")
+
+
+def test_coordinators_on_one_server_write_at_once_and_nothing_is_lost(database):
+    """Four processes, each making the tables if it is first, and putting two hundred outcomes, half of them those of all."""
+    program = f"""
+import sys
+from harness.results.outcomes import Failure, Outcome, Status
+from harness.results.store import Store
+from harness.evaluation.task import Source, Unit
+from tests.conftest import touchstone
+me = int(sys.argv[1])
+store = Store({database!r})
+with store.writing():
+    from tests.harness.results.test_store import filled
+    entry, run = filled(store)
+    for n in range(200):
+        unit = Unit("toy", 1, (str(n if n % 2 else (me, n)),), {{}}, (), Source("minilm", "g"), n)
+        store.note_units([unit])
+        store.put(Outcome(unit.id, entry.digest, Status.FAILED, None, Failure("raised", "raised E"), 0.1), run)
+store.close()
+"""
+    processes = [subprocess.Popen([sys.executable, "-c", program, str(n)], stderr=subprocess.PIPE, text=True, cwd=PROJECT) for n in range(4)]
+    for process in processes:
+        _, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+    store = Store(database, read_only=True)
+    assert len(store.done([Status.FAILED])) == 100 + 4 * 100
+    store.close()
+
+
+def test_a_killed_coordinator_loses_nothing_that_was_stored(address):
+    program = f"""
+from pathlib import Path
+from tests.harness.results.test_store import *
+store = Store({f"Path({str(address)!r})" if isinstance(address, Path) else repr(address)})
+entry, run = filled(store)
+for n in range(100_000):
+    unit = Unit("toy", 1, (str(n),), {{}}, (), Source("minilm", "g"), n)
+    store.note_units([unit])
+    store.put(Outcome(unit.id, entry.digest, Status.FAILED, None, Failure("raised", "raised E"), 0.1), run)
+    print(n, flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=PROJECT)
+    stored = [process.stdout.readline() for _ in range(40)]
+    assert stored[-1] == "39\n"
+    assert process.poll() is None                       # it had more to do
+    process.kill()
+    said = len(stored) + len(process.stdout.read().splitlines())
+    process.wait()
+    store = Store(address)
+    assert said <= len(store.done([Status.FAILED])) <= said + 1
+    filled(store)
+    store.close()
+
+
+def test_a_server_that_is_not_there_or_does_not_let_in_is_said(postgres):
+    for wrong, sentence in ((postgres.replace("host=", "host=/nonexistent"), "is not reached"),
+                            (postgres.replace("/postgres?", "/nothing?"), "Make the database first"),
+                            (postgres.replace("tests@", "stranger@"), "does not let us in")):
+        with pytest.raises(Refusal, match=sentence):
+            Store(wrong)
+
+
+def test_a_password_on_the_command_line_is_refused_and_shown_nowhere():
+    done = touchstone("show", "--store", "postgresql://me:hunter2@127.0.0.1:1/results")
+    assert done.returncode == 2
+    assert "PGPASSWORD" in done.stderr
+    assert "hunter2" not in done.stderr + done.stdout
+    done = touchstone("show", environment={"TOUCHSTONE_STORE": "postgresql://me:hunter2@127.0.0.1:1/results"})
+    assert done.returncode == 2
+    assert "postgresql://127.0.0.1/results is not reached" in " ".join(done.stderr.split())
+    assert "hunter2" not in done.stderr + done.stdout
+
+
+def test_what_is_no_database_is_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("not a database, but long enough to have a header of its own" * 20)
+    with pytest.raises(Refusal, match="is not a results store, or it is damaged"):
+        Store(tmp_path / "notes.txt")
+
+
+def test_two_writers_of_a_file_at_once_one_is_told(sqlite_file):
+    store, other = Store(sqlite_file), Store(sqlite_file)
+    with store.writing():
+        with pytest.raises(Refusal, match=f"Another run is writing to .* \\(process {os.getpid()}"), other.writing():
+            pass
+    with other.writing():
+        pass                                            # and when the first is done, the second may
+
+
+def test_a_missing_store_is_said():
+    with pytest.raises(Refusal, match="There is no results store at"):
+        Store(Path("/nonexistent/store.sqlite"), read_only=True)
+
+
+def test_a_full_disk_is_said_and_what_was_stored_is_kept(small_disk):
+    store = Store(small_disk / "store.sqlite")
+    entry, run = filled(store)
+    units = [Unit("toy", 1, ("a",), {"k": i}, (), Source("minilm", "g"), i) for i in range(3000)]
+    stored = 0
+    with pytest.raises(Refusal, match=r"the disk is full.*What was stored before is kept"):
+        for unit in units:
+            store.note_units([unit])
+            numbers = tuple(np.random.default_rng(unit.seed).random(500).tolist())
+            store.put(Outcome(unit.id, entry.digest, Status.ANSWERED, Observation(numbers, "", np.zeros(1)), None, 0.1), run)
+            stored += 1
+    store.close()
+    assert stored > 0
+    assert len(Store(small_disk / "store.sqlite", read_only=True).done()) == stored + 1
+
+
+def test_a_read_only_place_is_said(tmp_path):
+    place = tmp_path / "sealed"
+    place.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(place)], capture_output=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"a read-only file system cannot be mounted here: {mounted.stderr.decode().strip()}")
+    try:
+        with pytest.raises(Refusal, match="cannot be written here"):
+            Store(place / "store.sqlite")
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)

@@ -1,0 +1,274 @@
+"""The board without a browser: what pages and files hold, what machines are answered, releases, the copy without a server."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from fastapi.testclient import TestClient
+
+from harness.base.errors import Refusal
+from harness.base.paths import SUBMISSIONS
+from harness.base.progress import Silent
+from harness.evaluation.run import run_suite
+from harness.results.store import Store
+from harness.submission.submission import choose_entries, read_submission
+from leaderboard.board import router as pages
+from leaderboard.board.app import application
+from leaderboard.board.components.insights import overlaps
+from leaderboard.board.components.layout import Links, json_in_page
+from leaderboard.board.components.published import alike
+from leaderboard.board.downloads import Order, harmless, table, written
+from leaderboard.board.router import Shelf, drawn, page_of
+from leaderboard.board.snapshot import Snapshot, of_release, of_store
+from leaderboard.board.static_site import write_site
+from leaderboard.publishing import release as releases
+from leaderboard.publishing.release import read_release, release
+from leaderboard.publishing.versions import versions
+from leaderboard.scoring.comparison import compare
+from tasks.suite_files import Suite, read_suite
+from tests.conftest import HEADER
+from tests.support.serving import HOSTILE, SUITE
+
+FAULTS = """
+title = "Faults of made texts"
+seed = 7
+model = "minilm"
+[tasks.diagnostics]
+source = "made_weather"
+elsewhere = "made_trains"
+n = 40
+repetitions = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory) -> Suite:
+    path = tmp_path_factory.mktemp("suite") / "ten.toml"
+    path.write_text(SUITE)
+    return read_suite(str(path))
+
+
+@pytest.fixture(scope="module")
+def store(suite, tmp_path_factory) -> Store:
+    folder = tmp_path_factory.mktemp("board")
+    text = HEADER.format(name="hostile", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
+    text = text.replace('title = "A metric of the tests"', f'title = "=HYPERLINK(1){HOSTILE[:40]}"').replace('summary = "', f'summary = "{HOSTILE} ')
+    (folder / "hostile.py").write_text(text + f"# </script>{HOSTILE}\ndef distance(p, q): return float(len(p) + len(q[0]) % 7)\n")
+    entries = [*choose_entries(["energy", "zipf", "jaccard", "random"], SUBMISSIONS), *read_submission(folder / "hostile.py").entries]
+    run_suite(entries, suite, folder / "store.sqlite", progress=Silent(), jobs=2)
+    return Store(folder / "store.sqlite", read_only=True)
+
+
+@pytest.fixture(scope="module")
+def snapshot(suite, store) -> Snapshot:
+    return of_store(suite, store)
+
+
+@pytest.fixture(scope="module")
+def folder(suite, store, tmp_path_factory):
+    """A folder of releases with one in it."""
+    made = tmp_path_factory.mktemp("releases")
+    release("2031.1", suite, store, made)
+    return made
+
+
+@pytest.fixture
+def client(snapshot, folder, monkeypatch) -> TestClient:
+    monkeypatch.setattr(releases, "FOLDER", folder)
+    monkeypatch.setattr(pages, "read_release", lambda name: read_release(name, folder))
+    return TestClient(application(Shelf(snapshot)), follow_redirects=False)
+
+
+def every_page(snapshot: Snapshot) -> list[str]:
+    queries = [{}, {"track": "corpus"}, *({"metric": entry["name"]} for entry in snapshot.facts["entries"]), {"metric": HOSTILE},
+               *({"view": view} for view in pages.PAGES), {"view": HOSTILE}, {"view": "compare", "metrics": f"energy,hostile,{HOSTILE}"},
+               {"track": HOSTILE}, {"release": HOSTILE}, {"metric": "energy", "against": "hostile"}]
+    return [page_of(Shelf(snapshot), query).html for query in queries]
+
+
+def test_no_page_holds_unescaped_text_of_a_submission(snapshot):
+    shown = every_page(snapshot)
+    assert sum("onerror=" in page for page in shown) >= 5           # it is there, as text
+    for page in shown:
+        assert "<img" not in page
+        assert "<b>of made" not in page                             # the suite's title too
+        scripts = re.findall(r"<script[^>]*>", page)
+        assert set(scripts) <= {'<script type="application/json" id="ts-data">'}
+
+
+def test_nothing_in_a_pages_values_ends_their_element():
+    made = json_in_page({"title": "</script><script>x()</script>\u2028&"}, "v")
+    assert made.count("<") == 2
+    assert json.loads(made[made.index(">") + 1:made.rindex("<")])["title"] == "</script><script>x()</script>\u2028&"
+
+
+def test_machines_are_told_what_is_shown_and_only_when_it_changed(client, snapshot):
+    found = client.get("/api/board")
+    assert found.status_code == 200
+    assert found.json() == json.loads(snapshot.content)
+    assert client.get("/api/board", headers={"If-None-Match": found.headers["etag"]}).status_code == 304
+    card = client.get("/api/card/energy").json()
+    assert card["tracks"][0]["tasks"]["known_similarity"]["score"] == snapshot.entry("energy")["tasks"]["known_similarity"]["score"]
+    pair, = client.get("/api/compare?metrics=energy,zipf").json()["pairs"]
+    assert pair["p_of_overall"] == snapshot.p("corpus", "energy", "zipf")
+    assert set(client.get("/openapi.json").json()["paths"]) >= {"/api/board", "/api/card/{name}", "/api/compare", "/api/cite"}
+    named = client.get("/gradio_api/info").json()
+    assert {"/board", "/card", "/compare"} <= set(named["named_endpoints"])
+    assert named["unnamed_endpoints"] == {}
+
+
+@pytest.mark.parametrize(("path", "status", "said"), [
+    ("/?metric=nope", 404, None), ("/?release=1999.1", 404, None), ("/?track=nope", 404, None), ("/?view=nope", 404, None),
+    ("/?metric=energy", 200, None), ("/?page=map", 307, None),      # Gradio itself takes `page`, and fails on it
+    ("/api/card/nope", 404, "no metric"), ("/api/board?release=1999.1", 404, "no release"), ("/api/board.exe", 404, "csv"),
+    ("/api/compare?metrics=energy", 422, "2 to"), ("/api/compare?metrics=energy,nope", 404, "nope"),
+    ("/api/board.csv?weights=known_similarity:0", 422, "Weights"), ("/api/board.csv?weights=known_similarity:-1", 422, "Weights"),
+    ("/api/board.csv?weights=known_similarity:nan", 422, "Weights"), ("/api/board.csv?weights=nonsense", 422, "task:weight"),
+    ("/api/board.csv?weights=nope:1", 422, "no ranked task"), ("/api/board.csv?names=nope", 422, "no ranked metric"),
+    ("/api/board.csv?columns=nope", 422, "no column"), ("/api/board.csv?track=nope", 422, "no track"),
+    ("/api/cite?metric=energy&task=known_similarity", 422, "not released"), ("/api/releases/1999.1/release.json", 404, "no release"),
+    ("/api/releases/2031.1/..%2f..%2fetc", 404, None), ("/api/releases/2031.1/secret", 404, "no such file"),
+    ("/api/releases/2031.1/release.json", 200, None),
+    ("/api/cite?metric=energy&task=known_similarity&release=2031.1&format=markdown", 200, None),
+    ("/api/cite?metric=energy&task=known_similarity&release=2031.1&format=x", 422, "no format")])
+def test_an_address_that_names_nothing_says_so(path, status, said, client):
+    found = client.get(path)
+    assert found.status_code == status
+    if said is not None:
+        assert said in found.json()["error"]
+
+
+def test_a_metrics_page_names_the_states_it_was_in_before(suite, tmp_path):
+    """Two files of one name, the first of them released: the page of the second links to what the first was."""
+    path, place = tmp_path / "changing.py", tmp_path / "store.sqlite"
+    text = HEADER.format(name="changing", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
+    first = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0])))\n", suite, place)
+    made = release("2031.1", suite, Store(place, read_only=True), tmp_path / "releases")
+    second = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0]))) + 1\n", suite, place)
+    known = versions(Store(place, read_only=True), tmp_path / "releases")["changing"]
+    assert [one.digest for one in known] == [first, second]
+    assert [[name for name, _, _ in one.released] for one in known] == [["2031.1"], []]
+    shown = drawn(replace(of_store(suite, Store(place, read_only=True)), versions={"changing": known}), Links(), {"metric": "changing"}).html
+    assert "?metric=changing&amp;release=2031.1" in shown
+    assert shown.index(second[:12]) < shown.index(first[:12])
+    (made.folder / "scores.csv").write_text("changed")
+    assert [one.released for one in versions(Store(place, read_only=True), tmp_path / "releases")["changing"]] == [(), ()]
+
+
+def ask_once(path, source: str, suite: Suite, store) -> str:
+    """Its digest."""
+    path.write_text(source)
+    entry, = read_submission(path).entries
+    run_suite([entry], suite, store, progress=Silent(), jobs=1)
+    return entry.digest
+
+
+@pytest.mark.parametrize(("named", "expected"), [
+    ("BoolQ", ["boolq_questions"]), ("Twitter", []), ("tweets, 2014", ["tweets"]), ("Wikipedia 2014", []), ("of the", []),
+    ("XSum: BBC articles and their first sentences", ["xsum"])])
+def test_training_data_is_found_among_the_suites_by_its_name(named, expected):
+    assert overlaps(named, [["boolq_questions", ""], ["tweets", ""], ["xsum", ""], ["unheard_of", ""]]) == expected
+
+
+def test_a_fault_is_noticed_from_the_strength_on_at_which_it_is(tmp_path):
+    """By hand: a metric that counts repeated texts sees copies of few from the first tenth on, and no other texts at all."""
+    suite_file, path, place = tmp_path / "faults.toml", tmp_path / "repeated.py", tmp_path / "store.sqlite"
+    suite_file.write_text(FAULTS)
+    text = HEADER.format(name="repeated", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
+    ask_once(path, text + "def distance(p, q): return float(len(q) - len(set(q)))\n", read_suite(str(suite_file)), place)
+    snapshot = of_store(read_suite(str(suite_file)), Store(place, read_only=True))
+    noticed = snapshot.entry("repeated")["faults_noticed"]
+    assert noticed["mode_collapse"] == {"noticed": 1.0, "onset": 0.1}
+    assert noticed["contamination"] == {"noticed": 0.0, "onset": None}
+    page = drawn(snapshot, Links(), {"metric": "repeated"}).html
+    assert "unknown: it does not change" in page
+    assert page.count('<span class="no">never</span>') == sum(one["onset"] is None for one in noticed.values())
+
+
+def test_published_numbers_stand_beside_ours(snapshot):
+    """Kour et al. 2022, table 3: MAUVE's A is .976 at k=7 and .888 at k=12; energy is not in it."""
+    page = drawn(snapshot, Links(), {"view": "tasks"}).html
+    row = dict(re.findall(r'<tr><th scope="row">(?:<a [^>]*>)?(mauve|energy)(?:</a>)?</th>(.*?)</tr>', page))
+    assert row["mauve"].startswith("<td>0.976</td><td>0.888</td>")
+    assert row["energy"].count("<td>\N{EN DASH}</td>") == 2
+    ours = snapshot.entry("energy")["tasks"]["known_similarity"]["measures"]["accuracy_tree"]["value"]
+    assert f"{ours:.3f}" in row["energy"]
+    assert "compare the order" in page                              # made texts are not the paper's
+    assert 'href="/notes/kour2022.md"' in page
+
+
+def test_orders_are_correlated_where_there_are_enough():
+    """By hand: of four pairs the last two are swapped, 1 - 6 * 2/(4 * 15) = .8."""
+    assert ".8" in alike([(1, 1), (2, 2), (3, 4), (4, 3)])
+    assert alike([(1, 1), (2, 2), (3, 3)]) == ""
+    assert alike([(1, 1), (2, 1), (3, 1), (4, 1)]) == ""
+
+
+def test_pages_on_papers_are_served_and_nothing_beside_them(client):
+    assert client.get("/notes/usmb.md").text.startswith("# USMB")
+    for file in ("kour2022.py", "..%2f..%2fREADME.md", "suite.py"):
+        assert client.get(f"/notes/{file}").status_code == 404
+
+
+def test_a_release_that_was_changed_is_not_shown(client, folder):
+    scores = folder / "2031.1" / "scores.csv"
+    kept = scores.read_bytes()
+    scores.write_bytes(kept + b"\n")
+    try:
+        assert client.get("/api/board?release=2031.1").status_code == 404
+        assert "not as it was made" in client.get("/page?release=2031.1").json()["html"]
+    finally:
+        scores.write_bytes(kept)
+    assert client.get("/api/board?release=2031.1").json()["release"] == "2031.1"
+
+
+def test_a_release_shows_and_compares_as_the_store_it_was_made_from(snapshot, folder):
+    of = of_release(read_release("2031.1", folder))
+    assert [entry["name"] for entry in of.entries("corpus")] == [entry["name"] for entry in snapshot.entries("corpus")]
+    assert "energy" in of.sources
+    assert "hostile" not in of.sources                              # its file is not among the submissions
+    names = ["energy", "zipf", "jaccard"]
+    assert compare(of.samples, names, ["known_similarity"]) == compare(snapshot.samples, names, ["known_similarity"])
+    assert "touchstone2031_1" in drawn(of, Links(release="2031.1"), {"metric": "energy"}).html
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "md", "tex"])
+def test_a_file_holds_what_is_shown(form, client, snapshot):
+    found = client.get(f"/api/board.{form}?names=zipf,energy&columns=known_similarity,known_similarity.accuracy")
+    assert found.status_code == 200
+    shown = table(snapshot, "corpus", ["zipf", "energy"], ["known_similarity", "known_similarity.accuracy"])
+    if form == "parquet":
+        assert pd.read_parquet(io.BytesIO(found.content)).equals(shown)
+    else:
+        assert found.content == written(shown, form)
+        assert found.text.index("zipf") < found.text.index("energy")
+
+
+def test_no_cell_is_a_formula(snapshot):
+    text = written(table(snapshot, "corpus"), "csv").decode()
+    assert "'=HYPERLINK" in text
+    assert not re.search(r'(^|,)"?=', text)
+    assert [harmless(cell) for cell in ("=1+1", "@x", "-2.5", "-x", "+1", "\tx")] == ["'=1+1", "'@x", "-2.5", "'-x", "+1", "'\tx"]
+
+
+def test_own_weights_rank_anew(snapshot):
+    plain, own = table(snapshot, "corpus"), table(snapshot, "corpus", order=Order({"known_similarity": 2.0}))
+    assert own["above_chance_by_weights"].tolist() == pytest.approx(plain["above_chance"].tolist())     # one task: the same order
+    assert own["rank"].tolist() == plain["rank"].tolist()
+
+
+def test_the_copy_without_a_server_is_whole(snapshot, tmp_path):
+    count = write_site(snapshot, tmp_path / "site")
+    files = {path.name for path in (tmp_path / "site").iterdir()}
+    assert len(files) == count
+    for path in (tmp_path / "site").glob("*.html"):
+        text = path.read_text()
+        for target in re.findall(r'(?:href|src)="([^"#]+)"', text):
+            assert target in files or target.startswith("https://") or target.replace("%5B", "[").replace("%5D", "]") in files, (path, target)
+    with pytest.raises(Refusal, match="cannot be written"):
+        write_site(snapshot, tmp_path / "site" / "board.js")

@@ -1,0 +1,138 @@
+"""What submissions say of themselves, meant ill: it is on every page as text, does nothing there, and nothing in files.
+
+Headers like these are refused when they are read; a page must not rely on it.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+import re
+from html import escape
+
+import pytest
+
+from harness.base.errors import Refusal
+from harness.results.store import Store
+from harness.submission.submission import read_submission
+from leaderboard.board.downloads import table, written
+from leaderboard.board.router import Shelf
+from leaderboard.board.snapshot import Snapshot
+from leaderboard.publishing.citations import as_bibtex
+from leaderboard.publishing.release import release
+from tasks.registry import TASKS
+from tasks.suite_files import read_suite
+from tests.conftest import HEADER
+from tests.support.serving import HOSTILE, served
+
+OVERRIDE = "\u202etxt.exe"
+TEXTS = {"script": "<script>document.title='owned'</script>", "markup": HOSTILE, "attribute": "\" onmouseover=\"document.title='owned'\" x=\"",
+         "override": OVERRIDE, "markdown": "| x | [y](javascript:document.title='owned') ![z](x) `\n# h", "formula": "=HYPERLINK(\"http://x\",1)",
+         "bibtex": "}, note = {owned}} @misc{owned, title = {x", "template": "{{7*7}}${7*7}<%= 7*7 %>", "large": "W" * 1_000_000}
+HOVER = "document.querySelectorAll('*').forEach(one => one.dispatchEvent(new MouseEvent('mouseover')))"
+
+
+def spoilt(snapshot: Snapshot, text: str) -> Snapshot:
+    """Every text that comes from a submission, replaced."""
+    facts = copy.deepcopy(dict(snapshot.facts))
+    for entry in facts["entries"]:
+        entry |= {"title": text, "summary": text, "license": text, "paper": f"javascript:{text}", "trained_on": [text], "filename": text,
+                  "models": [text], "not_ranked": entry["not_ranked"] and text, "worst_cases": dict.fromkeys(entry["worst_cases"], text)}
+        for asked in entry["tasks"].values():
+            asked["failures"] = [text]
+    return Snapshot(facts, snapshot.samples, dict.fromkeys(snapshot.sources, text))
+
+
+@pytest.mark.parametrize("text", [" ".join(text for name, text in TEXTS.items() if name != "large"), TEXTS["large"]], ids=["all", "large"])
+def test_on_every_page_it_is_text_and_does_nothing(text, board_snapshot, browser):
+    with served(Shelf(spoilt(board_snapshot, text))) as address:
+        goes_through_the_pages(browser, address, text)
+
+
+def goes_through_the_pages(browser, address: str, text: str) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 800})
+    page, wrong, dialogs = context.new_page(), [], []
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.on("dialog", lambda dialog: dialogs.append(dialog.message))
+    shown = ""
+    for query in ("", "?metric=energy", "?metric=hostile", "?view=compare&metrics=energy,zipf", "?view=choose", "?view=map", "?view=tasks"):
+        page.goto(f"{address}/{query}")
+        page.wait_for_selector(".ts main > *")
+        page.evaluate("document.querySelectorAll('.ts details').forEach(one => one.open = true)")
+        page.evaluate(HOVER)
+        assert page.title().startswith("Touchstone"), query
+        assert page.locator(".ts :is(img, iframe, object, script:not([type='application/json']), [onmouseover], [onerror])").count() == 0, query
+        assert page.locator(".ts a[href^='javascript']").count() == 0, query
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), query
+        shown += page.locator(".ts main").inner_text()
+    assert " ".join(text[:200].split()) in " ".join(shown.split())
+    assert wrong == dialogs == []
+    context.close()
+
+
+@pytest.mark.parametrize("kind", ["script", "markup", "attribute"])
+def test_where_it_is_not_escaped_it_does_run(kind, browser):
+    """The control of what stands above."""
+    page = browser.new_page()
+    page.set_content(f'<title>mine</title><p title="{TEXTS[kind]}">{TEXTS[kind]}</p>')
+    page.evaluate(HOVER)
+    page.wait_for_function("document.title === 'owned'", timeout=10_000)
+    page.close()
+
+
+def test_an_override_turns_nothing_round_beside_itself(board_snapshot, browser):
+    """The link behind the summary reads from left to right; in a page whose texts are not kept apart it would not."""
+    facts = copy.deepcopy(dict(board_snapshot.facts))
+    for entry in facts["entries"]:
+        entry |= {"summary": OVERRIDE, "paper": "https://doi.org/10.1016/j.jspi.2013.03.018"}
+    left_of = """() => { const text = document.querySelector('.lede a').firstChild, at = (place) => {
+        const range = document.createRange(); range.setStart(text, place); range.setEnd(text, place + 1);
+        return range.getBoundingClientRect().left }; return at(0) < at(3) }"""
+    page = browser.new_page()
+    with served(Shelf(Snapshot(facts, board_snapshot.samples, {}))) as where:
+        page.goto(f"{where}/?metric=energy")
+        page.wait_for_selector(".lede a")
+        assert page.evaluate(left_of)
+    page.set_content(f"<p class=lede>{escape(OVERRIDE)} <a href=x>Székely and Rizzo 2013</a></p>")
+    assert not page.evaluate(left_of)
+    page.close()
+
+
+@pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
+def test_files_hold_it_as_text(text, board_snapshot):
+    csv.field_size_limit(2_000_000)
+    shown = table(spoilt(board_snapshot, text), "corpus")
+    rows = list(csv.reader(io.StringIO(written(shown, "csv").decode())))
+    assert len(rows) == 1 + len(shown)
+    assert {row[rows[0].index("title")].removeprefix("'") for row in rows[1:]} == {text}
+    assert not any(cell.startswith(("=", "@", "+", "-")) and not re.fullmatch(r"-?[\d.]+", cell) for row in rows for cell in row)
+    for line in written(shown, "md").decode().splitlines():
+        assert len(re.findall(r"(?<!\\)\|", line)) == 1 + len(shown.columns)
+        assert not re.search(r"(?<!\\)\]\(", line)
+    body = written(shown, "tex").decode().splitlines()
+    assert len(body) == 6 + len(shown)
+    assert all(len(re.findall(r"(?<!\\)&", line)) == len(shown.columns) - 1 for line in body if line.endswith(r"\\"))
+
+
+def test_citations_hold_it_as_text(board_snapshot, board_place, tmp_path):
+    suite = read_suite(str(board_place / "ten.toml"))
+    made = release("2031.1", suite, Store(board_place / "store.sqlite", read_only=True), tmp_path)
+    for text in TEXTS.values():
+        entry = {**spoilt(board_snapshot, text).entry("energy"), "paper": text}
+        quoted = as_bibtex(made, entry, TASKS["known_similarity"])
+        assert [line.partition("{")[0] for line in quoted.splitlines() if line.startswith("@")] == ["@misc", "@inproceedings"]
+        depth = 0
+        for one in quoted.replace("\\{", "").replace("\\}", ""):
+            depth += (one == "{") - (one == "}")
+            assert depth >= 0                                       # nothing closes what it did not open
+        assert depth == 0
+
+
+@pytest.mark.parametrize("kind", ["override", "large"])
+def test_such_headers_are_refused_when_they_are_read(kind, tmp_path):
+    path = tmp_path / "bad.py"
+    text = HEADER.format(name="bad", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
+    path.write_text(text.replace("A metric of the tests", TEXTS[kind]) + "def distance(p, q): return 0.0\n")
+    with pytest.raises(Refusal):
+        read_submission(path)

@@ -1,0 +1,226 @@
+"""Numbers that are quoted: a release is whole or refused, comes out again, and is cited as it stands in it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from harness.base.errors import Refusal
+from harness.base.paths import SUBMISSIONS
+from harness.base.progress import Silent
+from harness.evaluation.run import run_suite
+from harness.results.store import Store
+from harness.submission.submission import choose_entries, read_submission
+from leaderboard.publishing import release as releases
+from leaderboard.publishing.citations import cite, export, latex
+from leaderboard.publishing.release import Release, read_release, release
+from leaderboard.publishing.verify import verify
+from leaderboard.scoring.comparison import difference, samples_of
+from leaderboard.scoring.ranking import Ranking, rank
+from leaderboard.scoring.scores import score_suite
+from tasks.suite_files import Suite, read_suite
+
+NAMES = ["energy", "ahd", "zipf", "jaccard", "random"]
+SUITE = """
+title = "Twelve draws of made texts"
+seed = 7
+model = "minilm"
+[tasks.known_similarity]
+pairs = [["made_weather", "made_trains"]]
+levels = [{ k = 5, n = 10 }]
+repetitions = 12
+"""
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory) -> Suite:
+    path = tmp_path_factory.mktemp("suite") / "twelve.toml"
+    path.write_text(SUITE)
+    return read_suite(str(path))
+
+
+@pytest.fixture(scope="module")
+def store(suite, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("store") / "store.sqlite"
+    run_suite(choose_entries(NAMES, SUBMISSIONS), suite, path, progress=Silent(), jobs=2)
+    return path
+
+
+@pytest.fixture(scope="module")
+def ranking(suite, store) -> Ranking:
+    return rank(score_suite(Store(store, read_only=True), suite))
+
+
+@pytest.fixture
+def made(suite, store, tmp_path) -> Release:
+    return release("2026.1", suite, Store(store, read_only=True), tmp_path)
+
+
+def test_metrics_that_differ_are_parted_and_lines_drawn(ranking):
+    names = [place.scored.name for place in ranking.ranked]
+    assert set(names[:2]) == {"energy", "ahd"}
+    assert names[-1] == "zipf"                          # made texts of one domain and another have the same frequencies
+    assert len(names) - 1 in ranking.lines
+    assert ranking.ranked[-1].interval == (len(names), len(names))
+    assert ranking.p("energy", "zipf") <= 0.05
+    assert ranking.p("energy", "random") is None        # a control is not ranked
+
+
+def test_paired_differences_are_of_the_same_units(ranking):
+    samples = samples_of([ranking])
+    scores = {place.scored.name: place.scored.tasks["known_similarity"].score for place in ranking.places}
+    found = difference(samples["energy", "known_similarity"], samples["zipf", "known_similarity"])
+    assert found.estimate.value == pytest.approx(scores["energy"].value - scores["zipf"].value)
+    assert found.estimate.units == 12
+    assert found.estimate.low > 0
+    assert found.p == pytest.approx(2 ** -12, abs=2e-3)             # all twelve point one way: one of 2^12 patterns of signs
+    alike = difference(samples["energy", "known_similarity"], samples["energy", "known_similarity"])
+    assert (alike.estimate.value, alike.estimate.low, alike.estimate.high) == (0, 0, 0)
+
+
+def test_a_release_says_everything_and_is_read_again(made, ranking, suite):
+    facts = made.facts
+    assert facts["suite"]["fingerprint"] == suite.fingerprint
+    assert facts["licence"] == "CC0-1.0"
+    assert [one["name"] for one in facts["entries"]] == [place.scored.name for place in ranking.places]
+    energy = made.entry("energy")
+    assert energy["license"] == "Apache-2.0"
+    assert energy["environment"]["python"]
+    assert len(energy["source_sha256"]) == 64
+    table = list(csv.DictReader(io.StringIO((made.folder / releases.SCORES).read_text())))
+    overall = next(row for row in table if (row["entry"], row["task"]) == ("energy", "all"))
+    assert float(overall["value"]) == pytest.approx(energy["overall_above_chance"])
+    assert len(made.units) == 12 * len(ranking.places)
+    assert re.search(r"1 +1-\d +0\.\d{3}  (energy|ahd)", (made.folder / releases.SUMMARY).read_text())
+    assert read_release("2026.1", made.folder.parent).facts == facts
+    assert read_release(None, made.folder.parent).name == "2026.1"
+
+
+@pytest.mark.parametrize("damage", [
+    lambda folder: (folder / "scores.csv").write_text((folder / "scores.csv").read_text().replace("0.9", "0.8", 1)),
+    lambda folder: (folder / "units.parquet").unlink(),
+    lambda folder: (folder / "another.txt").write_text("beside"),
+    lambda folder: (folder / "SHA256SUMS").write_text("no sums"),
+    lambda folder: (folder / "SHA256SUMS").unlink(),
+], ids=["a number", "a file less", "a file more", "no sums", "no file of sums"])
+def test_a_release_that_was_touched_is_refused(damage, made):
+    damage(made.folder)
+    with pytest.raises(Refusal, match=r"2026\.1 (is not as it was made|cannot be read)"):
+        read_release("2026.1", made.folder.parent)
+
+
+def test_a_release_is_never_written_again(made, suite, store):
+    before = {path.name: path.read_bytes() for path in made.folder.iterdir()}
+    with pytest.raises(Refusal, match="never written again"):
+        release("2026.1", suite, Store(store, read_only=True), made.folder.parent)
+    assert {path.name: path.read_bytes() for path in made.folder.iterdir()} == before
+
+
+@pytest.mark.parametrize("name", ["../2026.1", "2026.0", "26.1", "2026.1/x", "latest", ""])
+def test_names_of_releases(name, suite, store, tmp_path):
+    with pytest.raises(Refusal, match=r"such as 2026\.1"):
+        release(name, suite, Store(store, read_only=True), tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_not_verified_is_not_released(suite, store, tmp_path, monkeypatch):
+    question = suite.questions[0]
+    foreign = replace(question, unit=replace(question.unit, data=(replace(question.unit.data[0], name="clinc150"),)))
+    with pytest.raises(Refusal, match='the dataset "clinc150"'):
+        release("2026.1", replace(suite, questions=(foreign, *suite.questions[1:])), Store(store, read_only=True), tmp_path)
+    by_service = replace(suite, model=replace(suite.model, name="text-embedding-3-small"))
+    with pytest.raises(Refusal, match='the model "text-embedding-3-small"'):
+        release("2026.1", by_service, Store(store, read_only=True), tmp_path)
+
+
+def test_a_context_dependent_metric_is_listed_and_never_ranked(suite, store, tmp_path, write):
+    path = write("cheat", "seen = 0\ndef distance(p, q):\n    global seen\n    seen += 1\n    return float(seen)\n")
+    copy = tmp_path / "store.sqlite"
+    shutil.copy(store, copy)
+    run_suite([read_submission(path).entries[0]], suite, copy, progress=Silent())
+    cheat = release("2026.1", suite, Store(copy, read_only=True), tmp_path / "releases").entry("cheat")
+    assert cheat["rank"] is None
+    assert "context-dependent" in cheat["not_ranked"]
+
+
+def test_an_empty_store_makes_no_release(suite, tmp_path):
+    Store(tmp_path / "empty.sqlite").close()
+    with pytest.raises(Refusal, match="Nobody is ranked"):
+        release("2026.1", suite, Store(tmp_path / "empty.sqlite", read_only=True), tmp_path)
+
+
+def test_a_sample_comes_out_again_and_other_numbers_are_noticed(made, suite):
+    entries = choose_entries(NAMES, SUBMISSIONS)
+    found = verify(made, suite, entries, 15, Silent())
+    assert len(found) == 15
+    assert all(one.agrees for one in found if one.entry != "random")
+    forged = replace(made)
+    units = made.units.assign(score=lambda frame: frame.score + 0.01)
+    units.to_parquet(forged.folder / releases.UNITS)
+    assert not any(one.agrees for one in verify(forged, suite, entries, 5, Silent()))
+    gone = verify(made, suite, [entry for entry in entries if entry.name != "energy"], 60, Silent())
+    assert {one.reason for one in gone if one.entry == "energy"} == {"is not among the submissions any more"}
+    with pytest.raises(Refusal, match="has changed since 2026"):
+        verify(made, read_suite("smoke"), entries, 5, Silent())
+
+
+def test_errata_stand_beside_and_a_withdrawn_release_is_not_the_latest(made, suite, store):
+    folder = made.folder.parent
+    release("2026.2", suite, Store(store, read_only=True), folder)
+    (folder / "errata.toml").write_text('["2026.2"]\nwithdrawn = true\nsuperseded_by = "2026.3"\nreason = "a wrong fingerprint"\n')
+    assert read_release(None, folder).name == "2026.1"
+    assert read_release("2026.2", folder).errata == "withdrawn: superseded by 2026.3: a wrong fingerprint"
+    assert "This release is withdrawn" in cite(read_release("2026.2", folder), "energy", "known_similarity", "text")
+    (folder / "errata.toml").write_text("no toml")
+    with pytest.raises(Refusal, match=r"errata\.toml cannot be read"):
+        read_release(None, folder)
+
+
+def test_citations_carry_interval_rank_and_signature(made):
+    energy = made.entry("energy")
+    score = energy["tasks"]["known_similarity"]
+    shown = f"{score['score']['value']:.3f} (95% {score['score']['low']:.3f} to {score['score']['high']:.3f})"
+    for form in ("text", "markdown"):
+        assert shown in cite(made, "energy", "known_similarity", form)
+        assert score["signature"] in cite(made, "energy", "known_similarity", form)
+    bibtex = cite(made, "energy", "known_similarity", "bibtex")
+    assert "@misc{touchstone2026_1" in bibtex
+    assert "@inproceedings{kour2022measuring" in bibtex
+    assert bibtex.count("{") == bibtex.count("}")
+    row = cite(made, "energy", "known_similarity", "latex").splitlines()[1]
+    assert row.endswith(r"\\")
+    assert r"known\_similarity" not in row
+    assert row.count(" & ") == 4
+    with pytest.raises(Refusal, match='Did you mean "energy"'):
+        cite(made, "enrgy", "known_similarity", "text")
+    with pytest.raises(Refusal, match="has no task"):
+        cite(made, "energy", "axioms", "text")
+
+
+def test_what_a_header_says_cannot_break_out_of_latex():
+    assert latex(r"100% \input{x} a_b & $c^2$ ~#|<>") == (
+        r"100\% \textbackslash{}input\{x\} a\_b \& \$c\textasciicircum{}2\$ \textasciitilde{}\#\textbar{}\textless{}\textgreater{}")
+
+
+def test_exports_hold_the_same_numbers(ranking, tmp_path):
+    rows = list(csv.DictReader(io.StringIO(export({"corpus": ranking}, "csv", None))))
+    as_json = json.loads(export({"corpus": ranking}, "json", None))
+    assert export({"corpus": ranking}, "parquet", tmp_path / "t.parquet") is None
+    frame = pd.read_parquet(tmp_path / "t.parquet")
+    assert len(rows) == len(as_json) == len(frame)
+    scores = {(row["entry"], row["task"], row["measure"]): float(row["value"]) for row in rows if row["value"]}
+    assert scores["energy", "known_similarity", "accuracy"] == pytest.approx(
+        frame[(frame.entry == "energy") & (frame.measure == "accuracy")].value.item())
+    markdown, tabular = export({"corpus": ranking}, "markdown", None), export({"corpus": ranking}, "latex", None)
+    assert markdown.count("\n") == 2 + len(ranking.ranked)
+    assert tabular.count(r"\midrule") == 1 + len(ranking.lines)
+    with pytest.raises(Refusal, match="--to"):
+        export({"corpus": ranking}, "parquet", None)

@@ -1,0 +1,109 @@
+"""What is done to a text: every expected text is written by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tasks.common.transformations import (
+    PLACES,
+    capitals,
+    deleted_letters,
+    digits,
+    hard_digits,
+    insert,
+    negated,
+    remove,
+    replace,
+    shuffled_sentences,
+    shuffled_words,
+)
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+@pytest.mark.parametrize(("text", "expected"), [
+    ("The ferry is late.", "The ferry is not late."),
+    ("This island lists its mists.", "It is not true that this island lists its mists."),         # "is" inside words
+    ("It isn't raining and we aren't cold.", "It is raining and we are cold."),
+    ("They won't come; she can't; you shan't.", "They will come; she can; you shall."),
+    ("We cannot see it.", "We can see it."),
+    ("He can swim.", "He cannot swim."),
+    ("Must we go? We must.", "Must not we go? We must not."),
+    ("She should have called.", "She should not have not called."),                                # every auxiliary, as the rule says
+    ("The gate was not shut.", "The gate was shut."),
+    ("He has never been there.", "He has been there."),
+    ("It's cold, they're late, I've slept, we'll see.", "It is not cold, they are not late, I have not slept, we will not see."),
+    ("The harbour's lights did not burn.", "The harbour's lights did burn."),                        # no pronoun before 's
+    ("It isn\N{RIGHT SINGLE QUOTATION MARK}t far.", "It is far."),
+    ("Doesn't she know? Don't ask.", "Does she know? Do ask."),
+    ("Gulls cry.", "It is not true that gulls cry."),
+])
+def test_negation(text, expected):
+    assert negated(text, rng()) == expected
+
+
+def test_negating_nothing_is_nothing():
+    assert negated("   ", rng()) is None
+
+
+def test_every_tenth_character_is_deleted_and_spaces_are_not_counted():
+    #            1234 567890 -> the tenth is the last of "harbour"'s first six
+    assert deleted_letters("Over harbour and quay go the gulls", rng()) == "Over harbor and quay g the gulls"
+    assert deleted_letters("too short", rng()) is None
+
+
+def test_letters_become_digits():
+    assert digits("One lion is here", rng()) == "0n3 l10n 1s h3r3"
+    assert hard_digits("A lost sea tale", rng()) == "4 1057 534 7413"
+    assert digits("fly by", rng()) is None
+
+
+def test_a_quarter_of_the_letters_become_capitals():
+    text = "the slow boat crosses the wide bay at noon, and back"
+    found = capitals(text, rng())
+    letters = sum(character.isalpha() for character in text)
+    assert found.lower() == text
+    assert sum(character.isupper() for character in found) == round(letters / 4)
+    assert capitals("12, 34.", rng()) is None
+    assert capitals("ALL OF IT", rng()) is None             # nothing to raise
+
+
+def test_sentences_and_words_come_in_another_order_and_are_the_same():
+    text = "One came. Two left! Did three stay? Four did."
+    found = shuffled_sentences(text, rng())
+    assert found != text
+    assert sorted(found.replace("! ", "!|").replace(". ", ".|").replace("? ", "?|").split("|")) == [
+        "Did three stay?", "Four did.", "One came.", "Two left!"]
+    assert shuffled_sentences("One came. Two left.", rng()) == "Two left. One came."
+    assert sorted(shuffled_words(text, rng()).split()) == sorted(text.split())
+    assert shuffled_words("a b", rng()) == "b a"
+
+
+@pytest.mark.parametrize("text", ["Only one sentence, no more.", "", "Same. Same."])
+def test_what_has_no_other_order_of_sentences_is_not_asked(text):
+    assert shuffled_sentences(text, rng()) is None
+
+
+TOKENS = ["a", "b", "c", "d", "e", "f", "g", "h"]
+NEEDLE = ["1", "2", "3", "4", "5", "6", "7", "8"]
+
+
+def test_insertion_at_the_begin_the_middle_and_the_end():
+    assert [insert(TOKENS, 0.25, place, NEEDLE) for place in PLACES] == [
+        "1 2 a b c d e f g h", "a b c d 1 2 e f g h", "a b c d e f g h 1 2"]
+    assert insert(TOKENS, 1.0, "begin", NEEDLE) == "1 2 3 4 5 6 7 8 a b c d e f g h"
+
+
+def test_removal_and_replacement_leave_the_other_tokens():
+    assert [remove(TOKENS, 0.25, place) for place in PLACES] == ["c d e f g h", "a b c f g h", "a b c d e f"]
+    assert [replace(TOKENS, 0.25, place, NEEDLE) for place in PLACES] == ["1 2 c d e f g h", "a b c 1 2 f g h", "a b c d e f 1 2"]
+
+
+def test_at_least_one_token_is_changed():
+    # k = max(1, round(0.05 * 8)) = 1; of seven tokens the middle one of one starts at (7 - 1)//2 = 3
+    assert remove(TOKENS, 0.05, "end") == "a b c d e f g"
+    assert remove(TOKENS[:7], 0.05, "middle") == "a b c e f g"
+    assert remove(["a"], 0.5, "begin") == ""

@@ -1,0 +1,103 @@
+"""Size and imbalance robustness: the measures by hand, the samples, and what is asked."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from harness.base.errors import Refusal
+from harness.evaluation.executor import Question
+from harness.evaluation.metric_session import Orientation
+from harness.evaluation.task import Unit
+from harness.results.outcomes import Status
+from tasks.corpus.convergence import Convergence, Curves, Settings, grid
+from tests.conftest import Desk
+
+TASK = Convergence()
+SETTINGS = Settings(pairs=(("made_weather", "made_trains"),), sizes=(5, 10, 40), total=45, reference=500, repetitions=3)
+
+
+def unit_of(stratum: str = "a, b", seed: int = 1) -> Unit:
+    return Unit("convergence", 1, (stratum,), {}, (), None, seed)
+
+
+def curves(equal=(1.0, 2.0, 3.0), unequal=(2.0, 2.5), far=2.0, near=(0.5, 0.5), returns="distance") -> Curves:
+    read = (lambda x: x) if returns == "distance" else (lambda x: 10 - x)
+    return Curves((5, 10, 40), tuple(map(read, equal)), 45, (5, 10), tuple(map(read, unequal)), 300, read(far), (150, 150), tuple(map(read, near)),
+                  Orientation(returns, None if returns == "distance" else 10.0))
+
+
+def values(*seen: Curves) -> list[dict[str, float | None]]:
+    return [dict(one.values) for one in TASK.measure_all([unit_of() for _ in seen], seen)]
+
+
+@pytest.mark.parametrize("returns", ["distance", "similarity"])
+def test_the_measures_by_hand(returns):
+    # d* = 2 and d_self = 1/2, without spread; errors 1, 0, 1 of equal sizes and 0, 1/2 of unequal ones.
+    found, again = values(curves(returns=returns), curves(returns=returns))
+    assert found == again
+    assert found["size_robustness"] == pytest.approx(1 - (2 / 3) / 2)
+    assert found["imbalance_robustness"] == pytest.approx(1 - (1 / 4) / 2)
+    assert found["imbalance_robustness_unnormalised"] == pytest.approx(1 - 1 / 4)
+    assert found["size_contrast"] == pytest.approx(1 - (2 / 3) / 1.5)
+    assert found["imbalance_contrast"] == pytest.approx(1 - (1 / 4) / 1.5)
+    assert (found["reference_distance"], found["self_distance"]) == (2.0, 0.5)
+
+
+def test_the_reference_distance_is_the_mean_over_repetitions_of_one_pair_alone():
+    other = TASK.measure_all([unit_of(), unit_of(), unit_of("c, d")], [curves(far=1.0), curves(far=3.0), curves(far=9.0)])
+    assert [one.values["reference_distance"] for one in other] == [2.0, 2.0, 9.0]
+
+
+def test_a_constant_added_drives_the_published_form_to_1_and_leaves_the_contrast():
+    def shifted(c: float) -> Curves:
+        return curves(tuple(c + x for x in (1.0, 2.0, 3.0)), (c + 2.0, c + 2.5), c + 2.0, (c + 0.5, c + 0.5))
+    plain, high = values(curves(), curves())[0], values(shifted(1000.0), shifted(1000.0))[0]
+    assert high["size_robustness"] > 0.999
+    assert high["size_contrast"] == pytest.approx(plain["size_contrast"])
+
+
+def test_what_cannot_be_told_is_unknown():
+    nothing_far = values(curves(far=0.0, near=(0.0, 0.0)), curves(far=0.0, near=(0.0, 0.0)))[0]
+    assert nothing_far["size_robustness"] is None
+    assert nothing_far["size_contrast"] is None
+    # d* = 2, its standard deviation .71, so that 1.5 between it and the self-distance is less than three of them
+    assert values(curves(far=1.5), curves(far=2.5))[0]["size_contrast"] is None
+    assert values(curves(far=1.9), curves(far=2.1))[0]["size_contrast"] is not None
+    assert values(curves())[0]["size_contrast"] is None             # one repetition says nothing of the spread
+
+
+def test_sizes_are_cut_down_to_what_the_sources_hold():
+    p = {"source_a": "a", "source_b": "b", "sizes": [50, 250, 2850], "total": 2900, "reference": 3000}
+    found = grid(p, 300, 5000)
+    assert (found.equal, found.total, found.first, found.reference, found.of_one) == ((50, 250), 300, (50, 250), 300, (150, 300))
+    whole = grid(p, 6000, 9000)
+    assert (whole.equal, whole.total, whole.first, whole.reference, whole.of_one) == ((50, 250, 2850), 2900, (50, 250, 2850), 3000, (3000, 3000))
+    with pytest.raises(Refusal, match=r'samples of 50 texts and more; "a" has 40 and "b" 5,000'):
+        grid(p, 40, 5000)
+
+
+def test_samples_are_what_the_design_says(context):
+    unit = next(TASK.units(SETTINGS, context))
+    pairs = TASK.samples(unit)
+    assert [(len(p), len(q)) for p, q in pairs] == [(5, 5), (10, 10), (40, 40), (5, 40), (10, 35), (40, 5), (500, 500), (300, 300), (300, 300)]
+    assert all(len(set(corpus)) == len(corpus) for pair in pairs for corpus in pair)         # without replacement
+    assert all(not set(p) & set(q) for p, q in pairs[-2:])          # two samples of one source share nothing
+    assert set(itertools.chain.from_iterable(pairs[6][:1])) != set(itertools.chain.from_iterable(pairs[7][:1]))
+    assert TASK.samples(unit) == pairs
+    assert {unit.id for unit in TASK.units(SETTINGS, context)} == {unit.id for unit in TASK.units(SETTINGS, context)}
+    assert len({unit.id for unit in TASK.units(SETTINGS, context)}) == 3
+
+
+def test_what_is_asked_is_what_is_kept(desk: Desk, inputs, entry_of, context):
+    entry = entry_of("sizes", "def distance(p, q): return float(len(p) + 1000 * len(q))\n")
+    unit = next(TASK.units(SETTINGS, context))
+    outcome = desk.ask(entry, Question(TASK, unit), inputs)
+    assert outcome.status is Status.ANSWERED
+    seen = outcome.observation
+    assert seen.equal == (5005.0, 10010.0, 40040.0)
+    assert seen.unequal == (40005.0, 35010.0, 5040.0)
+    assert (seen.far, seen.near) == (500500.0, (300300.0, 300300.0))
+    assert np.isfinite(TASK.measure(unit, seen).values["size_robustness"])

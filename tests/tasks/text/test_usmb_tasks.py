@@ -1,0 +1,383 @@
+"""The five tasks of text metrics: measures by hand, chance, what is asked, and what is left out."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from harness.base.errors import Refusal
+from harness.base.paths import SUBMISSIONS
+from harness.evaluation.executor import Question
+from harness.evaluation.task import Context, Measures, Unit
+from harness.results.outcomes import Status
+from harness.sandbox.faults import FaultKind
+from harness.submission.submission import choose_entries
+from leaderboard.scoring.resampling import Plan, clusters_of, resample
+from tasks.common.consistency import Rechecked
+from tasks.common.sampling import batches, collection, documents, labelled
+from tasks.data import loading as data
+from tasks.registry import TASKS
+from tasks.text import alignment, clustering, retrieval, robustness, sensitivity
+from tasks.text.base import Reading, correlation_under, mean_under
+
+SIMILARITY, DISTANCE = Reading("similarity", 0.0, 1.0), Reading("distance", 0.0, None)
+TEXT = {"kind": "text", "returns": "similarity", "range": "[0.0, 1.0]"}
+
+
+def unit(task: str, name: str = "x", **parameters) -> Unit:
+    """One that is asked nothing."""
+    stratum = (parameters["kind"], name) if "kind" in parameters else (name,)
+    return Unit(task, 1, stratum, {"dataset": name, "sample": 1, **parameters}, (), None, 1)
+
+
+def under(task, units, seen, draws: int = 200) -> dict[str, float]:
+    """The values that come of all documents once each."""
+    clusters = clusters_of(task, units)
+    plan = Plan(clusters, np.ones((draws, len(clusters))))
+    return {name: found.value for name, found in resample(task, units, seen, plan).items()}
+
+
+# ---- reading ------------------------------------------------------------------------------------------------------------
+
+def test_answers_are_read_as_similarities_between_0_and_1():
+    raw, itself = np.array([0.5, 2.0, -1.0]), np.array([4.0, 4.0, 4.0])
+    assert SIMILARITY.unit(raw, itself).tolist() == [0.5, 1.0, 0.0]                       # clipped
+    assert Reading("similarity", 0.0, None).unit(raw, itself).tolist() == [0.125, 0.5, 0.0]       # s(q,d)/s(q,q), as of BM25+
+    assert Reading("similarity", None, None).unit(raw, np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+    assert Reading("distance", 0.0, 4.0).unit(raw, itself).tolist() == [0.875, 0.5, 1.0]
+    assert DISTANCE.unit(np.array([0.0, 1.0, 3.0]), itself).tolist() == [1.0, 0.5, 0.25]
+    assert DISTANCE.similarity(raw).tolist() == [-0.5, -2.0, 1.0]
+
+
+def test_statistics_under_counts_are_those_of_the_repeated_data():
+    rng = np.random.default_rng(3)
+    x, y, times = rng.normal(size=12), rng.normal(size=12), rng.integers(0, 3, (5, 12)).astype(float)
+    for row, r, m in zip(times, correlation_under(x, y, times), mean_under(x, times), strict=True):
+        again = np.repeat(np.arange(12), row.astype(int))
+        assert r == pytest.approx(stats.pearsonr(x[again], y[again]).statistic)
+        assert m == pytest.approx(x[again].mean())
+    assert np.isnan(correlation_under(np.full(12, 0.1), y, times)).all()                   # a constant has no correlation
+
+
+# ---- alignment ----------------------------------------------------------------------------------------------------------
+
+def ratings(*answers: float, people=(1.0, 2.0, 3.0, 4.0)) -> alignment.Judged:
+    return alignment.Judged((0, 0, 1, 1), answers, (), {"overall": people}, (), ((9, 0),) * 4, SIMILARITY, ())
+
+
+def choices(first, second, chosen, words=((9, 9),) * 4) -> alignment.Judged:
+    return alignment.Judged((0, 0, 1, 1), first, second, {}, chosen, words, SIMILARITY, ())
+
+
+AXIS = unit("alignment", "r", kind="axis", start=0, stop=2, documents=2)
+COMPARED = unit("alignment", "c", kind="comparisons", start=0, stop=2, documents=2)
+
+
+def test_alignment_by_hand():
+    # r of (.1, .2, .3, .6) with 1..4: cov 0.8/3... by scipy; accuracy: right, tie, wrong, right
+    seen = ratings(0.1, 0.2, 0.3, 0.6), choices((0.5, 0.5, 0.9, 0.1), (0.2, 0.5, 0.1, 0.4), (0, 1, 1, 1))
+    found = under(TASKS["alignment"], [AXIS, COMPARED], seen)
+    r = stats.pearsonr([0.1, 0.2, 0.3, 0.6], [1, 2, 3, 4]).statistic
+    assert found["pearson_overall"] == pytest.approx(r)
+    assert found["spearman_overall"] == pytest.approx(1)
+    assert found["accuracy"] == pytest.approx((1 + 0.5 + 0 + 1) / 4)
+    # the second chosen 3 times; guessed 0, 1/2, 0, 1
+    assert found["precision"] == pytest.approx(1.0)
+    assert found["recall"] == pytest.approx(1.5 / 3)
+    assert found["f1"] == pytest.approx(2 / 3)
+    assert found["score"] == pytest.approx(((1 + r) / 2 + 0.625) / 2)
+
+
+def test_alignment_at_near_length_leaves_the_others_out():
+    seen = choices((0.5, 0.5, 0.9, 0.9), (0.2, 0.6, 0.1, 0.1), (0, 1, 1, 1), ((10, 11), (10, 10), (10, 12), (30, 10)))
+    assert under(TASKS["alignment"], [COMPARED], [seen])["accuracy_at_near_length"] == pytest.approx(1.0)     # of the first two
+
+
+def test_a_constant_has_no_correlation_and_is_scored_as_chance():
+    found = under(TASKS["alignment"], [AXIS, COMPARED], [ratings(*[0.5] * 4), choices((0.5,) * 4, (0.5,) * 4, (0, 1, 0, 1))])
+    assert found["score"] == pytest.approx(0.5)
+    assert np.isnan(found["pearson_overall"])
+
+
+def test_a_failed_unit_of_alignment_counts_as_zero_for_its_documents():
+    other = unit("alignment", "r", kind="axis", start=2, stop=4, documents=4)
+    found = under(TASKS["alignment"], [AXIS, other, COMPARED], [ratings(1, 2, 3, 4), None, choices((1.0,) * 4, (0.0,) * 4, (0,) * 4)])
+    assert found["score"] == pytest.approx((0.5 * 1 + 0.5 * 0 + 1) / 2)
+
+
+# ---- robustness ---------------------------------------------------------------------------------------------------------
+
+def order(*values: float | None) -> tuple[float | None, ...]:
+    """Itself, the summary, three superficial changes, three of meaning, hard digits."""
+    return values
+
+
+PERFECT = order(1.0, 0.5, 0.9, 0.8, 0.7, 0.1, 0.2, 0.3, 0.6)
+LEXICAL = order(1.0, 0.1, 0.9, 0.8, 0.7, 0.9, 1.0, 1.0, 0.05)            # sees letters alone
+EQUAL = order(*[0.5] * 9)
+SINGLE = order(1.0, 0.5, 0.9, 0.8, 0.7, 0.1, None, 0.3, 0.6)             # of one sentence
+
+
+def transformed(*rows, reading=SIMILARITY) -> robustness.Transformed:
+    return robustness.Transformed(tuple(range(len(rows))), rows, (False,) * len(rows), reading, ())
+
+
+def test_robustness_by_hand():
+    found = under(TASKS["robustness"], [unit("robustness", start=0, stop=4)], [transformed(PERFECT, LEXICAL, EQUAL, SINGLE)])
+    assert found["superficial_over_semantic"] == pytest.approx(1 / 3)
+    assert found["summary_over_semantic"] == pytest.approx(1 / 3)
+    assert found["superficial_over_summary"] == pytest.approx(2 / 3)
+    assert found["superficial_over_summary_hard"] == pytest.approx(1 / 3)       # hard digits fall below the summary
+    assert found["not_applicable"] == pytest.approx(1 / 4)                      # said, and not counted
+    assert found["score"] == pytest.approx(4 / 9)
+
+
+def test_a_distance_is_read_the_other_way_round():
+    rows = [tuple(1 - value for value in PERFECT)]
+    assert under(TASKS["robustness"], [unit("robustness", start=0, stop=1)], [transformed(*rows, reading=DISTANCE)])["score"] == 1
+
+
+def test_a_random_order_scores_what_is_declared():
+    rows = np.random.default_rng(4).random((20_000, 9))
+    found = robustness.judged(transformed(*map(tuple, rows.tolist())))
+    score = np.mean([found[name].mean() for name in robustness.SHARES])
+    assert TASKS["robustness"].declares.chance == pytest.approx(0.1833, abs=1e-4)          # (.05 + .25 + .25)/3
+    assert score == pytest.approx(TASKS["robustness"].declares.chance, abs=0.006)
+
+
+# ---- sensitivity --------------------------------------------------------------------------------------------------------
+
+def similar(*rows: np.ndarray) -> sensitivity.Changed:
+    return sensitivity.Changed(tuple(range(len(rows))), (1.0,) * len(rows), tuple(map(tuple, rows)),
+                               ((False,) * len(sensitivity.CONDITIONS),) * len(rows), SIMILARITY, ())
+
+
+def values_of(row: np.ndarray) -> dict[str, float]:
+    return under(TASKS["sensitivity"], [unit("sensitivity", start=0, stop=1)], [similar(row)])
+
+
+def test_the_ideal_scores_1_and_constants_as_computed_by_hand():
+    assert values_of(sensitivity.IDEAL)["score"] == pytest.approx(1)
+    # Ideals .975 .95 .875 .75 .5 and .95 .9 .75 .5: mean |.9 - ideal| = 1.3/9, of the best, .875, 1.275/9.
+    assert values_of(np.full(39, 0.9))["changed_length"] == pytest.approx(1 - 1.3 / 9)
+    assert values_of(np.full(39, 0.875))["changed_length"] == pytest.approx(1 - 1.275 / 9)
+    # At constant length .95 .9 .75 .5: mean |.875 - ideal| = (.075 + .025 + .125 + .375)/4.
+    assert values_of(np.full(39, 0.875))["constant_length"] == pytest.approx(1 - 0.6 / 4)
+
+
+def test_chance_is_the_best_constant():
+    scores = [values_of(np.full(39, value))["score"] for value in np.linspace(0, 1, 101)]
+    assert TASKS["sensitivity"].declares.chance == pytest.approx(max(*scores, (1 - 1.275 / 9 + 1 - 0.6 / 4) / 2))
+
+
+def test_what_reads_lengths_alone_is_near_perfect_as_published_and_seen_at_constant_length():
+    row = np.array([1 / (1 + c.size) if c.kind == "insertion" else 1 - c.size if c.kind == "removal" else 1.0 for c in sensitivity.CONDITIONS])
+    found = values_of(row)
+    assert found["changed_length"] > 0.97
+    assert found["constant_length"] == pytest.approx(1 - (0.05 + 0.1 + 0.25 + 0.5) / 4)
+    assert found["removal"] == pytest.approx(1)
+
+
+# ---- clustering ---------------------------------------------------------------------------------------------------------
+
+def blocks(labels: np.ndarray, inside: float = 0.9, outside: float = 0.1) -> np.ndarray:
+    return np.where(labels[:, None] == labels[None, :], inside, outside)
+
+
+def clustered(answers: np.ndarray, labels, reading=SIMILARITY) -> Measures:
+    seen = clustering.Cross(answers, tuple(labels), reading, (Rechecked((0, 0), 1.0, 1.0, 1.0),))
+    return TASKS["clustering"].measure(unit("clustering"), seen)
+
+
+def test_blocks_are_found_by_every_linkage():
+    labels = np.random.default_rng(5).integers(0, 3, 40)
+    found = clustered(blocks(labels), labels)
+    assert (found.score, found.values["usmb"], found.values["complete"], found.values["ward"]) == pytest.approx((1, 1, 1, 1))
+    assert clustered(1 / blocks(labels), labels, DISTANCE).score == pytest.approx(1)
+
+
+def test_as_many_clusters_as_labels_even_among_ties():
+    labels = np.repeat([0, 1, 2, 3], 5)
+    assert len(set(clustering.clusters(np.ones((20, 20)), "average", 4).tolist())) == 4
+    found = clustering.clusters(blocks(labels), "average", 4)
+    assert all(len(set(found[labels == label])) == 1 for label in range(4))
+
+
+def test_clusters_are_those_of_scikit_learn():
+    from sklearn.cluster import AgglomerativeClustering
+    from sklearn.metrics import adjusted_rand_score
+
+    rng = np.random.default_rng(6)
+    raw = rng.random((30, 30))
+    similarity = clustering.symmetrised(clustering.Cross(raw, (0,) * 30, SIMILARITY, ()))
+    for how in ("average", "complete"):
+        theirs = AgglomerativeClustering(4, metric="precomputed", linkage=how).fit_predict(1 - similarity)
+        assert adjusted_rand_score(theirs, clustering.clusters(similarity, how, 4)) == 1
+    theirs = AgglomerativeClustering(4, linkage="ward").fit_predict(similarity)
+    assert adjusted_rand_score(theirs, clustering.clusters(similarity, "ward", 4)) == 1
+
+
+def test_a_constant_is_unknown_and_chance_information_is_0_where_v_measure_rewards_it():
+    labels = np.random.default_rng(7).integers(0, 20, 300)
+    assert clustered(np.full((300, 300), 0.5), labels).score is None
+    found = clustered(np.random.default_rng(8).random((300, 300)), labels)
+    assert abs(found.score) < 0.05
+    assert found.values["v_measure_of_chance"] > 0.2
+
+
+def test_samples_are_disjoint_and_have_enough_texts_of_each_label():
+    drawn = clustering.samples("made_weather + made_kitchen + made_trains", 3, 3, 60, 10)
+    texts = [text for one in drawn for text, _ in one]
+    assert len(texts) == len(set(texts)) == 180
+    assert all(sum(label == name for _, label in one) >= 10 for one in drawn for name in {label for _, label in one})
+    with pytest.raises(Refusal, match="needs two labels with 700 texts"):
+        clustering.samples("made_weather + made_kitchen", 3, 1, 1400, 700)
+
+
+# ---- retrieval ----------------------------------------------------------------------------------------------------------
+
+def searched(answers, *relevant) -> retrieval.Scores:
+    return retrieval.Scores(np.array(answers, dtype=float), tuple(map(tuple, relevant)), SIMILARITY, ())
+
+
+def test_found_over_n_with_ties_in_expectation():
+    # one relevant on top; two relevant, one of the first two; three tied for two places, one of them relevant; all tied
+    seen = searched([[0.9, 0.1, 0.2, 0.3], [0.9, 0.8, 0.7, 0.1], [0.9, 0.5, 0.5, 0.5], [0.5] * 4], [0], [0, 2], [0, 1], [1])
+    assert retrieval.found(seen).tolist() == pytest.approx([1.0, 0.5, (1 + 1 / 3) / 2, 1 / 4])
+    assert retrieval.by_chance(seen).tolist() == [1 / 4, 1 / 2, 1 / 2, 1 / 4]
+
+
+def test_a_constant_finds_n_of_all_and_no_more():
+    seen = searched(np.zeros((3, 20)), [0], [3, 4], [5])
+    units = [unit("retrieval", condition=condition, queries=3) for condition in retrieval.CONDITIONS]
+    found = under(TASKS["retrieval"], units, [seen] * len(units))
+    assert found["score"] == pytest.approx(np.mean([1 / 20, 2 / 20, 1 / 20]))
+    assert found["score"] == pytest.approx(TASKS["retrieval"].chance(units, [seen] * len(units)))
+    assert np.isnan(found["retention"])                     # what is chance has nothing to retain
+
+
+def test_retention_is_augmented_over_original_where_that_is_told_from_chance():
+    good = searched(np.eye(12), *[[i] for i in range(12)])
+    half = searched(np.eye(12) * (np.arange(12) % 2)[:, None] - np.eye(12) * (np.arange(12) % 2 == 0)[:, None], *[[i] for i in range(12)])
+    units = [unit("retrieval", condition=condition, queries=12) for condition in retrieval.CONDITIONS]
+    found = under(TASKS["retrieval"], units, [good, *[half] * 8])
+    assert (found["original"], found["score"], found["retention"]) == pytest.approx((1, 0.5, 0.5))
+
+
+def test_queries_without_a_relevant_document_in_the_sample_are_not_asked():
+    found = collection("made_questions", 1, 20, 50)
+    assert len(found.texts) == 20
+    assert 0 < len(found.queries) < 16
+    assert (found.relevant.sum(axis=1) > 0).all()
+
+
+def test_a_query_counts_in_all_conditions_alike():
+    units = [unit("retrieval", condition=condition, queries=5) for condition in retrieval.CONDITIONS]
+    assert len(TASKS["retrieval"].clusters(units)) == 5
+
+
+# ---- samples ------------------------------------------------------------------------------------------------------------
+
+def test_samples_depend_on_the_seed_and_are_the_same_for_all_tasks():
+    assert documents("made_reports", 1) == documents("made_reports", 1) != documents("made_reports", 2)
+    assert set(documents("made_reports", 1)) == set(documents("made_reports", 2))
+    assert list(batches(7, 3)) == [(0, 3), (3, 6), (6, 7)]
+
+
+def test_what_a_dataset_cannot_give_is_refused_in_a_sentence():
+    with pytest.raises(Refusal, match="have no labels"):
+        labelled("made_weather", 1)
+    with pytest.raises(Refusal, match='"made_weather" holds corpus'):
+        collection("made_weather", 1, 5, 5)
+    with pytest.raises(Refusal, match="have no summaries"):
+        robustness.forms_of(unit("robustness", "made_weather", start=0, stop=2))
+
+
+def test_a_dataset_that_is_smaller_than_planned_leaves_places_empty(desk, inputs, smoke):
+    settings = TASKS["robustness"].settings_form.model_validate({"datasets": ("made_reports",), "documents": 80, "batch": 10})
+    context = Context(1, smoke.model, {"made_reports": data.fingerprint("made_reports")})
+    last = list(TASKS["robustness"].units(settings, context))[-1]
+    outcome = desk.ask(choose_entries(["exact_match"], SUBMISSIONS)[0], Question(TASKS["robustness"], last), inputs)
+    assert outcome.status is Status.ANSWERED
+    assert outcome.observation.places == (70, 71)
+
+
+# ---- asked for real -----------------------------------------------------------------------------------------------------
+
+USMB_TASKS = ("alignment", "robustness", "sensitivity", "clustering", "retrieval")
+
+
+def of_smoke(smoke, task: str) -> list[Question]:
+    return [question for question in smoke.questions if question.task.name == task]
+
+
+@pytest.mark.parametrize("task", USMB_TASKS)
+def test_answers_are_the_same_with_and_without_a_matrix_and_however_pairs_are_mixed(task, desk, inputs, smoke, entry_of):
+    question = of_smoke(smoke, task)[0]
+    alone = entry_of("words", "def similarity(a, b): return [len(set(x.split()) & set(y.split())) / max(1, len(set(x.split()) | "
+                     "set(y.split()))) for x, y in zip(a, b)]\n", **TEXT)
+    with_matrix = choose_entries(["jaccard"], SUBMISSIONS)[0]
+    first, second = (desk.ask(entry, question, inputs).observation for entry in (alone, with_matrix))
+    ours, theirs = (question.task.measure(question.unit, seen) for seen in (first, second))
+    assert ours.score == pytest.approx(theirs.score)
+    assert ours.values == pytest.approx(theirs.values)
+    assert not ours.marks
+    assert len(first.rechecked) == 3
+
+
+@pytest.mark.parametrize("task", USMB_TASKS)
+def test_a_score_that_depends_on_its_batch_is_marked(task, desk, inputs, smoke, entry_of):
+    entry = entry_of("ranked_in_its_batch", "import numpy as np\ndef similarity(a, b):\n    raw = np.array([len(set(x) & set(y)) for x, y in zip(a, b)], "
+                     "float)\n    return (raw - raw.min()) / max(1e-9, np.ptp(raw))\n", **TEXT)
+    question = of_smoke(smoke, task)[0]
+    outcome = desk.ask(entry, question, inputs)
+    assert "context-dependent" in question.task.measure(question.unit, outcome.observation).marks
+
+
+@pytest.mark.parametrize("task", USMB_TASKS)
+def test_one_answer_that_is_no_number_fails_the_unit(task, desk, inputs, smoke, entry_of):
+    body = "import numpy as np\ndef similarity(a, b):\n    found = np.ones(len(a))\n    found[-1] = np.nan\n    return found\n"
+    matrix = "def matrix(a, b):\n    found = np.ones((len(a), len(b)))\n    found[-1, 0] = np.nan\n    return found\n"
+    outcome = desk.ask(entry_of("nan", body + matrix, **TEXT), of_smoke(smoke, task)[0], inputs)
+    assert outcome.status is Status.FAILED
+    assert (outcome.failure.kind, "finite" in outcome.failure.sentence) == (FaultKind.FORM.value, True)
+
+
+def test_unmixed_a_call_holds_one_condition_of_all_documents(desk, inputs, smoke, entry_of):
+    counting = entry_of("counting_pairs", "def similarity(a, b): return [len(a) + len(y) / 1e6 for y in b]\n", **{**TEXT, "range": "[0.0, inf]"})
+    for task, names in (("robustness", ("made_reports",)), ("sensitivity", ("made_reports", "made_kitchen"))):
+        settings = TASKS[task].settings_form.model_validate({"datasets": names, "documents": 4, "batch": 4, "mixed": False})
+        context = Context(1, smoke.model, {name: data.fingerprint(name) for name in names})
+        question = Question(TASKS[task], next(iter(TASKS[task].units(settings, context))))
+        outcome = desk.ask(counting, question, inputs)
+        assert outcome.status is Status.ANSWERED, outcome.failure
+        assert {int(value) for row in outcome.observation.answers for value in row} == {4}
+
+
+def test_every_text_a_metric_is_shown_was_embedded_before(desk, inputs, smoke):
+    for task in USMB_TASKS:
+        for question in of_smoke(smoke, task):
+            outcome = desk.ask(choose_entries(["cosine"], SUBMISSIONS)[0], question, inputs)
+            assert outcome.status is Status.ANSWERED, outcome.failure
+
+
+@pytest.mark.parametrize(("task", "settings"), [
+    ("alignment", {"axis": (("made_ratings", 40),), "comparisons": (("made_choices", 40),), "batch": 10}),
+    ("robustness", {"datasets": ("made_reports",), "documents": 90, "batch": 10}),
+    ("sensitivity", {"datasets": ("made_reports", "made_kitchen"), "documents": 80, "batch": 5})])
+def test_a_unit_without_a_document_says_nothing_and_harms_nothing(task, settings, desk, inputs, smoke):
+    names = ("made_ratings", "made_choices", "made_reports", "made_kitchen")
+    context = Context(1, smoke.model, {name: data.fingerprint(name) for name in names})
+    units = [one for one in TASKS[task].units(TASKS[task].settings_form.model_validate(settings), context) if one.stratum[-1] != "made_kitchen"]
+    empty = [one for one in units if one.parameters["start"] >= (24 if task == "alignment" else 72)] or units[-1:]
+    entry, = choose_entries(["exact_match"], SUBMISSIONS)
+    nothing = empty[-1]
+    outcome = desk.ask(entry, Question(TASKS[task], nothing), inputs)
+    assert outcome.status is Status.ANSWERED, outcome.failure
+    assert outcome.observation.places == ()
+    assert TASKS[task].measure(nothing, outcome.observation).score is None
+    other = next(one for one in units if one.stratum == nothing.stratum and one.parameters["start"] == 0)
+    full = desk.ask(entry, Question(TASKS[task], other), inputs).observation
+    alone, beside = (under(TASKS[task], mine, seen)["score"] for mine, seen in (([other], [full]), ([other, nothing], [full, outcome.observation])))
+    assert alone == pytest.approx(beside)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from harness.base.errors import Refusal, did_you_mean
-from harness.base.hashing import digest_of
-from harness.evaluation.executor import Question
-from harness.evaluation.task import Context, Source, Task, Unit
+from harness.base.units import Source
+from harness.evaluation.assignment import Question
+from harness.evaluation.suite import Suite
+from harness.evaluation.task import Context
 from harness.models.registry import model_fingerprint
 from tasks.corpus.known_similarity import KnownSimilarity
 from tasks.data import loading as data
@@ -32,47 +30,6 @@ class SuiteFile(BaseModel):
     seed: int
     model: str                              # what `embeddings` and `tokens` mean
     tasks: Annotated[dict[str, dict[str, Any]], Field(min_length=1)]
-
-
-@dataclass(frozen=True)
-class Suite:
-    name: str
-    title: str
-    model: Source
-    questions: tuple[Question, ...]
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Hash of the ids of all units and of the versions of all measures."""
-        return digest_of([sorted(question.unit.id for question in self.questions),
-                          sorted({f"{q.task.name}.m{q.task.declares.measure_version}" for q in self.questions})])
-
-    @cached_property
-    def forms(self) -> dict[str, type[Any]]:
-        """What an observation of each unit is, by the unit's id."""
-        return {question.unit.id: question.task.observation_form for question in self.questions}
-
-    @property
-    def tasks(self) -> tuple[Task[Any], ...]:
-        return tuple({question.task.name: question.task for question in self.questions}.values())
-
-    @property
-    def tracks(self) -> tuple[str, ...]:
-        """The tracks in which it ranks anybody."""
-        return tuple(dict.fromkeys(task.declares.track for task in self.tasks if task.declares.ranked))
-
-    def units(self, task: Task[Any]) -> list[Unit]:
-        return [question.unit for question in self.questions if question.task.name == task.name]
-
-    def of(self, only: Iterable[str]) -> list[Question]:
-        """The questions of some tasks, or all."""
-        names = set(only)
-        known = [task.name for task in self.tasks]
-        for name in names:
-            if name not in known:
-                raise Refusal(f'The suite "{self.name}" has no task "{name}".{did_you_mean(name, known)} '
-                              f"It has {', '.join(known)}.")
-        return [question for question in self.questions if not names or question.task.name in names]
 
 
 def read_suite(name: str, repetitions: int | None = None) -> Suite:
@@ -107,7 +64,7 @@ def read_suite(name: str, repetitions: int | None = None) -> Suite:
         fingerprints = {dataset: data.fingerprint(dataset) for dataset in sorted(task.datasets(settings))}
         context = Context(stated.seed, model, fingerprints)
         questions += [Question(task, unit) for unit in task.units(settings, context)]
-    return Suite(path.stem, stated.title, model, tuple(questions))
+    return Suite(path.stem, stated.title, model, tuple(questions), data.load)
 
 
 def _tuples(value: Any) -> Any:

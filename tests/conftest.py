@@ -16,17 +16,21 @@ import pytest
 
 from harness.base.paths import SUBMISSIONS, cache_folder
 from harness.base.progress import Silent
-from harness.evaluation.executor import Conditions, Desk, Question
+from harness.base.units import Source, Unit
+from harness.evaluation.assignment import Conditions, Question
+from harness.evaluation.executor import Desk
+from harness.evaluation.input_encoder import Inputs
 from harness.evaluation.loop import announce
-from harness.evaluation.metric_session import Inputs
-from harness.evaluation.task import Context, Source, Unit
+from harness.evaluation.suite import Suite
+from harness.evaluation.task import Context
 from harness.models.registry import model_fingerprint
 from harness.models.vector_cache import EmbeddingCache
 from harness.results.store import Store
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
-from harness.submission.submission import Entry, choose_entries, read_submission
-from tasks.suite_files import Suite, read_suite
+from harness.submission.selection import choose_entries
+from harness.submission.submission import Entry, read_submission
+from tasks.suite_files import read_suite
 
 if TYPE_CHECKING:
     from leaderboard.board.snapshot import Snapshot

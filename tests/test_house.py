@@ -12,17 +12,17 @@ import pytest
 from harness.base.paths import PROJECT
 
 PACKAGES = ("harness", "tasks", "submissions", "leaderboard")
-MAY_IMPORT = {"harness": {"harness"}, "tasks": {"harness", "tasks"}, "submissions": set(), "leaderboard": {"harness", "tasks", "leaderboard"}}
 
 
-@pytest.mark.parametrize("package", PACKAGES)
-def test_dependencies_point_one_way(package):
-    for path in (PROJECT / package).rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else (
-                [alias.name for alias in node.names] if isinstance(node, ast.Import) else [])
-            ours = {name.split(".")[0] for name in names} & set(PACKAGES)
-            assert ours <= MAY_IMPORT[package], f"{path.name} imports {ours}"
+def imported_packages(source: str) -> set[str]:
+    return {name.split(".")[0] for node in ast.walk(ast.parse(source))
+            for name in ([node.module or ""] if isinstance(node, ast.ImportFrom)
+                         else [alias.name for alias in node.names] if isinstance(node, ast.Import) else [])}
+
+
+@pytest.mark.parametrize("path", sorted((PROJECT / "submissions").glob("*.py")), ids=lambda path: path.stem)
+def test_submissions_import_nothing_of_this_project(path):
+    assert not imported_packages(path.read_text()) & set(PACKAGES)
 
 
 FOREIGN = [*sorted((PROJECT / "harness/sandbox/inside").glob("*.py")), PROJECT / "harness/environments/pip_wheels_only.py"]
@@ -31,10 +31,7 @@ FOREIGN = [*sorted((PROJECT / "harness/sandbox/inside").glob("*.py")), PROJECT /
 @pytest.mark.parametrize("script", FOREIGN, ids=lambda path: path.stem)
 def test_what_runs_in_a_foreign_environment_needs_the_standard_library_and_numpy_alone(script):
     allowed = set(sys.stdlib_module_names) | {"numpy", "pip"}
-    for node in ast.walk(ast.parse(script.read_text())):
-        names = [node.module or ""] if isinstance(node, ast.ImportFrom) else (
-            [alias.name for alias in node.names] if isinstance(node, ast.Import) else [])
-        assert {name.split(".")[0] for name in names} <= allowed
+    assert imported_packages(script.read_text()) <= allowed
 
 
 def test_random_py_shadows_the_standard_library_nowhere(tmp_path):
@@ -45,10 +42,21 @@ def test_random_py_shadows_the_standard_library_nowhere(tmp_path):
         assert "submissions" not in said
 
 
-def test_files_are_short_enough_to_hold_one_idea():
-    for package in PACKAGES:
+@pytest.mark.parametrize("package", PACKAGES[:2] + PACKAGES[3:])
+def test_a_folder_holds_one_subject(package):
+    for folder in [PROJECT / package, *(PROJECT / package).rglob("*/")]:
+        modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert len(modules) <= 12 or folder.name == "cli", f"{folder.relative_to(PROJECT)} has {len(modules)} modules"
+        if modules:
+            assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text())), folder
+
+
+def test_no_function_imports_this_project_outside_the_command_line():
+    for package in ("harness", "tasks", "leaderboard"):
         for path in (PROJECT / package).rglob("*.py"):
-            assert len(path.read_text().splitlines()) <= 400, path
+            functions = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.FunctionDef)]
+            inside = set().union(*(imported_packages(ast.unparse(function)) for function in functions))
+            assert "cli" in path.parts or not inside & set(PACKAGES), path
 
 
 def test_an_installed_copy_brings_no_tests(tmp_path):

@@ -33,9 +33,11 @@ from harness.base.paths import cache_folder
 from harness.base.progress import Progress
 from harness.models.registry import find_models
 from harness.sandbox.inside.remove_tree import remove_tree
-from harness.sandbox.layers import Ground, Limits
+from harness.sandbox.layers import Ground
+from harness.sandbox.limits import Limits
 from harness.sandbox.supervisor import our_ground
-from harness.submission.submission import Entry, Submission, unmet_dependencies
+from harness.submission.dependencies import unmet_dependencies
+from harness.submission.submission import Entry, Submission
 
 DISTRIBUTIONS = 100
 DOWNLOAD_BYTES = 4_000_000_000

@@ -13,43 +13,23 @@ import queue
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from harness.base.errors import NotApplicable
-from harness.environments.environment import OURS, Environment
-from harness.evaluation.metric_session import Asked, Inputs
-from harness.evaluation.task import Task, Unit
+from harness.environments.environment import OURS
+from harness.evaluation.assignment import Asking, Conditions, Question
+from harness.evaluation.input_encoder import Inputs
+from harness.evaluation.metric_session import Asked
 from harness.models.registry import find_models
 from harness.models.vector_cache import EmbeddingCache
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.sandbox.faults import Fault, FaultKind, HostGone, TakenDown
-from harness.sandbox.layers import Confinement, Ground, Limits
+from harness.sandbox.layers import Ground
+from harness.sandbox.limits import Limits
 from harness.sandbox.supervisor import Host
 from harness.sandbox.worker_client import Worker
 from harness.submission.submission import Entry
-
-
-@dataclass(frozen=True)
-class Question:
-    """A unit and the task that knows how to ask it."""
-
-    task: Task[Any]
-    unit: Unit
-
-
-Asking = tuple[Entry, Question]
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """Under what conditions metrics are asked."""
-
-    confinement: Confinement
-    limits: Limits = field(default_factory=Limits)
-    environments: Mapping[str, Environment] = field(default_factory=dict)      # by an entry's digest, where it is not ours
-    watched: bool = False                   # notes what a metric tries that is refused
 
 
 class Pool:

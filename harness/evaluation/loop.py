@@ -5,16 +5,16 @@ The loop is handed tasks; it does not know them.  Jobs ask (`executor.py`); the 
 
 from __future__ import annotations
 
-import statistics
 import time
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from harness.base.progress import Progress
-from harness.evaluation.executor import Asking, Conditions, Pool, Question
+from harness.evaluation.assignment import Asking, Conditions, Question
+from harness.evaluation.executor import Pool
+from harness.evaluation.time_left import Forecast
 from harness.models.vector_cache import EmbeddingCache
-from harness.models.vector_composition import Composed, vectors_for
+from harness.models.vector_composition import SUITE_VECTORS, Composed, VectorSpec, vector_source
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.results.store import Store
 from harness.submission.submission import Entry
@@ -107,45 +107,19 @@ def count(tally: Tally, outcome: Outcome, question: Question, name: str) -> None
 
 def announce(asking: Sequence[Asking], cache: EmbeddingCache, progress: Progress, jobs: int) -> None:
     """Sees to it that every text has its vector before a metric waits for it."""
-    seen: dict[tuple[tuple[str, ...], bool], dict[str, Question]] = {}
-    givers: dict[tuple[tuple[str, ...], bool], EmbeddingCache | Composed] = {((), False): cache}
+    seen: dict[VectorSpec, dict[str, Question]] = {}
+    givers: dict[VectorSpec, EmbeddingCache | Composed] = {SUITE_VECTORS: cache}
     for entry, question in asking:
         if question.task.applies(question.unit, entry.header) is not None:
             continue
         if question.task.looks_at_vectors:
-            seen.setdefault(((), False), {}).setdefault(question.unit.id, question)
+            seen.setdefault(SUITE_VECTORS, {}).setdefault(question.unit.id, question)
         if entry.header.input == "embeddings":
-            wanted = entry.vectors_of, entry.in_chunks
+            wanted = entry.vectors
             if wanted not in givers:
-                givers[wanted] = vectors_for(entry, cache)
+                givers[wanted] = vector_source(entry.vectors, cache)
             seen.setdefault(wanted, {}).setdefault(question.unit.id, question)
     for wanted, questions in seen.items():
         texts = {text for question in questions.values() for text in question.task.texts(question.unit)}
         givers[wanted].fill(sorted(texts), progress, threads=jobs)
 
-
-class Forecast:
-    """The time left: for each unit the typical time of its entry and stratum, so far as these are known."""
-
-    def __init__(self, asking: Sequence[Asking], jobs: int) -> None:
-        self._jobs = jobs
-        self._left = {(question.unit.id, entry.digest): self._keys(entry.digest, question) for entry, question in asking}
-        self._times: dict[tuple[str, ...], list[float]] = defaultdict(list)
-        self._seen = 0
-        self._answer: float | None = None
-
-    @staticmethod
-    def _keys(digest: str, question: Question) -> tuple[tuple[str, ...], ...]:
-        stratum = (question.unit.task, *question.unit.stratum)
-        return (digest, *stratum), stratum, (digest,), ()
-
-    def left_after(self, outcome: Outcome) -> float | None:
-        """Seconds until all is done, as far as can be told after one more outcome."""
-        for key in self._left.pop((outcome.unit_id, outcome.entry_digest), ()):
-            self._times[key].append(outcome.seconds)
-        self._seen += 1
-        if self._seen < 8 or self._seen % 20 == 0:
-            typical = {key: statistics.fmean(times) for key, times in self._times.items()}
-            self._answer = sum(next((typical[key] for key in keys if key in typical), 0.0)
-                               for keys in self._left.values()) / self._jobs
-        return self._answer

@@ -10,85 +10,31 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from harness.base.errors import NotApplicable
 from harness.base.hashing import digest_of, seed_of
+from harness.base.units import Unit
+from harness.evaluation.input_encoder import Inputs
 from harness.evaluation.lifting import Lifted, lift
-from harness.evaluation.task import Unit
+from harness.evaluation.score_scale import ScoreScale
 from harness.models.encoders import SAME_VECTOR
-from harness.models.vector_cache import EmbeddingCache
-from harness.models.vector_composition import Composed, vectors_for
 from harness.sandbox.faults import Fault, FaultKind
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from harness.sandbox.shared_memory import Content
 from harness.sandbox.worker_client import Worker
 from harness.submission.submission import Entry
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    pass
 
 LIFTED_PAIRS = 1_000_000                    # beyond, a text metric without `matrix` is not applicable
 
 CLOCK_TICK = 1e-6                           # seconds; what takes less than the way there and back counts as this much
 
 Corpora = Sequence[Sequence[str]] | Sequence[np.ndarray]       # of texts; or of rows, for metrics that take embeddings
-
-
-@dataclass(frozen=True)
-class Orientation:
-    """How to read a raw answer: which way it points, and from where."""
-
-    returns: str                            # "distance" or "similarity"
-    highest: float | None                   # of the declared range; None if unbounded
-
-    def distance(self, answers: np.ndarray) -> np.ndarray:
-        """The answers so that larger means more different."""
-        if self.returns == "distance":
-            return answers
-        return (0.0 if self.highest is None else self.highest) - answers
-
-
-class Inputs:
-    """Translates texts into what metrics take, with the suite's embedding model unless an entry names others."""
-
-    def __init__(self, cache: EmbeddingCache) -> None:
-        self.cache = cache
-        self._tokens: dict[str, list[str]] = {}
-        self._composed: dict[tuple[tuple[str, ...], bool], EmbeddingCache | Composed] = {}
-
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        """Read when the first metric that takes tokens asks for it."""
-        return self.cache.model.tokenizer()
-
-    def of(self, texts: Sequence[str], entry: Entry) -> Content:
-        kind = entry.header.input
-        if kind == "embeddings":
-            return self.vectors_for(entry).vectors(texts)
-        if kind == "tokens":
-            return self._tokenized(texts)
-        if kind == "texts":
-            return list(texts)
-        raise NotApplicable(f"metrics that take {kind} cannot be asked yet")
-
-    def vectors_for(self, entry: Entry) -> EmbeddingCache | Composed:
-        """Where the vectors of an entry come from."""
-        wanted = entry.vectors_of, entry.in_chunks
-        if wanted not in self._composed:
-            self._composed.setdefault(wanted, vectors_for(entry, self.cache))
-        return self._composed[wanted]
-
-    def _tokenized(self, texts: Sequence[str]) -> list[list[str]]:
-        """The tokens of each text; they are kept, since many units and metrics take the same texts."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._tokens]
-        for text, one in zip(new, self._tokenizer.encode_batch(new, add_special_tokens=False), strict=True):
-            self._tokens[text] = one.tokens
-        return [self._tokens[text] for text in texts]
 
 
 class Asked:
@@ -107,18 +53,14 @@ class Asked:
         return self.entry.header.kind
 
     @property
-    def orientation(self) -> Orientation:
-        """How the answers of `distances` are to be read; a lifted metric answers distances."""
-        if self.kind == "text":
-            return Orientation("distance", None)
-        return self.pair_orientation
+    def scale(self) -> ScoreScale:
+        """The scale of the answers of `distances`; a lifted metric answers distances."""
+        return ScoreScale("distance") if self.kind == "text" else self.pair_scale
 
     @property
-    def pair_orientation(self) -> Orientation:
-        """How the answers of `pairs` are to be read."""
-        header = self.entry.header
-        highest = header.range[1]
-        return Orientation(header.returns, highest if math.isfinite(highest) else None)
+    def pair_scale(self) -> ScoreScale:
+        """The scale of the answers of `pairs`."""
+        return ScoreScale.from_header(self.entry.header)
 
     def distances(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], order: int = 0, first: int = 0) -> list[float]:
         """The metric's raw answer for each pair of corpora; a text metric is lifted.

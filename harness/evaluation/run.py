@@ -1,53 +1,80 @@
-"""One run of a suite, from the entries to the store: what `touchstone run` does."""
+"""Run entries on a suite and store every outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
-from harness.base.paths import cache_folder
-from harness.base.progress import Progress
+from harness.base.paths import SUBMISSIONS, cache_folder, default_store
+from harness.base.progress import Progress, Silent
 from harness.environments.environment import prepare
-from harness.evaluation.executor import Conditions
+from harness.evaluation.assignment import Conditions
 from harness.evaluation.loop import Tally, execute, plan
-from harness.models.archive_fetching import fetch_named
+from harness.evaluation.suite import Suite
+from harness.models.package_index import fetch_models
 from harness.models.vector_cache import EmbeddingCache
 from harness.results.outcomes import Status
 from harness.results.provenance import provenance
 from harness.results.store import Store
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
+from harness.submission.selection import choose_entries
 from harness.submission.submission import Entry
-from tasks.data import loading as data
-from tasks.suite_files import Suite
 
 
-def run_suite(entries: Sequence[Entry], suite: Suite, path: Path | str, *, only: Sequence[str] = (), again: bool = False,
-              retry: bool = False, trust: bool = False, limits: Limits | None = None, jobs: int = 1,
-              progress: Progress) -> Tally:
-    """Asks the entries what the store has no outcome of, and stores what becomes of each unit."""
+def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path | str | None = None, *, only: Iterable[str] = (),
+              again: bool = False, retry: bool = False, trust: bool = False, limits: Limits | None = None,
+              jobs: int | None = None, progress: Progress | None = None) -> Tally:
+    """Run entries on a suite, store every outcome, and return a summary; outcomes that the store has are not computed again.
+
+    Args:
+        entries: Entries, names of submissions (`"energy"`, `"pr[k=5]"`), or paths of submission files.
+        suite: What to run them on; see `tasks.load_suite`.
+        store: Path or PostgreSQL address of the results store; default: `TOUCHSTONE_STORE`, or a file in the clone.
+        only: Names of tasks; default: all tasks of the suite.
+        again: Run everything anew and rebuild environments.
+        retry: Run failed test units again.
+        trust: Disable the sandbox, for code that you have reviewed.
+        limits: Time, memory and other limits of each metric.
+        jobs: Number of metrics that run at the same time; default: the number of processors.
+        progress: Receives messages and progress; default: none.
+
+    Raises:
+        Refusal: An entry, a dataset, a model or the store cannot be used; the message says how to fix it.
+        Interrupted: The user stopped the run; all completed outcomes are stored.
+    """
+    limits, progress = limits or Limits(), progress or Silent()
+    chosen = resolve_entries(entries)
     questions = suite.of(only)
-    store = Store(path)
+    results = Store(store or default_store())
     try:
-        with store.writing():
-            asking = plan(entries, questions, store, again=again, retry=retry)
-            store.note_entries(entries)
+        with results.writing():
+            asking = plan(chosen, questions, results, again=again, retry=retry)
+            results.note_entries(chosen)
             tally = Tally()
             if asking:
                 for name in sorted({source.name for _, question in asking for source in question.unit.data}):
-                    data.load(name, progress)
-                limits = limits or Limits()
-                fetch_named([entry for entry, _ in asking], progress)
+                    suite.load_dataset(name, progress)
+                fetch_models((name for entry, _ in asking for name in entry.header.models), progress)
                 environments, refused = prepare([entry for entry, _ in asking], limits, progress, refresh=again)
                 conditions = Conditions(confine(trust), limits, environments)
-                store.note_units(question.unit for question in questions)
-                run = store.begin_run(provenance(conditions, suite.name, suite.fingerprint))
-                tally = execute([one for one in asking if one[0].digest in environments], store, run,
-                                EmbeddingCache(suite.model.name, cache_folder()), conditions, jobs, progress)
+                results.note_units(question.unit for question in questions)
+                run = results.begin_run(provenance(conditions.confinement.layers, limits, conditions.locks, suite.name,
+                                                   suite.fingerprint))
+                runnable = [(entry, question) for entry, question in asking if entry.digest in environments]
+                tally = execute(runnable, results, run, EmbeddingCache(suite.model.name, cache_folder()), conditions,
+                                jobs or len(os.sched_getaffinity(0)), progress)
                 tally.refused = refused
-                store.end_run(run)
-            asked = {(question.unit.id, entry.digest) for question in questions for entry in entries}
-            tally.failed_in_store = len(asked & store.done([Status.FAILED]))
+                results.end_run(run)
+            all_ids = {(question.unit.id, entry.digest) for question in questions for entry in chosen}
+            tally.failed_in_store = len(all_ids & results.done([Status.FAILED]))
             return tally
     finally:
-        store.close()
+        results.close()
+
+
+def resolve_entries(entries: Iterable[Entry | str | Path]) -> list[Entry]:
+    """Return entries as they are, and those that names and paths select."""
+    return [resolved for item in entries
+            for resolved in ([item] if isinstance(item, Entry) else choose_entries([str(item)], SUBMISSIONS))]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from harness.base.hashing import digest_of, seed_of
+from harness.base.units import Cluster, Source, Unit
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -20,46 +19,6 @@ if TYPE_CHECKING:
     from harness.submission.submission import Entry
 
 Observation = TypeVar("Observation")
-
-
-@dataclass(frozen=True)
-class Source:
-    """A dataset or a model a unit rests on, with the fingerprint that makes it this one and no other."""
-
-    name: str
-    fingerprint: str
-
-
-@dataclass(frozen=True)
-class Unit:
-    """One independent piece of work, named by everything that bears on its answers."""
-
-    task: str
-    observe_version: int
-    stratum: tuple[str, ...]                # where it belongs in the task's design, for people and for the means
-    parameters: Mapping[str, Any]           # plain JSON values
-    data: tuple[Source, ...]
-    model: Source                           # what `embeddings` and `tokens` mean in this unit
-    seed: int
-
-    def __hash__(self) -> int:              # so that what follows from a unit can be kept by it: its parameters have none
-        return hash(self.id)
-
-    @cached_property
-    def id(self) -> str:
-        return digest_of(self.described)[:32]
-
-    @property
-    def described(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
-
-
-@dataclass(frozen=True)
-class Cluster:
-    """What is drawn again as one when scores are resampled: a document with its summaries, a query over all its units."""
-
-    stratum: tuple[str, ...]
-    name: str
 
 
 @dataclass(frozen=True)

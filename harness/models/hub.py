@@ -20,7 +20,7 @@ from harness.base.paths import cache_folder
 from harness.models.base import Model, fingerprint_files
 from harness.models.encoders import Encoder, SentenceTransformerEncoder, read_tokenizer
 from harness.models.hub_access import clone_of, reached
-from harness.submission.header import is_model_name
+from harness.models.names import is_model_name
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer

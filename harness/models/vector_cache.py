@@ -37,7 +37,7 @@ class EmbeddingCache:
     def __init__(self, model: str, folder: Path) -> None:
         self.model = find_model(model)
         self.root = folder
-        self._beside: dict[str, EmbeddingCache] = {model: self}
+        self._siblings: dict[str, EmbeddingCache] = {model: self}
         self.folder = folder / "vectors" / f"{model.replace('/', '--')}-{self.model.fingerprint[:16]}"
         self._rows: dict[bytes, int] = {}
         self._row_of: dict[str, int] = {}
@@ -45,12 +45,12 @@ class EmbeddingCache:
         self._lock = threading.Lock()
         self._read()
 
-    def beside(self, model: str) -> EmbeddingCache:
+    def sibling(self, model: str) -> EmbeddingCache:
         """The cache of another model in the same place; the same one whenever it is asked for."""
         with self._lock:
-            if model not in self._beside:
-                self._beside[model] = EmbeddingCache(model, self.root)
-            return self._beside[model]
+            if model not in self._siblings:
+                self._siblings[model] = EmbeddingCache(model, self.root)
+            return self._siblings[model]
 
     def missing(self, texts: Iterable[str]) -> list[str]:
         """Those of the texts that have no vector yet, each once."""

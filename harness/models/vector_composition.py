@@ -6,17 +6,27 @@ Nothing of this is kept on disk: the parts are, in the cache of each model, and 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from harness.base.hashing import digest_of
 from harness.base.progress import Progress
-from harness.evaluation.task import Source
+from harness.base.units import Source
 from harness.models.registry import model_fingerprint
 from harness.models.vector_cache import EmbeddingCache
-from harness.submission.submission import Entry
 
 READ_AT_ONCE = 256                          # texts
+
+
+class VectorSpec(NamedTuple):
+    """Which vectors an entry takes; by default those of the suite's model."""
+
+    models: tuple[str, ...] = ()            # several: their unit vectors are concatenated
+    in_chunks: bool = False                 # a text longer than the model's window is the mean of its chunks
+
+
+SUITE_VECTORS = VectorSpec()
 
 
 class Composed:
@@ -32,7 +42,7 @@ class Composed:
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """One row a text, float32; every text must have been filled before."""
-        return np.hstack([unit(part.vectors(texts)) for part in self._parts])
+        return np.hstack([normalize_rows(part.vectors(texts)) for part in self._parts])
 
 
 class InChunks:
@@ -48,7 +58,7 @@ class InChunks:
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         cut = self.chunks(texts)
-        rows = unit(self._cache.vectors([chunk for some in cut for chunk in some]))
+        rows = normalize_rows(self._cache.vectors([chunk for some in cut for chunk in some]))
         counts = np.array([len(some) for some in cut], dtype=int)
         starts = np.cumsum(counts) - counts
         return np.add.reduceat(rows, starts, axis=0) / counts[:, None].astype(np.float32) if len(cut) else rows
@@ -83,25 +93,25 @@ def cut_up(text: str, offsets: Sequence[tuple[int, int]], words: Sequence[int | 
     return pieces
 
 
-def vectors_for(entry: Entry, cache: EmbeddingCache) -> EmbeddingCache | Composed:
-    """Where the vectors of an entry come from; `cache` is that of the suite's model."""
-    if not entry.vectors_of and not entry.in_chunks:
+def vector_source(spec: VectorSpec, cache: EmbeddingCache) -> EmbeddingCache | Composed:
+    """Return the source of the vectors that `spec` names; `cache` holds those of the suite's model."""
+    if spec == SUITE_VECTORS:
         return cache
-    return Composed([cache.beside(name) for name in entry.vectors_of] or [cache], entry.in_chunks)
+    return Composed([cache.sibling(name) for name in spec.models] or [cache], spec.in_chunks)
 
 
-def given(entry: Entry, suites: Source) -> Source:
-    """The model of an entry's vectors, for its signature; `suites` is the suite's."""
-    if not entry.vectors_of and not entry.in_chunks:
-        return suites
-    models = [Source(name, model_fingerprint(name)) for name in entry.vectors_of] or [suites]
-    names = [model.name for model in models] + ["chunks"] * entry.in_chunks
+def vector_model_id(spec: VectorSpec, suite_model: Source) -> Source:
+    """Return name and fingerprint of the vectors that `spec` names, for signatures."""
+    if spec == SUITE_VECTORS:
+        return suite_model
+    models = [Source(name, model_fingerprint(name)) for name in spec.models] or [suite_model]
+    names = [model.name for model in models] + ["chunks"] * spec.in_chunks
     if len(names) == 1:
         return models[0]
-    return Source("+".join(names), digest_of([[model.fingerprint for model in models], entry.in_chunks]))
+    return Source("+".join(names), digest_of([[model.fingerprint for model in models], spec.in_chunks]))
 
 
-def unit(rows: np.ndarray) -> np.ndarray:
+def normalize_rows(rows: np.ndarray) -> np.ndarray:
     """Rows of length one; a row of zeros stays."""
     lengths: np.ndarray = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(lengths, np.float32(1e-12)))

@@ -8,12 +8,18 @@ import typing
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from pydantic import TypeAdapter
 
 from harness.results.arrays import Arrays, StoredArray
+
+
+class StoredAs(NamedTuple):
+    """Annotation of an observation's field: its name in the store, where that is not the field's own."""
+
+    name: str
 
 
 class Status(enum.StrEnum):
@@ -53,23 +59,34 @@ def _adapters(form: Any) -> dict[str, TypeAdapter[Any]]:
     return {name: TypeAdapter(hint) for name, hint in typing.get_type_hints(form).items() if hint is not np.ndarray}
 
 
+@cache
+def _stored_names(form: Any) -> dict[str, str]:
+    """The name in the store of each field of an observation's dataclass."""
+    hints = typing.get_type_hints(form, include_extras=True)
+    return {name: next((extra.name for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, StoredAs)), name)
+            for name, hint in hints.items()}
+
+
 def pack(observation: Any, arrays: Arrays) -> dict[str, Any]:
     """An observation as JSON values; its arrays go to files, and are named in their place."""
     packed: dict[str, Any] = {}
     form: Any = type(observation)
     for field in dataclasses.fields(observation):
         value = getattr(observation, field.name)
+        stored_name = _stored_names(form)[field.name]
         if isinstance(value, np.ndarray):
-            packed[field.name] = {"array": dataclasses.asdict(arrays.put(value))}
+            packed[stored_name] = {"array": dataclasses.asdict(arrays.put(value))}
         else:
-            packed[field.name] = _adapters(form)[field.name].dump_python(value, mode="json")
+            packed[stored_name] = _adapters(form)[field.name].dump_python(value, mode="json", by_alias=True)
     return packed
 
 
 def unpack(packed: Mapping[str, Any], form: Any, arrays: Arrays) -> Any:
     """The observation that was packed."""
     values: dict[str, Any] = {}
-    for name, value in packed.items():
+    names = {stored_name: name for name, stored_name in _stored_names(form).items()}
+    for stored_name, value in packed.items():
+        name = names.get(stored_name, stored_name)
         if isinstance(value, dict) and value.keys() == {"array"}:
             stored = StoredArray(value["array"]["digest"], tuple(value["array"]["shape"]), value["array"]["bytes"])
             values[name] = arrays.get(stored)

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from harness.base.paths import PROJECT
-from harness.evaluation.executor import Conditions
+from harness.sandbox.limits import Limits
 
 DISTRIBUTION = "touchstone-benchmark"
 
@@ -37,11 +37,11 @@ class Provenance:
     fingerprint: str
 
 
-def provenance(conditions: Conditions, suite: str, fingerprint: str) -> Provenance:
-    """What is known of this machine, this clone, and the conditions of a run."""
-    locks = {digest: environment.lock for digest, environment in conditions.environments.items() if environment.lock}
+def provenance(layers: tuple[str, ...], limits: Limits, locks: dict[str, tuple[str, ...]], suite: str,
+               fingerprint: str) -> Provenance:
+    """Return the provenance of a run on this machine: versions, processor, packages, and the given conditions."""
     return Provenance(version(), commit(), sys.version.split()[0], platform.platform(), processor(), os.cpu_count() or 1,
-                      packages(), conditions.confinement.layers, dataclasses.asdict(conditions.limits), locks, suite, fingerprint)
+                      packages(), layers, dataclasses.asdict(limits), locks, suite, fingerprint)
 
 
 @cache

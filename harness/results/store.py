@@ -19,10 +19,11 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.base.errors import Refusal
-from harness.evaluation.task import Unit
+from harness.base.units import Unit
 from harness.results.databases import HELD_ARRAYS, database_of
 from harness.results.outcomes import Failure, Outcome, Status, pack, unpack
 from harness.results.provenance import Provenance
+from harness.submission.header import read_header
 from harness.submission.submission import Entry, Submission
 
 
@@ -226,8 +227,6 @@ class Store:
 
     @staticmethod
     def _entry(row: Any) -> StoredEntry:
-        from harness.submission.header import read_header
-
         submission = Submission(row.filename, row.source, read_header(row.source, row.filename))
         (entry,) = (one for one in submission.entries if one.variant == row.variant)
         return StoredEntry(row.digest, submission, entry, row.first_seen, row.last_seen)

@@ -19,9 +19,9 @@ from harness.sandbox.layers import (
     TRUSTING,
     WALLS,
     Confinement,
-    Limits,
     close_to_others,
 )
+from harness.sandbox.limits import Limits
 from harness.sandbox.supervisor import Host
 
 # Each attempt answers 1 if it got through.

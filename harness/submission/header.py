@@ -16,6 +16,7 @@ from packaging.utils import canonicalize_name
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from harness.base.errors import Refusal, did_you_mean, printable
+from harness.models.names import is_model_name
 
 FILE_BYTES = 1_000_000
 HEADER_BYTES = 16_000
@@ -25,7 +26,6 @@ VARIANTS = 12
 OUR_PACKAGES = frozenset({"harness", "tasks", "submissions", "leaderboard", "touchstone-benchmark"})
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
-MODEL_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}|[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}")
 VARIANT_NAME = re.compile(r"[a-z0-9][a-z0-9_.=-]{0,31}")
 HIDDEN = re.compile("\r(?!\n)|[\u202a-\u202e\u2066-\u2069]")        # a carriage return alone, and turns of the writing direction
 CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")      # PEP 263, first two lines
@@ -41,11 +41,6 @@ def _name(name: str) -> str:
     if not NAME.fullmatch(name):
         raise ValueError("must be 1 to 64 of a-z, 0-9, '_', '.', '-', starting with a letter or a digit")
     return name
-
-
-def is_model_name(name: str) -> bool:
-    """Whether a model may be called so: a registered name, or owner/name on the hub, whose names hold neither .. nor --."""
-    return MODEL_NAME.fullmatch(name) is not None and ".." not in name and "--" not in name
 
 
 def _model_name(name: str) -> str:

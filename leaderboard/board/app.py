@@ -58,7 +58,7 @@ def application(shelf: Shelf) -> Any:
     def note(file: str) -> Response:
         if file not in NOTES:
             raise NotThere(f"There is no such page; there are {', '.join(NOTES)}.")
-        return Response((PROJECT / "tasks" / file).read_bytes(), media_type="text/plain; charset=utf-8")
+        return Response((PROJECT / "leaderboard" / "papers" / file).read_bytes(), media_type="text/plain; charset=utf-8")
 
     return gr.mount_gradio_app(
         site, blocks(shelf), path="/", theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),

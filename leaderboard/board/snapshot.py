@@ -11,13 +11,13 @@ from functools import cached_property
 from typing import Any
 
 from harness.base.paths import SUBMISSIONS
+from harness.evaluation.suite import Suite
 from harness.results.store import Store
 from leaderboard.publishing.release import Release
 from leaderboard.publishing.versions import Version, versions
 from leaderboard.report.build import board_facts
 from leaderboard.scoring.comparison import Samples, samples_in, samples_of
 from leaderboard.scoring.ranking import rank_suite
-from tasks.suite_files import Suite
 
 TRACKS = {"corpus": "Corpus metrics", "text": "Text metrics"}
 

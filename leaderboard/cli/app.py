@@ -41,10 +41,10 @@ from leaderboard.cli.submit import submitting_app
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from harness.evaluation.suite import Suite
     from harness.submission.submission import Entry
     from leaderboard.cli.console import Drawn
     from leaderboard.scoring.ranking import Ranking
-    from tasks.suite_files import Suite
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False,
@@ -118,8 +118,8 @@ def run(
     from harness.base.paths import SUBMISSIONS
     from harness.evaluation.loop import Interrupted
     from harness.evaluation.run import run_suite
-    from harness.sandbox.layers import Limits
-    from harness.submission.submission import choose_entries
+    from harness.sandbox.limits import Limits
+    from harness.submission.selection import choose_entries
     from leaderboard.cli.console import Drawn, report_run
     from tasks.suite_files import read_suite
 
@@ -144,7 +144,7 @@ def run(
 def by_default(progress: Drawn) -> list[Entry]:
     """Every entry of submissions/ that can be asked here, and does not wait to be named; the others are said."""
     from harness.base.paths import SUBMISSIONS
-    from harness.submission.submission import look_through
+    from harness.submission.selection import look_through
 
     here, absent = look_through(SUBMISSIONS)
     for name, lacking in absent.items():
@@ -170,8 +170,9 @@ def check(
     """
     from harness.submission.submission import read_submission
     from leaderboard.cli.console import Drawn
+    from leaderboard.cli.tables import print_check
     from leaderboard.workflows import check as checking
-    from leaderboard.workflows.check_report import check_json, print_check
+    from leaderboard.workflows.check import check_json
     from tasks.suite_files import read_suite
 
     use_mirror(data_dir)
@@ -245,7 +246,8 @@ def card(
 @app.command()
 def doctor(as_json: JsonOption = False) -> None:
     """What works on this machine and what does not: models, vectors, workers, folders, package index."""
-    from leaderboard.workflows.doctor import examine, print_findings
+    from leaderboard.cli.tables import print_findings
+    from leaderboard.workflows.doctor import examine
 
     findings = examine()
     if as_json:

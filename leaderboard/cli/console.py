@@ -20,11 +20,11 @@ from rich.text import Text
 
 from harness.base.errors import Refusal, amount
 from harness.evaluation.loop import Tally
+from harness.evaluation.suite import Suite
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.ranking import Placed, Ranking
 from leaderboard.scoring.scores import Scored, TaskScore
 from tasks.properties.axioms import AXIOMS, Verdict, describe, worst_cases
-from tasks.suite_files import Suite
 
 output = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)

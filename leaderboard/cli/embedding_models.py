@@ -9,7 +9,6 @@ from rich.text import Text
 
 from harness.base.errors import Refusal
 from harness.models.api_services import SERVICES
-from harness.models.archive_fetching import fetch_archived
 from harness.models.base import Model
 from harness.models.hub import DECLARED, fetch_model, fetched
 from harness.models.local_files import BROUGHT, bring, declared
@@ -66,7 +65,7 @@ def fetch_all(names: Sequence[str], again: bool) -> None:
             messages.print(f"{name}: nothing to fetch.")
             continue
         if name in ARCHIVED_MODELS:
-            fetch_archived(ARCHIVED_MODELS[name], Drawn())
+            ARCHIVED_MODELS[name].fetch(Drawn())
             messages.print(f"{name}: as pinned, in {ARCHIVED_MODELS[name].folder}", soft_wrap=True)
             continue
         if name in BROUGHT:

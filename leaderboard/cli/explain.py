@@ -31,6 +31,7 @@ def explain(
     """
     from harness.results.store import Store
     from leaderboard.cli.console import Drawn, output
+    from leaderboard.cli.tables import explanation_table
     from leaderboard.workflows import explain as explaining
     from tasks.suite_files import read_suite
 
@@ -42,7 +43,7 @@ def explain(
     if as_json:
         print_json(explaining.as_json(found))
         return
-    output.print(explaining.as_terminal(found))
+    output.print(explanation_table(found))
     output.print()
     output.print(found.sentence, markup=False, highlight=False, soft_wrap=True)
     output.print(explaining.made_of(found), style="dim", markup=False, soft_wrap=True)

@@ -24,13 +24,14 @@ def parity(
     [bold]touchstone parity chrf[/bold]
     """
     from leaderboard.cli.console import Drawn, output
-    from leaderboard.workflows.parity import as_terminal, compare
+    from leaderboard.cli.tables import parity_table
+    from leaderboard.workflows.parity import compare
 
     rows = compare(metric, Drawn())
     if as_json:
         print_json([dataclasses.asdict(row) for row in rows])
     else:
-        output.print(as_terminal(rows))
+        output.print(parity_table(rows))
 
 
 class Kind(StrEnum):

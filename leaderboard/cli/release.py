@@ -75,7 +75,7 @@ def verify(
     [bold]touchstone verify 2026.1 --sample 20[/bold]
     """
     from harness.base.paths import SUBMISSIONS
-    from harness.submission.submission import read_folder
+    from harness.submission.selection import read_folder
     from leaderboard.cli.console import Drawn, messages
     from leaderboard.publishing.release import read_release
     from leaderboard.publishing.verify import verify as ask_again

@@ -23,8 +23,8 @@ from leaderboard.cli.options import (
 )
 
 if TYPE_CHECKING:
+    from harness.evaluation.suite import Suite
     from harness.submission.submission import Entry
-    from tasks.suite_files import Suite
 
 papers_app = typer.Typer()
 

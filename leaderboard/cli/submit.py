@@ -41,8 +41,8 @@ def submit(
     from harness.results.store import Store
     from harness.submission.submission import read_submission
     from leaderboard.cli.console import Drawn, messages, report_run
+    from leaderboard.cli.tables import print_check
     from leaderboard.workflows import check as checking
-    from leaderboard.workflows.check_report import print_check
     from leaderboard.workflows.submit import State, bundle
     from tasks.suite_files import read_suite
 
@@ -73,7 +73,7 @@ def rerun(
 
     [bold]touchstone rerun bundles/my_metric[/bold]
     """
-    from harness.sandbox.layers import Limits
+    from harness.sandbox.limits import Limits
     from leaderboard.cli.console import Drawn, output
     from leaderboard.workflows.submit import State
     from leaderboard.workflows.submit import rerun as ask_again

@@ -16,11 +16,11 @@ from pydantic import TypeAdapter
 from harness.base.errors import Refusal
 from harness.base.hashing import digest_of
 from harness.base.progress import Progress
+from harness.evaluation.suite import Suite
 from harness.results.store import Store
 from leaderboard.ensembles.learning import Table, added, ensemble, general
 from leaderboard.ensembles.training_tables import MADE, tables, task_of
 from leaderboard.scoring.scores import Scored
-from tasks.suite_files import Suite
 
 MEMBERS = ("cosine", "levenshtein", "rouge", "jaccard", "bm25_plus")        # whose ensembles USMB prints
 KIND, VERSION = "ensemble", 2               # of what is kept; the version changes with what is computed

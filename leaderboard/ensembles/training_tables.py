@@ -12,12 +12,12 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import rankdata
 
 from harness.base.errors import Refusal, did_you_mean
-from harness.evaluation.task import Unit
+from harness.base.units import Unit
 from leaderboard.ensembles.learning import Each, Table, mean_of_strata
 from leaderboard.scoring.scores import Scored
+from tasks.common.correlations import correlation_under
 from tasks.common.transformations import SEMANTIC, SUPERFICIAL
 from tasks.text import alignment, clustering, human_ordering, retrieval, robustness, sensitivity
-from tasks.text.base import correlation_under
 
 TARGETS = {**dict.fromkeys(SEMANTIC, 0.0), "summary": 0.5, **dict.fromkeys(SUPERFICIAL, 1.0)}
 UNION = 50                                  # of each metric's first documents, which are ranked again together
@@ -64,10 +64,10 @@ def numbered(values: Sequence[Any]) -> np.ndarray:
 
 def unit_scale(one: Any, raw: np.ndarray) -> np.ndarray:
     """Answers without a self-similarity at hand, brought to [0, 1] where their range says how; else as they are."""
-    reading = one.reading
-    if reading.returns == "similarity" and reading.high is None:
+    scale = one.scale
+    if scale.returns == "similarity" and scale.high is None:
         return raw
-    return np.asarray(reading.unit(raw, np.ones_like(raw)))
+    return np.asarray(scale.to_unit_interval(raw, np.ones_like(raw)))
 
 
 def axis(metrics: tuple[str, ...], seen: Seen) -> Table:
@@ -126,7 +126,7 @@ def of_robustness(metrics: tuple[str, ...], seen: Seen) -> Table:
     for unit, observed in seen:
         raw = [np.array([[np.nan if value is None else value for value in row] for row in one.answers], dtype=float)
                .reshape(len(one.places), len(robustness.CONDITIONS)) for one in observed]
-        values = [one.reading.unit(table, table[:, :1])[:, columns] for one, table in zip(observed, raw, strict=True)]
+        values = [one.scale.to_unit_interval(table, table[:, :1])[:, columns] for one, table in zip(observed, raw, strict=True)]
         whole = np.isfinite(values[0]).all(axis=1)
         answers.append(np.stack(values, axis=-1)[whole])
         groups += [(unit.parameters["dataset"], place) for place, good in zip(observed[0].places, whole, strict=True) if good]
@@ -153,7 +153,8 @@ def of_sensitivity(metrics: tuple[str, ...], seen: Seen) -> Table:
     count = len(sensitivity.CONDITIONS)
     for unit, observed in seen:
         raw = [np.array(one.answers, dtype=float).reshape(len(one.places), count) for one in observed]
-        values = [one.reading.unit(table, np.array(one.itself)[:, None]) for one, table in zip(observed, raw, strict=True)]
+        values = [observation.scale.to_unit_interval(table, np.array(observation.itself)[:, None])
+                  for observation, table in zip(observed, raw, strict=True)]
         answers.append(np.stack(values, axis=-1))
         groups += [(unit.parameters["dataset"], place) for place in observed[0].places]
         datasets += [unit.parameters["dataset"]] * len(observed[0].places)

@@ -17,8 +17,9 @@ from scipy import stats
 
 from harness.base.errors import Refusal, printable
 from leaderboard.scoring.scores import Scored, TaskScore
+from tasks.common.mixtures import separated_pairs
 from tasks.common.transformations import PLACES
-from tasks.corpus.known_similarity import Distances, described, separated_pairs
+from tasks.corpus.known_similarity import Distances, described
 from tasks.text.sensitivity import CONDITIONS, SIZES, name_of
 
 PALETTE = ("#3b5bdb", "#e8590c", "#2b8a3e", "#ae3ec9", "#0c8599", "#c92a2a", "#5f3dc4", "#868e96")
@@ -66,10 +67,10 @@ def convergence(scored: Sequence[Scored]) -> go.Figure:
     for row, entries in enumerate(facets.values(), start=1):
         for number, (name, seen) in enumerate(entries.items()):
             colour = PALETTE[number % len(PALETTE)]
-            star = float(np.mean([one.orientation.distance(np.array(one.far)) for one in seen]))
+            star = float(np.mean([one.scale.as_distance(np.array(one.far)) for one in seen]))
             for column, (sizes, answers) in enumerate((
-                    (seen[0].sizes, [one.orientation.distance(np.array(one.equal)) for one in seen]),
-                    (seen[0].first, [one.orientation.distance(np.array(one.unequal)) for one in seen])), start=1):
+                    (seen[0].sizes, [one.scale.as_distance(np.array(one.equal)) for one in seen]),
+                    (seen[0].first, [one.scale.as_distance(np.array(one.unequal)) for one in seen])), start=1):
                 curves = np.array(answers) / star if star > 0 else np.full((len(seen), len(sizes)), np.nan)
                 mean, reach = curves.mean(axis=0), half_width(curves)
                 band(figure, sizes, mean - reach, mean + reach, colour, name, {"row": row, "col": column})
@@ -185,7 +186,7 @@ def measured(scored: Scored, task: str, names: Mapping[str, str]) -> dict[str, f
 
 def distances(seen: Distances) -> np.ndarray:
     """Of both directions, their mean, as they are ranked."""
-    forward, backward = (seen.orientation.distance(np.array(side)) for side in (seen.forward, seen.backward))
+    forward, backward = (seen.scale.as_distance(np.array(side)) for side in (seen.forward, seen.backward))
     return np.asarray((forward + backward) / 2)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from harness.base.errors import Refusal
-from harness.evaluation.task import Unit
+from harness.base.units import Unit
 from harness.models.vector_cache import EmbeddingCache
 from leaderboard.figures.corpus import FACETS_ACROSS, PALETTE, band, by_stratum, dressed, faceted, half_width, score_of
 from leaderboard.figures.precision_recall import Components, components, euclidean
@@ -53,7 +53,7 @@ def by_separation(seen: Sequence[Sweep], of: Callable[[Sweep], np.ndarray]) -> n
 
 
 def answered(seen: Sweep) -> np.ndarray:
-    return seen.orientation.distance(np.array(seen.answers))
+    return seen.scale.as_distance(np.array(seen.answers))
 
 
 def distributionality(scored: Sequence[Scored]) -> go.Figure:
@@ -128,7 +128,7 @@ def perturbation(scored: Sequence[Scored]) -> go.Figure:
     figure = faceted([title for title, _, _ in sweeps])
     for number, (_, x, of) in enumerate(sweeps):
         for place, (name, seen) in enumerate(entries.items()):
-            rows = np.array([one.orientation.distance(np.array(of(one))) for one in seen])
+            rows = np.array([one.scale.as_distance(np.array(of(one))) for one in seen])
             largest = float(np.abs(rows.mean(axis=0)).max())
             curve(figure, x, rows / largest if largest > 0 else rows, name, PALETTE[place % len(PALETTE)], place_of(number),
                   number == 0)
@@ -142,8 +142,8 @@ def fine_tuning(scored: Sequence[Scored]) -> go.Figure:
     figure = faceted([title for stratum in facets for title in (" · ".join(stratum), "type-token ratio")], across=2)
     for row, entries in enumerate(facets.values(), start=1):
         for place, (name, seen) in enumerate(entries.items()):
-            distances = np.array([one.orientation.distance(np.array(one.distances)) for one in seen])
-            floor = float(np.mean([one.orientation.distance(np.array(one.fault_free)) for one in seen]))
+            distances = np.array([one.scale.as_distance(np.array(one.distances)) for one in seen])
+            floor = float(np.mean([one.scale.as_distance(np.array(one.fault_free)) for one in seen]))
             first = float(distances[:, 0].mean()) - floor
             steps = list(range(1, distances.shape[1] + 1))
             if first > 0:

@@ -15,12 +15,13 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.base.paths import SUBMISSIONS
+from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from harness.submission.submission import Entry, choose_entries
+from harness.submission.selection import choose_entries
+from harness.submission.submission import Entry
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.resampling import plans
 from leaderboard.scoring.scores import score_entry
-from tasks.suite_files import Suite
 
 SUITE = "ackerman"
 # Our entry: the paper's name, and whether the paper has it nearer to the energy distance.

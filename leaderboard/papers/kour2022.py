@@ -14,12 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.base.paths import SUBMISSIONS
+from harness.evaluation.suite import Suite
 from harness.results.outcomes import Outcome, Status
 from harness.results.store import Store
-from harness.submission.submission import Entry, choose_entries
+from harness.submission.selection import choose_entries
+from harness.submission.submission import Entry
 from leaderboard.papers.published_tables import Figure, kour2022_rerun, kour2022_table3
 from tasks.corpus.known_similarity import described
-from tasks.suite_files import Suite
 
 PAIR = ("clinc150", "banking77")
 SUITE = "kour2022"
@@ -133,7 +134,7 @@ def ours(suite: Suite, outcomes: Mapping[str, Outcome]) -> dict[tuple[int | None
         seen: list[Any] = [outcomes[unit.id].observation for unit in answered]
         if task.name == "known_similarity":
             for one in seen:
-                keep(one.k, described(one.orientation.distance(np.array(one.forward)), one.k))
+                keep(one.k, described(one.scale.as_distance(np.array(one.forward)), one.k))
         else:
             for measures in task.measure_all(answered, seen):
                 keep(None, measures.values)

@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from harness.base.paths import SUBMISSIONS
-from harness.submission.submission import Entry, read_folder
+from harness.evaluation.suite import Suite
+from harness.submission.selection import read_folder
+from harness.submission.submission import Entry
 from leaderboard.ensembles.learning import ensemble
 from leaderboard.ensembles.training_tables import tables
 from leaderboard.papers.published_tables import UsmbFigure, usmb_tables
 from leaderboard.report.build import estimate_facts
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.scores import Scored
-from tasks.suite_files import Suite
 from tasks.text.base import USMB
 
 SUITE, BY_CONDITION = "papers_stand_ins", "usmb_by_condition"

@@ -16,12 +16,13 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from harness.base.paths import SUBMISSIONS
+from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from harness.submission.submission import Entry, look_through
+from harness.submission.selection import look_through
+from harness.submission.submission import Entry
 from leaderboard.cli.console import plain_table
 from leaderboard.papers.published_tables import PairSet, PublishedOrdering, yamshchikov2020_tables
 from tasks.common import rank_orders as orders
-from tasks.suite_files import Suite
 from tasks.text.human_ordering import RANDOM, Pair, read
 
 SUITE, DATASET, PEOPLE = "yamshchikov2020", "human_similarity_14", "human"

@@ -23,13 +23,13 @@ import pandas as pd
 
 from harness.base.errors import Refusal, did_you_mean
 from harness.base.paths import PROJECT
+from harness.evaluation.suite import Suite
 from harness.models.registry import find_model
 from harness.results.store import Store
 from leaderboard.ensembles.summary import ensembles_csv
 from leaderboard.report.build import board_facts
 from leaderboard.scoring.ranking import Placed, Ranking, rank_suite
 from tasks.data import loading as data
-from tasks.suite_files import Suite
 
 FOLDER = PROJECT / "leaderboard" / "releases"
 NAME = re.compile(r"[0-9]{4}\.[1-9][0-9]{0,2}")

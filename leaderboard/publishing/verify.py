@@ -13,11 +13,11 @@ from harness.base.errors import Refusal
 from harness.base.hashing import seed_of
 from harness.base.progress import Progress
 from harness.evaluation.run import run_suite
+from harness.evaluation.suite import Suite
 from harness.results.store import Store
 from harness.submission.submission import Entry
 from leaderboard.publishing.release import Release
 from leaderboard.scoring.scores import score_suite
-from tasks.suite_files import Suite
 
 TOLERANCE = 1e-3
 

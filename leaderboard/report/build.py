@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from harness.evaluation.suite import Suite
 from harness.results.provenance import commit, version
 from harness.results.store import Store
 from leaderboard.report.example_pairs import shown_pairs
@@ -18,7 +19,6 @@ from leaderboard.scoring.estimates import Estimate, borda, frontier, redundancy
 from leaderboard.scoring.ranking import Placed, Ranking, ranks_on
 from leaderboard.scoring.scores import Scored
 from tasks.properties.axioms import describe, worst_cases
-from tasks.suite_files import Suite
 
 
 def suite_facts(suite: Suite) -> dict[str, Any]:

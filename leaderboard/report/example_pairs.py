@@ -33,7 +33,8 @@ def shown_pairs(scored: Iterable[Scored]) -> dict[str, Any] | None:
     for one in entries:
         seen = [one.tasks[HumanOrdering.name].observed.get(unit.id) for unit in units]
         if all(answer is not None for answer in seen):
-            alike = np.concatenate([answer.reading.similarity(np.array(answer.answers)) for answer in seen if answer is not None])
+            alike = np.concatenate([answer.scale.as_similarity(np.array(answer.answers))
+                                    for answer in seen if answer is not None])
             answers[one.name] = ranks(alike)[places].round(3).tolist()
     people = ranks(np.array([pair.score for pair in pairs]))[places].round(3).tolist()
     return {"texts": [[pairs[place].a, pairs[place].b] for place in places], "people": people, "metrics": answers}

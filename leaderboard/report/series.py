@@ -9,9 +9,10 @@ import numpy as np
 from scipy import stats
 
 from leaderboard.scoring.scores import Scored
+from tasks.common.mixtures import separated_pairs
 from tasks.corpus.convergence import Curves
 from tasks.corpus.diagnostics import STRENGTHS, Answers
-from tasks.corpus.known_similarity import Distances, KnownSimilarity, separated_pairs
+from tasks.corpus.known_similarity import Distances, KnownSimilarity
 from tasks.properties.timing import Times
 
 SECONDS, MEGABYTES = "seconds", "MB held at most"            # of the curves of cost
@@ -45,19 +46,19 @@ def separation(title: str, seen: Sequence[Distances]) -> list[dict[str, Any]]:
 
 def convergence(title: str, seen: Sequence[Curves]) -> list[dict[str, Any]]:
     """The distance over d*, as samples grow, and as they get unequal; nothing where d* is not above 0."""
-    star = float(np.mean([one.orientation.distance(np.array(one.far)) for one in seen]))
+    star = float(np.mean([one.scale.as_distance(np.array(one.far)) for one in seen]))
     if star <= 0:
         return []
     sides = (("equal sizes", seen[0].sizes, [one.equal for one in seen]),
              (f"unequal sizes, {seen[0].total} in both", seen[0].first, [one.unequal for one in seen]))
     return [{"title": f"{title}, {what}", "x": "texts in the first corpus", "y": "distance / d*",
-             "series": [{"name": "", "points": points(sizes, seen[0].orientation.distance(np.array(answers)) / star)}]}
+             "series": [{"name": "", "points": points(sizes, seen[0].scale.as_distance(np.array(answers)) / star)}]}
             for what, sizes, answers in sides]
 
 
 def faults(title: str, seen: Sequence[Answers]) -> list[dict[str, Any]]:
     """The distance, z-scored in each unit, as ever more of a fault is put in: its mean over units at each strength."""
-    distances = np.array([one.orientation.distance(np.array(one.faulty)) for one in seen])
+    distances = np.array([one.scale.as_distance(np.array(one.faulty)) for one in seen])
     spread = distances.std(axis=1, keepdims=True)
     z = np.divide(distances - distances.mean(axis=1, keepdims=True), spread, out=np.zeros_like(distances), where=spread > 0)
     return [{"title": title.replace("_", " "), "x": "strength", "y": "distance, standardised",

@@ -16,18 +16,10 @@ import pandas as pd
 
 from harness.base.hashing import seed_of
 from leaderboard.report.build import estimate_facts
-from leaderboard.scoring.estimates import (
-    CONFIDENCE,
-    Estimate,
-    Resampled,
-    at_least,
-    influences,
-    part_means,
-    part_replicates,
-    stratified_mean,
-    weights,
-)
+from leaderboard.scoring.estimates import CONFIDENCE, Estimate, stratified_mean, weights
 from leaderboard.scoring.ranking import Ranking
+from leaderboard.scoring.resampling import Resampled
+from leaderboard.scoring.significance import at_least, influences, part_means, part_replicates
 
 DRAWS = 5_000
 

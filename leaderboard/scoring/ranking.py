@@ -16,21 +16,13 @@ import numpy as np
 
 from harness.base.errors import Refusal, did_you_mean
 from harness.base.hashing import seed_of
+from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from leaderboard.scoring.estimates import (
-    FEW_UNITS,
-    Parted,
-    dividing_lines,
-    influences,
-    part_means,
-    part_replicates,
-    rank_intervals,
-    weights,
-)
+from leaderboard.scoring.estimates import FEW_UNITS, weights
 from leaderboard.scoring.resampling import DRAWS as PLANNED
 from leaderboard.scoring.resampling import Plan, plans, resampled_mean
 from leaderboard.scoring.scores import Scored, TaskScore, score_suite
-from tasks.suite_files import Suite
+from leaderboard.scoring.significance import Parted, dividing_lines, influences, part_means, part_replicates, rank_intervals
 
 DRAWS = 5_000
 

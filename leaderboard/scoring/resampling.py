@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from harness.base.hashing import seed_of
-from harness.evaluation.task import Cluster, Task, Unit
-from leaderboard.scoring.estimates import FEW_UNITS, Resampled, stratified_plan
-from tasks.suite_files import Suite
+from harness.base.units import Cluster, Unit
+from harness.evaluation.suite import Suite
+from harness.evaluation.task import Task
+from leaderboard.scoring.estimates import CONFIDENCE, FEW_UNITS, Estimate
+from leaderboard.scoring.significance import freedoms, influences
 
 DRAWS = 2_000
 
@@ -72,3 +76,89 @@ def resampled_mean(units: Sequence[Unit], by_unit: Mapping[str, float], plan: Pl
     means = np.mean([rows[:, strata == one] @ values[strata == one] / np.maximum(rows[:, strata == one].sum(axis=1), 1)
                      for one in np.unique(strata)], axis=0)
     return Resampled(float(means[0]), means[1:count + 1], means[count + 1:], strata)
+
+
+def bootstrap_plan(clusters: Sequence[object], draws: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each unit counts in each draw, draws x units: whole clusters are drawn with replacement."""
+    _, place = np.unique(np.array([str(cluster) for cluster in clusters]), return_inverse=True)
+    count = int(place.max()) + 1
+    times = rng.multinomial(count, np.full(count, 1 / count), size=draws)
+    return np.asarray(times[:, place])
+
+
+def stratified_plan(strata: Sequence[object], draws: int, rng: np.random.Generator) -> np.ndarray:
+    """How often each cluster counts in each draw, draws x clusters: of a stratum's n, n - 1 are drawn with replacement.
+
+    With one less than there are (Rao and Wu 1988) the replicates of a mean vary as the mean does, however few there are; with
+    all n they vary by (n - 1)/n of that, which three samples of a dataset would feel.  A stratum of one cannot be drawn again.
+    """
+    _, place = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True)
+    counts = np.ones((draws, len(place)))
+    for stratum in range(int(place.max()) + 1):
+        mine = np.flatnonzero(place == stratum)
+        if len(mine) > 1:
+            counts[:, mine] = rng.multinomial(len(mine) - 1, np.full(len(mine), 1 / len(mine)), size=draws)
+    return counts
+
+
+@dataclass(frozen=True)
+class Resampled:
+    """A statistic, without each of its clusters in turn, and under every draw of a `stratified_plan`."""
+
+    value: float
+    left_out: np.ndarray                    # clusters
+    replicates: np.ndarray                  # draws
+    strata: np.ndarray                      # of each cluster: a number
+
+    def estimate(self) -> Estimate:
+        """The statistic with its BCa interval; unknown where a stratum has but one cluster."""
+        count = len(self.strata)
+        if np.bincount(self.strata).min() < 2:
+            return Estimate(self.value, None, None, count)
+        return bca_interval(self.value, self.left_out, self.replicates, self.strata, planned=True)
+
+    def minus(self, other: Resampled) -> Resampled:
+        """The difference of two statistics under one plan."""
+        return Resampled(self.value - other.value, self.left_out - other.left_out, self.replicates - other.replicates,
+                         self.strata)
+
+
+def bca(statistic: Callable[[np.ndarray], float], clusters: Sequence[object], replicates: np.ndarray,
+        expanded: bool = True) -> Estimate:
+    """Efron's bias-corrected and accelerated interval (Efron and Tibshirani 1993, equation 14.10), clustered.
+
+    `statistic` takes how often each unit counts; `replicates` are its values under a `bootstrap_plan`.
+    """
+    _, place = np.unique(np.array([str(cluster) for cluster in clusters]), return_inverse=True)
+    count = int(place.max()) + 1
+    value = statistic(np.ones(len(place)))
+    left_out = np.array([statistic((place != cluster).astype(float)) for cluster in range(count)])
+    return bca_interval(value, left_out, replicates, np.zeros(count, dtype=int), expanded=expanded)
+
+
+def bca_interval(value: float, left_out: np.ndarray, replicates: np.ndarray, strata: np.ndarray, *, expanded: bool = True,
+                 planned: bool = False) -> Estimate:
+    """The interval from a statistic, its jackknife over clusters, and its replicates; what is not finite does not count.
+
+    Of few clusters it is too narrow: 88% instead of 95% at 12.  So it reaches, for n clusters, sqrt(n/(n-1)) t(n-1) instead of
+    the normal quantile, as Hesterberg (2015) expands percentile intervals; `expanded=False` leaves that out.  Replicates of a
+    `stratified_plan` (`planned`) vary as they should, so of them t alone, with the degrees of freedom of Welch and Satterthwaite.
+    """
+    count = len(left_out)
+    found = np.sort(replicates[np.isfinite(replicates)])
+    flat = len(found) > 1 and found[-1] - found[0] <= 1e-12 * max(1.0, abs(found[0]))
+    if count < 2 or len(found) < 2 or flat or not math.isfinite(value):
+        same = count > 1 and flat and math.isclose(found[0], value, rel_tol=0, abs_tol=1e-12)
+        return Estimate(value, value if same else None, value if same else None, count)
+    parts = influences(left_out[None, :], strata)
+    influence, freedom = np.concatenate(parts, axis=1)[0], float(freedoms(parts, np.array([0]), np.array([0]))[0])
+    squares = float(np.sum(influence ** 2))
+    acceleration = float(np.sum(influence ** 3)) / (6 * squares ** 1.5) if squares > 0 else 0.0
+    below = (np.sum(found < value) + np.sum(found == value) / 2) / len(found)
+    bias = float(stats.norm.ppf(np.clip(below, 1 / (2 * len(found)), 1 - 1 / (2 * len(found)))))
+    tail = (1 + CONFIDENCE) / 2
+    wider = 1.0 if planned else math.sqrt(count / (count - 1))
+    reach = wider * stats.t.ppf(tail, freedom) if expanded else stats.norm.ppf(tail)
+    z = bias + np.array([-reach, reach])
+    low, high = np.quantile(found, stats.norm.cdf(bias + z / (1 - acceleration * z)))
+    return Estimate(value, float(low), float(high), count)

@@ -9,16 +9,17 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from harness.evaluation.task import Task, Unit
-from harness.models.vector_composition import given
+from harness.base.units import Unit
+from harness.evaluation.suite import Suite
+from harness.evaluation.task import Task
+from harness.models.vector_composition import vector_model_id
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.results.provenance import version
 from harness.results.store import Store, StoredEntry
 from harness.submission.submission import Entry
-from leaderboard.scoring.estimates import Estimate, Resampled, above_chance, mean_of, stratified_mean
-from leaderboard.scoring.resampling import Plan, plans, resample
+from leaderboard.scoring.estimates import Estimate, above_chance, mean_of, stratified_mean
+from leaderboard.scoring.resampling import Plan, Resampled, plans, resample
 from leaderboard.scoring.signature import Signature
-from tasks.suite_files import Suite
 from tasks.text.base import USMB
 
 LARGEST_FAILED_SHARE = 0.20                 # beyond: listed, not ranked
@@ -139,7 +140,7 @@ class Scored:
 
     def signature(self, score: TaskScore) -> Signature:
         header, declares = self.entry.header, score.task.declares
-        model = given(self.entry, self.suite.model) if header.input != "texts" else None
+        model = vector_model_id(self.entry.vectors, self.suite.model) if header.input != "texts" else None
         return Signature(
             entry=self.name, digest=self.stored.digest, suite=self.suite.name, fingerprint=self.suite.fingerprint,
             task=declares.short, measure_version=declares.measure_version, version=version(),

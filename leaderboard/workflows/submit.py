@@ -18,14 +18,15 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness.base.errors import Refusal
 from harness.base.progress import Progress
 from harness.evaluation.run import run_suite
+from harness.evaluation.suite import Suite
 from harness.results.provenance import commit, version
 from harness.results.store import Store
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from harness.submission.submission import Submission, read_submission
 from leaderboard.scoring.ranking import Ranking, rank_suite
 from leaderboard.scoring.scores import Scored, score_suite
 from leaderboard.workflows.check import Report
-from tasks.suite_files import Suite, read_suite
+from tasks.suite_files import read_suite
 
 TOLERANCE = 1e-3
 FACTS = "bundle.json"

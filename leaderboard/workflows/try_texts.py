@@ -19,14 +19,18 @@ import numpy as np
 from harness.base.errors import NotApplicable, Refusal
 from harness.base.hashing import digest_of, seed_of
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.executor import Conditions, Desk
-from harness.evaluation.metric_session import Asked, Inputs
-from harness.evaluation.task import Source, Unit
+from harness.base.units import Source, Unit
+from harness.evaluation.assignment import Conditions
+from harness.evaluation.executor import Desk
+from harness.evaluation.input_encoder import Inputs
+from harness.evaluation.metric_session import Asked
 from harness.models.vector_cache import EmbeddingCache
 from harness.sandbox.faults import Fault
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
-from harness.submission.submission import Entry, choose_entries, unmet_dependencies
+from harness.submission.dependencies import unmet_dependencies
+from harness.submission.selection import choose_entries
+from harness.submission.submission import Entry
 from leaderboard.workflows.embed_in_subprocess import Embedding
 
 # Quick ones that need no collection to be fitted on, and no model but the suite's.
@@ -89,7 +93,7 @@ def try_corpora(a: str, b: str, model: str) -> list[Answered]:
     p, q = (lines("first", a), lines("second", b))
     collection, pairs = halved(p, q)
     return ask(CORPUS_METRICS, [*p, *q], model,
-               lambda asked: asked.orientation.distance(np.array(asked.distances(collection, pairs))).tolist())
+               lambda asked: asked.scale.as_distance(np.array(asked.distances(collection, pairs))).tolist())
 
 
 def lines(name: str, text: str) -> list[str]:

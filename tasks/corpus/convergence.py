@@ -17,9 +17,12 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.errors import Refusal
-from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Task, Unit
-from tasks.corpus.known_similarity import KOUR_2022
+from harness.base.units import Unit
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.results.outcomes import StoredAs
+from tasks.common.references import KOUR_2022
 from tasks.data import loading as data
 
 TOLD_APART = 3.0                            # standard deviations between d* and the self-distance
@@ -48,7 +51,7 @@ class Curves:
     far: float                              # d(a, b) at the reference size: its mean over repetitions is d*
     self_sizes: tuple[int, int]             # of the disjoint samples of one source: half of it where it is small
     near: tuple[float, float]               # d(a, a'), d(b, b')
-    orientation: Orientation
+    scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
 class Convergence(Task[Curves]):
@@ -113,7 +116,7 @@ class Convergence(Task[Curves]):
         rest = iter(answers)
         equal, unequal = (tuple(next(rest) for _ in drawn) for drawn in (sizes.equal, sizes.first))
         return Curves(sizes.equal, equal, sizes.total, sizes.first, unequal, sizes.reference, next(rest), sizes.of_one,
-                      (next(rest), next(rest)), metric.orientation)
+                      (next(rest), next(rest)), metric.scale)
 
     def measure(self, unit: Unit, seen: Curves) -> Measures:
         return self.measure_all([unit], [seen])[0]
@@ -161,8 +164,8 @@ class Levels:
 
     @classmethod
     def of(cls, curves: Sequence[Curves]) -> Levels:
-        far = np.array([one.orientation.distance(np.array(one.far)) for one in curves])
-        near = np.array([one.orientation.distance(np.array(one.near)) for one in curves])
+        far = np.array([one.scale.as_distance(np.array(one.far)) for one in curves])
+        near = np.array([one.scale.as_distance(np.array(one.near)) for one in curves])
         spread = max(float(far.std(ddof=1)), float(near.std(axis=0, ddof=1).max())) if len(curves) > 1 else None
         return cls(float(far.mean()), float(near.mean()), spread)
 
@@ -177,7 +180,7 @@ def robustness(seen: Curves, levels: Levels) -> dict[str, float | None]:
     """The measures of one repetition."""
     values: dict[str, float | None] = {"reference_distance": levels.far, "self_distance": levels.near}
     for name, answers in (("size", seen.equal), ("imbalance", seen.unequal)):
-        errors = np.abs(seen.orientation.distance(np.array(answers)) - levels.far)
+        errors = np.abs(seen.scale.as_distance(np.array(answers)) - levels.far)
         contrast = levels.contrast
         values[f"{name}_robustness"] = float(1 - errors.mean() / levels.far) if levels.far > 0 else None
         values[f"{name}_contrast"] = float(1 - np.minimum(1, errors / contrast).mean()) if contrast else None

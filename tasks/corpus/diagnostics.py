@@ -17,11 +17,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
 from harness.base.errors import Refusal
-from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Task, Unit
+from harness.base.units import Unit
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.results.outcomes import StoredAs
 from tasks.common.consistency import TOLERANCE
 from tasks.common.corpus_faults import MEANING, Fault, Material, put
-from tasks.corpus.known_similarity import pearson
+from tasks.common.correlations import pearson
 from tasks.data import loading as data
 
 STRENGTHS = tuple(round(0.1 * step, 1) for step in range(11))
@@ -44,7 +47,7 @@ class Answers:
     faulty: tuple[float, ...]               # d(reference, corpus with the fault), over STRENGTHS
     itself: float                           # d(corpus, corpus)
     fault_free: tuple[float, ...]           # d(r1, r2) of samples of the source
-    orientation: Orientation
+    scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
 class Diagnostics(Task[Answers]):
@@ -84,7 +87,7 @@ class Diagnostics(Task[Answers]):
         samples = self.samples(unit)
         answers = metric.distances(samples.corpora, samples.pairs)
         count = len(STRENGTHS)
-        return Answers(tuple(answers[:count]), answers[count], tuple(answers[count + 1:]), metric.orientation)
+        return Answers(tuple(answers[:count]), answers[count], tuple(answers[count + 1:]), metric.scale)
 
     def measure(self, unit: Unit, seen: Answers) -> Measures:
         return self.measure_all([unit], [seen])[0]
@@ -93,16 +96,16 @@ class Diagnostics(Task[Answers]):
         """The self-distance band is that of all fault-free samples of a source."""
         fault_free: dict[str, list[float]] = defaultdict(list)
         for unit, one in zip(units, seen, strict=True):
-            fault_free[unit.parameters["source"]] += one.orientation.distance(np.array(one.fault_free)).tolist()
+            fault_free[unit.parameters["source"]] += one.scale.as_distance(np.array(one.fault_free)).tolist()
         highest = {source: upper_edge(np.array(distances)) for source, distances in fault_free.items()}
         return [self._judged(Fault(unit.parameters["fault"]), one, highest[unit.parameters["source"]])
                 for unit, one in zip(units, seen, strict=True)]
 
     def _judged(self, fault: Fault, seen: Answers, highest: float) -> Measures:
-        distances = seen.orientation.distance(np.array(seen.faulty))
+        distances = seen.scale.as_distance(np.array(seen.faulty))
         found = sensitivity(distances)
         strength = onset(distances, highest)
-        itself = float(seen.orientation.distance(np.array(seen.itself)))
+        itself = float(seen.scale.as_distance(np.array(seen.itself)))
         return Measures(found, {fault.value: found, "noticed": float(strength is not None), "onset": strength,
                                 "itself_in_band": float(not above(itself, highest))})
 

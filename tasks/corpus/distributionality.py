@@ -19,9 +19,14 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.errors import Refusal
-from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Paper, Task, Unit
-from tasks.corpus.known_similarity import pearson, power_of_two, separated_pairs
+from harness.base.units import Unit
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.results.outcomes import StoredAs
+from tasks.common.correlations import pearson, power_of_two
+from tasks.common.mixtures import separated_pairs
+from tasks.common.references import ACKERMAN
 from tasks.data import loading as data
 
 GRID = np.linspace(-8, 8, 3001)             # 3,000 equal steps
@@ -29,10 +34,6 @@ DENSITIES_KEPT = 4_000
 NARROWEST = 0.05                            # bandwidth: at l = K all distances are one number
 SAME_ANGLE = 0.005                          # up to it two texts are one, as in the authors' code
 
-ACKERMAN = Paper(
-    "ackerman2023characterizing", ("Ackerman, Samuel", "Kour, George", "Farchi, Eitan Daniel"),
-    "Characterizing how 'distributional' NLP corpora distance metrics are", "arXiv preprint", 2023,
-    "https://arxiv.org/abs/2310.14829")
 
 
 class Paraphrases(BaseModel):
@@ -60,7 +61,7 @@ class Sweep:
     answers: tuple[float, ...]              # repetition by repetition, i < j in the order of `separated_pairs`
     energy: np.ndarray                      # R x pairs
     ahd: np.ndarray                         # R x pairs
-    orientation: Orientation
+    scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
 class Distributionality(Task[Sweep]):
@@ -111,10 +112,10 @@ class Distributionality(Task[Sweep]):
         shape = unit.parameters["R"], len(separated_pairs(k + 1))
         sets = [(lottery.corpora[i], lottery.corpora[j]) for i, j in lottery.pairs(k)]
         return Sweep(k, tuple(answers), np.array([energy(angles, p, q) for p, q in sets]).reshape(shape),
-                     np.array([average_hausdorff(angles, p, q) for p, q in sets]).reshape(shape), metric.orientation)
+                     np.array([average_hausdorff(angles, p, q) for p, q in sets]).reshape(shape), metric.scale)
 
     def measure(self, unit: Unit, seen: Sweep) -> Measures:
-        distances = seen.orientation.distance(np.array(seen.answers))
+        distances = seen.scale.as_distance(np.array(seen.answers))
         mine = standardised(distances / power_of_two(float(np.abs(distances).max())))
         of_energy, of_ahd = (standardised(distances.astype(float)) for distances in (seen.energy, seen.ahd))
         if mine is None or of_energy is None or of_ahd is None:

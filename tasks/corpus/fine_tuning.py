@@ -13,9 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
 from harness.base.errors import Refusal
-from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Task, Unit
-from tasks.corpus.known_similarity import KOUR_2022, pearson
+from harness.base.units import Unit
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.results.outcomes import StoredAs
+from tasks.common.correlations import pearson
+from tasks.common.references import KOUR_2022
 from tasks.data import loading as data
 from tasks.generators import causal_lm as gpt2
 from tasks.generators import progressive as grown
@@ -48,7 +52,7 @@ class Curve:
 
     distances: tuple[float, ...]            # d(A_sample, g_i), i = 1..N
     fault_free: tuple[float, ...]           # d(r1, r2) of samples of A: the self-distances
-    orientation: Orientation
+    scale: Annotated[ScoreScale, StoredAs("orientation")]
     type_token_ratios: tuple[float, ...]    # of g_1..g_N
     of_sample: float                        # that of A_sample
     perplexities: tuple[float, ...]         # of A_sample to the generators
@@ -111,7 +115,7 @@ class FineTuning(Task[Curve]):
         first = 1 + len(steps)
         pairs = [(0, place) for place in range(1, first)] + [(place, place + 1) for place in range(first, len(corpora), 2)]
         answers = metric.distances(corpora, pairs)
-        return Curve(tuple(answers[:len(steps)]), tuple(answers[len(steps):]), metric.orientation,
+        return Curve(tuple(answers[:len(steps)]), tuple(answers[len(steps):]), metric.scale,
                      tuple(type_token_ratio(step.texts) for step in steps), type_token_ratio(corpora[0]),
                      tuple(step.perplexity for step in steps))
 
@@ -122,13 +126,13 @@ class FineTuning(Task[Curve]):
         """The self-distances of a source are those of all its units."""
         fault_free: dict[tuple[str, ...], list[float]] = defaultdict(list)
         for unit, one in zip(units, seen, strict=True):
-            fault_free[unit.stratum] += one.orientation.distance(np.array(one.fault_free)).tolist()
+            fault_free[unit.stratum] += one.scale.as_distance(np.array(one.fault_free)).tolist()
         return [described(one, np.array(fault_free[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
 
 
 def described(seen: Curve, fault_free: np.ndarray) -> Measures:
     """What one curve says, beside the self-distances of its source."""
-    distances = seen.orientation.distance(np.array(seen.distances))
+    distances = seen.scale.as_distance(np.array(seen.distances))
     spread = float(fault_free.std(ddof=1)) if len(fault_free) > 1 else 0.0
     first, last = ((float(one - fault_free.mean()) / spread if spread > 0 else None) for one in distances[[0, -1]])
     falling = None

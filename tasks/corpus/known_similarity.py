@@ -12,22 +12,21 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
-from harness.base.errors import Refusal
-from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Paper, Task, Unit
+from harness.base.units import Unit
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.results.outcomes import StoredAs
 from tasks.common.consistency import Rechecked, context_marks, differ, excused, or_chance
+from tasks.common.correlations import omega_squared, pearson, power_of_two
+from tasks.common.mixtures import draw, separated_pairs
+from tasks.common.references import KOUR_2022
 from tasks.data import loading as data
 
 CHECKED_SHARE, CHECKED_LEAST = 0.05, 5      # of the pairs of a collection, asked again alone
 CHECKED_THOROUGHLY = 2                      # repetitions; of those after, one pair: fresh workers would take most of the time
 MIRRORED = 5                                # pairs asked in the other direction too, of a metric that says it is symmetric
 
-KOUR_2022 = Paper(
-    "kour2022measuring",
-    ("Kour, George", "Ackerman, Samuel", "Farchi, Eitan Daniel", "Raz, Orna", "Carmeli, Boaz", "Anaby Tavor, Ateret"),
-    "Measuring the Measuring Tools: An Automatic Evaluation of Semantic Metrics for Text Corpora",
-    "Proceedings of the 2nd Workshop on Natural Language Generation, Evaluation, and Metrics (GEM)", 2022,
-    "https://aclanthology.org/2022.gem-1.35")
 
 
 class Level(BaseModel):
@@ -54,7 +53,7 @@ class Distances:
     backward: tuple[float, ...]             # d(c_j, c_i), the same pairs
     mirrored: int                           # how many answers of the two are those of the other direction, which alone was asked:
                                             # where a metric says it is symmetric, and was on all that were asked
-    orientation: Orientation
+    scale: Annotated[ScoreScale, StoredAs("orientation")]
     rechecked: tuple[Rechecked, ...]
 
 
@@ -111,11 +110,11 @@ class KnownSimilarity(Task[Distances]):
         alone = metric.alone(corpora, pairs, checked)
         rechecked = tuple(Rechecked(pairs[place], answers[place], first, again)
                           for place, (first, again) in zip(checked, alone, strict=True))
-        return Distances(k, tuple(answers[:len(there)]), tuple(answers[len(there):]), mirrored, metric.orientation, rechecked)
+        return Distances(k, tuple(answers[:len(there)]), tuple(answers[len(there):]), mirrored, metric.scale, rechecked)
 
     def measure(self, unit: Unit, seen: Distances) -> Measures:
-        forward = seen.orientation.distance(np.array(seen.forward))
-        backward = seen.orientation.distance(np.array(seen.backward))
+        forward = seen.scale.as_distance(np.array(seen.forward))
+        backward = seen.scale.as_distance(np.array(seen.backward))
         unit_of_scale = power_of_two(max(np.abs(forward).max(), np.abs(backward).max()))
         forward, backward = forward / unit_of_scale, backward / unit_of_scale
         distances = (forward + backward) / 2
@@ -135,36 +134,13 @@ class KnownSimilarity(Task[Distances]):
 
     def answers(self, seen: Distances) -> np.ndarray:
         """The means of both directions, z-scored in their collection; zeros where all are equal."""
-        forward, backward = (seen.orientation.distance(np.array(side)) for side in (seen.forward, seen.backward))
+        forward, backward = (seen.scale.as_distance(np.array(side)) for side in (seen.forward, seen.backward))
         distances = forward / 2 + backward / 2
         spread = distances.std()
         return np.asarray((distances - distances.mean()) / spread if spread > 0 and np.isfinite(spread) else distances * 0)
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
         return excused(super().marks(measured), measured)
-
-
-def draw(name_a: str, a: Sequence[str], name_b: str, b: Sequence[str], k: int, n: int,
-         rng: np.random.Generator) -> list[list[str]]:
-    """KSC(A,B): k corpora of n texts, c_i with round(n(k-i)/(k-1)) texts of A, no text in two of them."""
-    from_a = [round(n * (k - i) / (k - 1)) for i in range(1, k + 1)]
-    needed = {name_a: sum(from_a), name_b: n * k - sum(from_a)}
-    for name, texts in ((name_a, a), (name_b, b)):
-        if len(texts) < needed[name]:
-            raise Refusal(f'A set of k={k} corpora of n={n} needs {needed[name]:,} texts of "{name}", which has {len(texts):,}. '
-                          "Take a smaller n or k, or another source.")
-    rest_a = iter(rng.permutation(len(a)))
-    rest_b = iter(rng.permutation(len(b)))
-    corpora = []
-    for count in from_a:
-        texts = [a[i] for i in itertools.islice(rest_a, count)] + [b[i] for i in itertools.islice(rest_b, n - count)]
-        corpora.append([texts[i] for i in rng.permutation(n)])
-    return corpora
-
-
-def separated_pairs(k: int) -> list[tuple[int, int]]:
-    """All (i, j) with i < j among k corpora; the separation is j - i."""
-    return list(itertools.combinations(range(k), 2))
 
 
 def both_directions(metric: Asked, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]],
@@ -267,21 +243,3 @@ def trend(distances: np.ndarray, separation: np.ndarray) -> dict[str, float | No
     rho = pearson(stats.rankdata(separation), stats.rankdata(distances))
     return dict(zip(names, (rho, omega2, r * r, r, float(np.sign(r)) * omega2, r * abs(r)), strict=True))
 
-
-def power_of_two(largest: float) -> float:
-    """The power of two just below a number: dividing by it is exact, and squares no longer overflow or vanish."""
-    return float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
-
-
-def pearson(x: np.ndarray, y: np.ndarray) -> float:
-    return float(np.corrcoef(x, y)[0, 1])
-
-
-def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:
-    """(SS_l - df_l MS_res) / (SS_tot + MS_res) of a one-way analysis of variance."""
-    groups = [values[factor == level] for level in np.unique(factor)]
-    mean = values.mean()
-    between = sum(len(group) * (group.mean() - mean) ** 2 for group in groups)
-    within = sum(((group - group.mean()) ** 2).sum() for group in groups)
-    residual = within / (len(values) - len(groups))
-    return float((between - (len(groups) - 1) * residual) / (between + within + residual))

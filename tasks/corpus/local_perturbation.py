@@ -14,11 +14,14 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.hashing import seed_of
-from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Task, Unit
+from harness.base.units import Unit
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.results.outcomes import StoredAs
 from harness.submission.header import Header
-from tasks.corpus.distributionality import ACKERMAN
-from tasks.corpus.known_similarity import pearson
+from tasks.common.correlations import pearson
+from tasks.common.references import ACKERMAN
 
 COMPONENTS, POINTS = 3, 300
 BOX, SPREAD = 10.0, 1.0                     # centres in [-10, 10]^q, standard deviation 1: the defaults of make_blobs
@@ -43,7 +46,7 @@ class Curves:
     by_delta: tuple[float, ...]             # over DELTAS, q = 2
     by_share: tuple[float, ...]             # over SHARES, q = 2
     by_dimension: tuple[float, ...]         # over DIMENSIONS
-    orientation: Orientation
+    scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
 class LocalPerturbation(Task[Curves]):
@@ -86,7 +89,7 @@ class LocalPerturbation(Task[Curves]):
             corpora += perturbed
         answers = tuple(metric.distances(corpora, pairs))
         first, second = len(DELTAS), len(DELTAS) + len(SHARES)
-        return Curves(answers[:first], answers[first:second], answers[second:], metric.orientation)
+        return Curves(answers[:first], answers[first:second], answers[second:], metric.scale)
 
     def measure(self, unit: Unit, seen: Curves) -> Measures:
         return self.measure_all([unit], [seen])[0]
@@ -95,16 +98,16 @@ class LocalPerturbation(Task[Curves]):
         """Locality is of the mean curve; a repetition gets its jackknife pseudo-value, so that their spread gives an interval."""
         if not seen:
             return []
-        curves = np.array([one.orientation.distance(np.array(one.by_delta)) for one in seen])
+        curves = np.array([one.scale.as_distance(np.array(one.by_delta)) for one in seen])
         whole, n = locality(curves), len(curves)
         if whole is None or n < 3:
             localities = [whole] * n
         else:
             without = [area(np.delete(curves, row, axis=0)) for row in range(n)]
             localities = [n * whole - (n - 1) * (one if one is not None else whole) for one in without]
-        orientation = seen[0].orientation
-        common = {"noticed": noticed(curves), "rise_with_share": rise(SHARES, [one.by_share for one in seen], orientation),
-                  "rise_with_dimension": rise(DIMENSIONS, [one.by_dimension for one in seen], orientation)}
+        scale = seen[0].scale
+        common = {"noticed": noticed(curves), "rise_with_share": rise(SHARES, [one.by_share for one in seen], scale),
+                  "rise_with_dimension": rise(DIMENSIONS, [one.by_dimension for one in seen], scale)}
         return [Measures(None, {"locality": one, **common}) for one in localities]
 
 
@@ -164,7 +167,7 @@ def area(curves: np.ndarray) -> float | None:
     return float(((share[1:] + share[:-1]) / 2).mean())
 
 
-def rise(x: Sequence[float], curves: Sequence[Sequence[float]], orientation: Orientation) -> float | None:
+def rise(x: Sequence[float], curves: Sequence[Sequence[float]], scale: ScoreScale) -> float | None:
     """Correlation with the mean curve; unknown where it is flat."""
-    mean = orientation.distance(np.array(curves)).mean(axis=0)
+    mean = scale.as_distance(np.array(curves)).mean(axis=0)
     return pearson(np.array(x), mean) if np.ptp(mean) > 0 else None

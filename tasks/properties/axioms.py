@@ -10,8 +10,11 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Task, Unit
+from harness.base.units import Unit
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.results.outcomes import StoredAs
 from harness.sandbox.faults import Fault, FaultKind
 from harness.submission.submission import Entry
 from tasks.data import loading as data
@@ -57,7 +60,7 @@ class Trial:
 @dataclass(frozen=True)
 class Trials:
     trials: tuple[Trial, ...]
-    orientation: Orientation
+    scale: Annotated[ScoreScale, StoredAs("orientation")]
     low: float | None                       # of the declared range of the answers; None: unbounded
     high: float | None
 
@@ -99,9 +102,9 @@ class Axioms(Task[Trials]):
     def observe(self, unit: Unit, metric: Asked) -> Trials:
         low, high = metric.entry.header.range
         trials_of = CorpusTrials if metric.kind == "corpus" else TextTrials
-        orientation = metric.orientation if metric.kind == "corpus" else metric.pair_orientation
+        scale = metric.scale if metric.kind == "corpus" else metric.pair_scale
         trials = trials_of(metric, corpora(unit), np.random.default_rng([unit.seed, 1])).all()
-        return Trials(tuple(trials), orientation, low if math.isfinite(low) else None, high if math.isfinite(high) else None)
+        return Trials(tuple(trials), scale, low if math.isfinite(low) else None, high if math.isfinite(high) else None)
 
     def measure(self, unit: Unit, seen: Trials) -> Measures:
         found = verdicts(seen)
@@ -305,13 +308,13 @@ def deviation_of(trial: Trial, seen: Trials) -> float:
         return max(0.0, *(low - a for a in answers), *(a - high for a in answers))
     if trial.axiom == "identity":
         itself, other = answers
-        if seen.orientation.returns == "distance":
+        if seen.scale.returns == "distance":
             return abs(itself)
         return max(0.0, other - itself)
     if trial.axiom == "triangle":
-        if seen.orientation.returns == "similarity" and seen.orientation.highest is None:
+        if seen.scale.returns == "similarity" and seen.scale.high is None:
             return 0.0                      # no distance belongs to an unbounded similarity
-        whole, first, second = seen.orientation.distance(np.array(answers))
+        whole, first, second = seen.scale.as_distance(np.array(answers))
         return max(0.0, float(whole - first - second))
     first, second = answers
     return abs(first - second)

@@ -11,22 +11,15 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
+from harness.base.units import Cluster, Unit
 from harness.evaluation.metric_session import Asked
-from harness.evaluation.task import Cluster, Context, Declared, Measures, Unit
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures
+from harness.results.outcomes import StoredAs
 from tasks.common.consistency import Rechecked, changes, context_marks
+from tasks.common.correlations import correlation_under, mean_over, mean_under
 from tasks.common.sampling import ASPECTS, batches, compared, rated
-from tasks.text.base import (
-    CONTEXT_MEASURES,
-    USMB,
-    USMB_MEANING,
-    Reading,
-    TextTask,
-    ask_mixed,
-    correlation_under,
-    mean_over,
-    mean_under,
-    places_of,
-)
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, ask_mixed, places_of
 
 AXIS, COMPARISONS = "axis", "comparisons"
 NEAR_LENGTH = 0.1                           # lengths in words that differ by at most this share of the longer
@@ -54,7 +47,7 @@ class Judged:
     ratings: dict[str, tuple[float, ...]]   # by aspect; nothing of pairs
     choices: tuple[int, ...]                # 1: the second was chosen; nothing of rated summaries
     words: tuple[tuple[int, int], ...]      # the lengths of both
-    reading: Reading
+    scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[Rechecked, ...]
 
 
@@ -99,7 +92,7 @@ class Alignment(TextTask[Judged]):
     def observe(self, unit: Unit, metric: Asked) -> Judged:
         questions = asked(unit)
         answers, rechecked = ask_mixed(metric, [(a, b) for _, a, b in questions], collection(unit))
-        reading = Reading.of(metric.entry.header)
+        scale = ScoreScale.from_header(metric.entry.header)
         p = unit.parameters
         places = range(p["start"], p["stop"])
         if p["kind"] == AXIS:
@@ -107,12 +100,12 @@ class Alignment(TextTask[Judged]):
             ratings = {aspect: tuple(value for one in found for value in one.ratings[aspect]) for aspect in found[0].ratings} \
                 if found else {}
             words = tuple((len(b.split()), 0) for _, _, b in questions)
-            return Judged(tuple(place for place, _, _ in questions), answers, (), ratings, (), words, reading, rechecked)
+            return Judged(tuple(place for place, _, _ in questions), answers, (), ratings, (), words, scale, rechecked)
         of_pairs = [(place, one) for place, one in zip(places, compared(p["dataset"], p["sample"])[p["start"]:p["stop"]],
                                                        strict=False)]
         words = tuple((len(a.split()), len(b.split())) for _, one in of_pairs for a, b in one.pairs)
         return Judged(tuple(place for place, one in of_pairs for _ in one.pairs), answers[::2], answers[1::2], {},
-                      tuple(choice for _, one in of_pairs for choice in one.choices), words, reading, rechecked)
+                      tuple(choice for _, one in of_pairs for choice in one.choices), words, scale, rechecked)
 
     def measure(self, unit: Unit, seen: Judged) -> Measures:
         ones = np.ones((1, len(seen.places)))
@@ -175,19 +168,19 @@ def joined(seen: Sequence[Judged]) -> Judged:
         return tuple(itertools.chain.from_iterable(getattr(one, name) for one in seen))
     return Judged(all_of("places"), all_of("first"), all_of("second"),
                   {aspect: tuple(itertools.chain.from_iterable(one.ratings[aspect] for one in seen)) for aspect in aspects},
-                  all_of("choices"), all_of("words"), seen[0].reading, ())
+                  all_of("choices"), all_of("words"), seen[0].scale, ())
 
 
 def said(seen: Judged, times: np.ndarray) -> dict[str, np.ndarray]:
     """Every measure under each row of how often each summary, or pair, counts; Spearman's ranks are those of all of them."""
-    first = seen.reading.similarity(np.array(seen.first))
+    first = seen.scale.as_similarity(np.array(seen.first))
     if seen.ratings:
         found = {}
         for aspect, ratings in seen.ratings.items():
             found[f"pearson_{aspect}"] = correlation_under(first, np.array(ratings), times)
             found[f"spearman_{aspect}"] = correlation_under(stats.rankdata(first), stats.rankdata(ratings), times)
         return {"axis": (1 + found["pearson_overall"]) / 2, **found}
-    second = seen.reading.similarity(np.array(seen.second))
+    second = seen.scale.as_similarity(np.array(seen.second))
     guessed = np.where(first == second, 0.5, (second > first).astype(float))            # that the second was chosen
     chosen = np.array(seen.choices, dtype=float)
     agreed = np.where(chosen == 1, guessed, 1 - guessed)

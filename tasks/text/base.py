@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TypeVar
 
 import numpy as np
 
+from harness.base.units import Unit
 from harness.evaluation.metric_session import Asked, not_finite
-from harness.evaluation.task import Measures, Task, Unit
-from harness.submission.header import Header
+from harness.evaluation.task import Measures, Task
 from tasks.common.consistency import Rechecked, excused
 
 PAIRS_A_CALL = 5_000
@@ -24,39 +22,6 @@ USMB = "usmb"                               # the measure that USMB would print;
 USMB_MEANING = "the score as USMB computes it"
 
 Observation = TypeVar("Observation")
-
-
-@dataclass(frozen=True)
-class Reading:
-    """How a text metric's raw answers are read: which way they point, and within what range they are declared."""
-
-    returns: str                            # "distance" or "similarity"
-    low: float | None                       # None: unbounded
-    high: float | None
-
-    @classmethod
-    def of(cls, header: Header) -> Reading:
-        low, high = (edge if math.isfinite(edge) else None for edge in header.range)
-        return cls(header.returns, low, high)
-
-    def similarity(self, raw: np.ndarray) -> np.ndarray:
-        """The answers so that larger means more alike; only their order counts."""
-        return raw if self.returns == "similarity" else -raw
-
-    def unit(self, raw: np.ndarray, itself: np.ndarray) -> np.ndarray:
-        """The answers as similarities in [0, 1].
-
-        Of an unbounded similarity s(q,d)/s(q,q), `itself` being s(q,q) (0 where that is not positive); of a distance d,
-        1 - d/high or, unbounded, 1/(1 + d); of the others what they are.  Clipped.
-        """
-        if self.returns == "similarity":
-            if self.high is not None:
-                return np.asarray(np.clip(raw, 0, 1))
-            whole = np.broadcast_to(itself, raw.shape)
-            return np.asarray(np.clip(np.divide(raw, whole, out=np.zeros_like(raw), where=whole > 0), 0, 1))
-        if self.high is not None:
-            return np.asarray(np.clip(1 - raw / self.high, 0, 1))
-        return np.asarray(1 / (1 + np.maximum(raw, 0)))
 
 
 class TextTask(Task[Observation]):
@@ -129,30 +94,3 @@ def places_of(unit: Unit) -> range:
     """The places of the unit's batch in its dataset's order."""
     return range(unit.parameters["start"], unit.parameters["stop"])
 
-
-def mean_under(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The mean of what is known, under each row of counts; not a number where nothing is."""
-    known = np.isfinite(values)
-    weight = counts[:, known].sum(axis=1)
-    return np.asarray(np.divide(counts[:, known] @ values[known], weight, out=np.full(len(counts), np.nan), where=weight > 0))
-
-
-def mean_over(parts: Iterable[np.ndarray]) -> np.ndarray:
-    """Elementwise, the mean of the parts that are known there."""
-    stacked = np.array(list(parts))
-    known = np.isfinite(stacked)
-    count = known.sum(axis=0)
-    whole = np.where(known, stacked, 0).sum(axis=0)
-    return np.asarray(np.divide(whole, count, out=np.full(stacked.shape[1:], np.nan), where=count > 0))
-
-
-def correlation_under(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Pearson's r under each row of counts; not a number where x or y is constant."""
-    x, y = x - x.mean(), y - y.mean()       # so that little is lost below
-    sums = counts @ np.column_stack([np.ones_like(x), x, y, x ** 2, y ** 2, x * y])         # the counts are large: read once
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mx, my, xx, yy, xy = (sums[:, 1:] / sums[:, :1]).T
-        vx, vy = xx - mx ** 2, yy - my ** 2
-        r = (xy - mx * my) / np.sqrt(vx * vy)
-    tiny = 1e-12 * np.array([np.mean(x ** 2), np.mean(y ** 2)])
-    return np.where((vx > tiny[0]) & (vy > tiny[1]), np.clip(r, -1, 1), np.nan)

@@ -14,11 +14,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.errors import Refusal
 from harness.base.hashing import seed_of
+from harness.base.units import Unit
 from harness.evaluation.metric_session import Asked
-from harness.evaluation.task import Context, Declared, Measures, Unit
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures
+from harness.results.outcomes import StoredAs
 from tasks.common.consistency import Rechecked, changes, context_marks
 from tasks.common.sampling import labelled
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, Reading, TextTask, ask_cross
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, ask_cross
 
 Linkage = Literal["average", "complete", "ward"]
 LINKAGES: tuple[Linkage, ...] = ("average", "complete", "ward")
@@ -39,7 +42,7 @@ class Cross:
 
     answers: np.ndarray                     # texts x texts
     labels: tuple[int, ...]
-    reading: Reading
+    scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[Rechecked, ...]
 
 
@@ -77,7 +80,7 @@ class Clustering(TextTask[Cross]):
         texts = [text for text, _ in mine]
         answers, rechecked = ask_cross(metric, texts, texts, texts)
         numbers = {label: number for number, label in enumerate(dict.fromkeys(label for _, label in mine))}
-        return Cross(answers, tuple(numbers[label] for _, label in mine), Reading.of(metric.entry.header), rechecked)
+        return Cross(answers, tuple(numbers[label] for _, label in mine), ScoreScale.from_header(metric.entry.header), rechecked)
 
     def measure(self, unit: Unit, seen: Cross) -> Measures:
         from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
@@ -130,7 +133,7 @@ def samples(name: str, seed: int, count: int, texts: int, of_a_label: int) -> li
 def symmetrised(seen: Cross) -> np.ndarray:
     """The mean similarity of both directions in [0, 1], 1 on the diagonal."""
     raw = seen.answers.astype(float)
-    similarity: np.ndarray = seen.reading.unit(raw, np.diag(raw)[:, None])
+    similarity: np.ndarray = seen.scale.to_unit_interval(raw, np.diag(raw)[:, None])
     similarity = np.asarray((similarity + similarity.T) / 2)
     np.fill_diagonal(similarity, 1.0)
     return similarity

@@ -17,13 +17,17 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
 from harness.base.errors import Refusal
+from harness.base.units import Cluster, Unit
 from harness.evaluation.metric_session import Asked
-from harness.evaluation.task import Cluster, Context, Declared, Measures, Paper, Unit
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures, Paper
+from harness.results.outcomes import StoredAs
 from tasks.common import rank_orders as orders
 from tasks.common.consistency import Rechecked, changes, context_marks
+from tasks.common.correlations import correlation_under, mean_over, mean_under
 from tasks.common.sampling import batches, shuffled
 from tasks.data import loading as data
-from tasks.text.base import CONTEXT_MEASURES, Reading, TextTask, ask_mixed, correlation_under, mean_over, mean_under
+from tasks.text.base import CONTEXT_MEASURES, TextTask, ask_mixed
 
 FEWEST_PAIRS = 3
 PARALLEL, RANDOM = "parallel", "random"
@@ -59,7 +63,7 @@ class Rated:
     answers: tuple[float, ...]
     human: tuple[float, ...]
     ratings: tuple[tuple[float, ...], ...]
-    reading: Reading
+    scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[Rechecked, ...]
 
 
@@ -113,7 +117,7 @@ class HumanOrdering(TextTask[Rated]):
         collection = [text for pair in whole for text in (pair.a, pair.b)]
         answers, rechecked = ask_mixed(metric, [(pair.a, pair.b) for pair in asked], collection)
         return Rated(tuple(range(p["start"], p["stop"])), answers, tuple(pair.score for pair in asked),
-                     tuple(pair.ratings for pair in asked), Reading.of(metric.entry.header), rechecked)
+                     tuple(pair.ratings for pair in asked), ScoreScale.from_header(metric.entry.header), rechecked)
 
     def measure(self, unit: Unit, seen: Rated) -> Measures:
         values = {name: None if not np.isfinite(value) else float(value)
@@ -123,7 +127,7 @@ class HumanOrdering(TextTask[Rated]):
 
     def answers(self, seen: Rated) -> np.ndarray:
         """The places of the unit's pairs, from 0 for the least alike to 1."""
-        ranks = stats.rankdata(seen.reading.similarity(np.array(seen.answers)))
+        ranks = stats.rankdata(seen.scale.as_similarity(np.array(seen.answers)))
         return np.asarray((ranks - 1) / max(1, len(ranks) - 1))
 
     def replicates(self, units: Sequence[Unit], seen: Sequence[Rated | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
@@ -141,7 +145,7 @@ class HumanOrdering(TextTask[Rated]):
                                         // units[i].parameters["together"] for i, one in told])
                 both = joined([one for _, one in told])
                 found[stratum] = correlations(both, counts[:, where])
-                alike = both.reading.similarity(np.array(both.answers))
+                alike = both.scale.as_similarity(np.array(both.answers))
                 means[stratum] = (mean_under(alike, counts[:, where]), float(np.mean(both.human)))
                 value = found[stratum]["spearman"]
             value = np.where(np.isfinite(value), value, self.declares.chance)
@@ -159,7 +163,7 @@ class HumanOrdering(TextTask[Rated]):
 
 def correlations(seen: Rated, times: np.ndarray) -> dict[str, np.ndarray]:
     """Of one set, under each row of how often each pair counts; ranks, Kendall's tau and the bound are those of all pairs."""
-    alike, human = seen.reading.similarity(np.array(seen.answers)), np.array(seen.human)
+    alike, human = seen.scale.as_similarity(np.array(seen.answers)), np.array(seen.human)
     found = {"spearman": correlation_under(stats.rankdata(alike), stats.rankdata(human), times),
              "pearson": correlation_under(alike, human, times)}
     once = np.full(len(times), np.nan)
@@ -201,7 +205,7 @@ def joined(seen: Sequence[Rated]) -> Rated:
     """The answers of several units of one set as one."""
     def all_of(name: str) -> tuple[Any, ...]:
         return tuple(itertools.chain.from_iterable(getattr(one, name) for one in seen))
-    return Rated(all_of("places"), all_of("answers"), all_of("human"), all_of("ratings"), seen[0].reading, ())
+    return Rated(all_of("places"), all_of("answers"), all_of("human"), all_of("ratings"), seen[0].scale, ())
 
 
 # ---- which pairs -----------------------------------------------------------------------------------------------------------

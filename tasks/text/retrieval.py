@@ -16,12 +16,16 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.hashing import seed_of
+from harness.base.units import Cluster, Unit
 from harness.evaluation.metric_session import Asked
-from harness.evaluation.task import Cluster, Context, Declared, Measures, Unit
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures
+from harness.results.outcomes import StoredAs
 from tasks.common.consistency import Rechecked, changes, context_marks
+from tasks.common.correlations import mean_over, mean_under
 from tasks.common.sampling import UNITS_KEPT, Collection, collection, documents
 from tasks.common.transformations import SEMANTIC, SUPERFICIAL, insert, remove
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, Reading, TextTask, ask_cross, mean_over, mean_under
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, ask_cross
 
 ORIGINAL = "original"
 QUARTER = 0.25
@@ -44,7 +48,7 @@ class Scores:
 
     answers: np.ndarray                     # queries x documents
     relevant: tuple[tuple[int, ...], ...]   # of each query: the columns
-    reading: Reading
+    scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[Rechecked, ...]
 
 
@@ -88,7 +92,7 @@ class Retrieval(TextTask[Scores]):
         mine = of(unit)
         answers, rechecked = ask_cross(metric, mine.queries, augmented(unit), mine.texts)
         return Scores(answers, tuple(tuple(np.flatnonzero(row).tolist()) for row in mine.relevant),
-                      Reading.of(metric.entry.header), rechecked)
+                      ScoreScale.from_header(metric.entry.header), rechecked)
 
     def measure(self, unit: Unit, seen: Scores) -> Measures:
         each = found(seen)
@@ -166,7 +170,7 @@ def augmented(unit: Unit) -> Sequence[str]:
 
 def found(seen: Scores) -> np.ndarray:
     """Of each query the share of its n relevant documents among the first n, in expectation over the order of ties."""
-    similarity = seen.reading.similarity(seen.answers.astype(float))
+    similarity = seen.scale.as_similarity(seen.answers.astype(float))
     shares = np.empty(len(seen.relevant))
     for row, columns in enumerate(seen.relevant):
         n, mine = len(columns), similarity[row]

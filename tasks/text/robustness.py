@@ -13,23 +13,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.errors import Refusal
 from harness.base.hashing import seed_of
+from harness.base.units import Cluster, Unit
 from harness.evaluation.metric_session import Asked
-from harness.evaluation.task import Cluster, Context, Declared, Measures, Unit
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures
+from harness.results.outcomes import StoredAs
 from tasks.common.consistency import Rechecked, changes, context_marks
+from tasks.common.correlations import mean_over, mean_under
 from tasks.common.sampling import UNITS_KEPT, batches, documents
 from tasks.common.transformations import BESIDE, SEMANTIC, SUPERFICIAL
-from tasks.text.base import (
-    CONTEXT_MEASURES,
-    USMB,
-    USMB_MEANING,
-    Reading,
-    TextTask,
-    ask_by_condition,
-    ask_mixed,
-    mean_over,
-    mean_under,
-    places_of,
-)
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, ask_by_condition, ask_mixed, places_of
 
 SHARES = ("superficial_over_semantic", "summary_over_semantic", "superficial_over_summary")
 # Of a random order: all 3 superficial above all 3 semantic 3!3!/6!; the summary first of 4; the summary last of 4.
@@ -54,7 +47,7 @@ class Transformed:
     places: tuple[int, ...]                 # of the documents in their dataset's order
     answers: tuple[tuple[float | None, ...], ...]       # a row a document, in the order of CONDITIONS; None: nothing to ask
     beyond: tuple[bool, ...]                # whether the end of the document does not reach the metric
-    reading: Reading
+    scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[Rechecked, ...]
 
 
@@ -111,7 +104,7 @@ class Robustness(TextTask[Transformed]):
         rows = tuple(tuple(None if text is None else next(rest) for text in one.forms.values()) for one in mine.values())
         texts = [one.text for one in mine.values()]
         beyond = metric.same_input(texts, [text + MORE for text in texts])
-        return Transformed(tuple(mine), rows, tuple(beyond), Reading.of(metric.entry.header), rechecked)
+        return Transformed(tuple(mine), rows, tuple(beyond), ScoreScale.from_header(metric.entry.header), rechecked)
 
     def measure(self, unit: Unit, seen: Transformed) -> Measures:
         values: dict[str, float | None] = {name: float(np.nanmean(column)) if np.isfinite(column).any() else None
@@ -153,7 +146,7 @@ def judged(seen: Transformed) -> dict[str, np.ndarray]:
     """What is true of each document, 1 or 0; not a number where a transformation has nothing to change."""
     raw = np.array([[np.nan if answer is None else answer for answer in row] for row in seen.answers], dtype=float)
     raw = raw.reshape(len(seen.places), len(CONDITIONS))
-    similarity: dict[str, np.ndarray] = dict(zip(CONDITIONS, seen.reading.similarity(raw).T, strict=True))
+    similarity: dict[str, np.ndarray] = dict(zip(CONDITIONS, seen.scale.as_similarity(raw).T, strict=True))
     superficial, semantic = (np.array([similarity[name] for name in kind]) for kind in (SUPERFICIAL, SEMANTIC))
     hard = np.array([similarity[name] for name in (*SUPERFICIAL, *BESIDE)])
     summary = similarity["summary"]

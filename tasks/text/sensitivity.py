@@ -15,23 +15,16 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from harness.base.units import Cluster, Unit
 from harness.evaluation.metric_session import Asked
-from harness.evaluation.task import Cluster, Context, Declared, Measures, Unit
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Declared, Measures
+from harness.results.outcomes import StoredAs
 from tasks.common.consistency import Rechecked, changes, context_marks
+from tasks.common.correlations import mean_over, mean_under
 from tasks.common.sampling import UNITS_KEPT, batches, documents
 from tasks.common.transformations import PLACES, insert, remove, replace
-from tasks.text.base import (
-    CONTEXT_MEASURES,
-    USMB,
-    USMB_MEANING,
-    Reading,
-    TextTask,
-    ask_by_condition,
-    ask_mixed,
-    mean_over,
-    mean_under,
-    places_of,
-)
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, ask_by_condition, ask_mixed, places_of
 
 INSERTION, REMOVAL, REPLACEMENT = "insertion", "removal", "replacement"
 SIZES = {INSERTION: (0.05, 0.1, 0.25, 0.5, 1.0), REMOVAL: (0.05, 0.1, 0.25, 0.5), REPLACEMENT: (0.05, 0.1, 0.25, 0.5)}     # x
@@ -90,7 +83,7 @@ class Changed:
     itself: tuple[float, ...]
     answers: tuple[tuple[float, ...], ...]  # a row a document, in the order of CONDITIONS
     same: tuple[tuple[bool, ...], ...]      # whether the changed form reaches the metric as the text itself
-    reading: Reading
+    scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[Rechecked, ...]
 
 
@@ -142,7 +135,7 @@ class Sensitivity(TextTask[Changed]):
         table = np.array(answers).reshape(len(mine), 1 + len(CONDITIONS))
         cut = np.array(metric.same_input([a for a, _ in pairs], [b for _, b in pairs]), dtype=bool).reshape(table.shape)
         return Changed(tuple(mine), tuple(table[:, 0].tolist()), tuple(map(tuple, table[:, 1:].tolist())),
-                       tuple(map(tuple, cut[:, 1:].tolist())), Reading.of(metric.entry.header), rechecked)
+                       tuple(map(tuple, cut[:, 1:].tolist())), ScoreScale.from_header(metric.entry.header), rechecked)
 
     def measure(self, unit: Unit, seen: Changed) -> Measures:
         found = said(seen)
@@ -213,7 +206,7 @@ def collection(unit: Unit) -> list[str]:
 def said(seen: Changed) -> dict[str, np.ndarray]:
     """The measures of each document."""
     shape = len(seen.places), len(CONDITIONS)
-    similarity = seen.reading.unit(np.array(seen.answers, dtype=float).reshape(shape), np.array(seen.itself)[:, None])
+    similarity = seen.scale.to_unit_interval(np.array(seen.answers, dtype=float).reshape(shape), np.array(seen.itself)[:, None])
     right = 1 - np.abs(similarity - IDEAL)
     kinds = np.array([condition.kind for condition in CONDITIONS])
     of_length, constant = score_of(similarity)

@@ -10,17 +10,9 @@ import pytest
 from scipy import stats
 from sklearn.metrics import v_measure_score
 
-from leaderboard.scoring.estimates import (
-    bca,
-    bootstrap_plan,
-    dividing_lines,
-    influences,
-    part_means,
-    part_replicates,
-    rank_intervals,
-    stratified_mean,
-    stratified_plan,
-)
+from leaderboard.scoring.estimates import stratified_mean
+from leaderboard.scoring.resampling import bca, bootstrap_plan, stratified_plan
+from leaderboard.scoring.significance import dividing_lines, influences, part_means, part_replicates, rank_intervals
 
 pytestmark = pytest.mark.benchmark
 

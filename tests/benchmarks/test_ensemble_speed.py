@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from harness.evaluation.task import Unit
+from harness.base.units import Unit
+from harness.evaluation.score_scale import ScoreScale
 from leaderboard.ensembles.learning import Split, Table, ensemble, judge, split
 from leaderboard.ensembles.training_tables import of_robustness, of_sensitivity
 from tasks.text import robustness, sensitivity
-from tasks.text.base import Reading
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("one_processor")]
 NAMES, SEEDS, MOST_SECONDS = ("a", "b", "c", "d", "e"), 1_000, 2.0
-READING = Reading("similarity", 0.0, 1.0)
+READING = ScoreScale("similarity", 0.0, 1.0)
 
 
 def documents(count: int, datasets: int) -> list[tuple[Unit, range]]:

@@ -14,7 +14,6 @@ import pytest
 
 from harness.base.errors import Refusal
 from harness.base.progress import Silent
-from harness.models.archive_fetching import fetch_archived
 from harness.models.package_index import ARCHIVED_MODELS
 from leaderboard.papers.published_tables import FOLDER
 from tasks.data import loading as data
@@ -45,7 +44,7 @@ def published(metric: str) -> dict[tuple[str, int], float]:
 def models_of(*names: str) -> dict[str, str]:
     try:
         for name in names:
-            fetch_archived(ARCHIVED_MODELS[name], Silent())
+            ARCHIVED_MODELS[name].fetch(Silent())
     except Refusal as refusal:
         pytest.skip(str(refusal))
     return {name: str(ARCHIVED_MODELS[name].path()) for name in names}

@@ -10,7 +10,7 @@ import pytest
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from tasks.suite_files import read_suite
 
 pytestmark = pytest.mark.benchmark

@@ -20,7 +20,6 @@ from threadpoolctl import threadpool_limits
 
 from harness.base.errors import Refusal
 from harness.base.progress import Silent
-from harness.models.archive_fetching import fetch_archived
 from harness.models.package_index import ARCHIVED_MODELS
 from tasks.data.sources.synthetic import FRAMES, WORDS
 from tests.support.corpora import Direct
@@ -122,7 +121,7 @@ def test_levenshtein_of_2500_texts(characters, most, report):
 def test_wmd_is_that_of_a_linear_program_and_sooner(report):
     model = ARCHIVED_MODELS["glove-6b-50d"]
     try:
-        fetch_archived(model, Silent())
+        model.fetch(Silent())
     except Refusal as refusal:
         pytest.skip(str(refusal))
     metric = Direct("wmd", {"glove-6b-50d": str(model.path())})

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator
 import numpy as np
 import pytest
 
-from harness.evaluation.executor import Conditions, Desk
-from harness.evaluation.metric_session import Asked, Inputs
-from harness.sandbox.layers import Limits
+from harness.evaluation.assignment import Conditions
+from harness.evaluation.executor import Desk
+from harness.evaluation.input_encoder import Inputs
+from harness.evaluation.metric_session import Asked
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
 from harness.sandbox.supervisor import Host
 from harness.sandbox.worker_client import Worker
-from tasks.corpus.known_similarity import separated_pairs
+from tasks.common.mixtures import separated_pairs
 
 pytestmark = pytest.mark.benchmark
 

@@ -21,10 +21,10 @@ from harness.base.paths import cache_folder
 from harness.base.progress import Silent
 from harness.environments import environment as environments
 from harness.environments.environment import OURS, environment_of, prepare
-from harness.evaluation.executor import Conditions
+from harness.evaluation.assignment import Conditions
 from harness.results.provenance import provenance
 from harness.sandbox.inside.remove_tree import remove_tree
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
 from harness.submission.submission import Submission, read_submission
 from tests.conftest import touchstone
@@ -114,7 +114,7 @@ def distance(p, q):
     assert probe.endswith(hashlib.sha256(wheel.read_bytes()).hexdigest())
     assert any(line.startswith("numpy==") for line in environment.lock)         # what every worker needs
     entry, = submission.entries
-    kept = provenance(Conditions(confine(), Limits(), {entry.digest: environment}), "smoke", "f" * 64)
+    kept = provenance(("process",), Limits(), Conditions(confine(), Limits(), {entry.digest: environment}).locks, "smoke", "f" * 64)
     assert kept.environments == {entry.digest: environment.lock}
 
     folder = cache_folder() / "environments"

@@ -16,7 +16,8 @@ from harness.results.store import Store
 from harness.sandbox.cgroups import left_over
 from harness.sandbox.layers import libraries
 from harness.sandbox.probe import confine
-from harness.submission.submission import choose_entries, read_submission
+from harness.submission.selection import choose_entries
+from harness.submission.submission import read_submission
 from tests.conftest import descendants
 from tests.harness.sandbox.test_layers import ATTACKS, PRELUDE, filled
 from tests.harness.sandbox.test_limits import ATTEMPTS, NARROW, ODDITIES

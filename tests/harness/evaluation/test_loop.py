@@ -22,8 +22,9 @@ from harness.evaluation.loop import plan
 from harness.evaluation.run import run_suite
 from harness.results.outcomes import Status
 from harness.results.store import Store
-from harness.sandbox.layers import Limits
-from harness.submission.submission import choose_entries, read_submission
+from harness.sandbox.limits import Limits
+from harness.submission.selection import choose_entries
+from harness.submission.submission import read_submission
 from leaderboard.scoring.scores import score_suite
 from tasks.suite_files import read_suite
 from tests.conftest import alive, descendants

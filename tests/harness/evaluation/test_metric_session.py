@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 
 from harness.base.errors import NotApplicable
+from harness.base.units import Unit
 from harness.evaluation.executor import Desk
-from harness.evaluation.metric_session import Asked, Inputs, Orientation
-from harness.evaluation.task import Unit
+from harness.evaluation.input_encoder import Inputs
+from harness.evaluation.metric_session import Asked
+from harness.evaluation.score_scale import ScoreScale
 from harness.models.registry import MODELS
 from harness.sandbox.faults import Fault
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from harness.submission.submission import Entry
 
 CORPORA = [["one text", "another text"], ["a third", "a fourth", "a fifth"], ["the last"]]
@@ -112,11 +114,11 @@ def test_tokens_are_the_models_own_without_special_or_padding_tokens(inputs, ent
     assert inputs.of(texts, entry_of("any", "def distance(p, q): return 0\n", input="tokens")) == [theirs.tokenize(text) for text in texts]
 
 
-def test_orientation():
+def test_scale():
     answers = np.array([0.0, 0.25])
-    assert Orientation("distance", 1.0).distance(answers).tolist() == [0.0, 0.25]
-    assert Orientation("similarity", 1.0).distance(answers).tolist() == [1.0, 0.75]
-    assert Orientation("similarity", None).distance(answers).tolist() == [0.0, -0.25]
+    assert ScoreScale("distance", None, 1.0).as_distance(answers).tolist() == [0.0, 0.25]
+    assert ScoreScale("similarity", None, 1.0).as_distance(answers).tolist() == [1.0, 0.75]
+    assert ScoreScale("similarity", None, None).as_distance(answers).tolist() == [0.0, -0.25]
 
 
 COUNTING = """

@@ -28,7 +28,8 @@ from harness.models.hub import fetch_model
 from harness.models.registry import MODELS, find_model
 from harness.models.vector_cache import EmbeddingCache
 from harness.results.store import Store
-from harness.submission.submission import choose_entries, read_submission
+from harness.submission.selection import choose_entries
+from harness.submission.submission import read_submission
 from leaderboard.scoring.scores import score_suite
 from leaderboard.scoring.signature import parse_signature
 from tasks.suite_files import read_suite

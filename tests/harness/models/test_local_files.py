@@ -11,7 +11,8 @@ from harness.base.errors import ModelAbsent, Refusal
 from harness.base.paths import SUBMISSIONS
 from harness.models.local_files import BROUGHT, bring, declared
 from harness.models.registry import find_model, find_models
-from harness.submission.submission import choose_entries, look_through, read_submission
+from harness.submission.selection import choose_entries, look_through
+from harness.submission.submission import read_submission
 from tests.conftest import touchstone
 from tests.support.corpora import Direct
 

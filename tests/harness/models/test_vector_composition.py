@@ -8,12 +8,13 @@ import pytest
 from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS, cache_folder
 from harness.base.progress import Silent
-from harness.evaluation.executor import Question
-from harness.evaluation.metric_session import Inputs
+from harness.evaluation.assignment import Question
+from harness.evaluation.input_encoder import Inputs
 from harness.models.vector_cache import EmbeddingCache
-from harness.models.vector_composition import cut_up, given
+from harness.models.vector_composition import cut_up, vector_model_id
 from harness.results.outcomes import Status
-from harness.submission.submission import choose_entries, read_submission
+from harness.submission.selection import choose_entries
+from harness.submission.submission import read_submission
 from tests.conftest import embed_for
 
 LONG = " ".join(f"The train number {i} leaves the station of the town in the evening." for i in range(60))
@@ -28,7 +29,7 @@ def of(name: str):
 
 def cosines(name: str, a: list[str], b: list[str]) -> np.ndarray:
     """What cosine makes of an entry's vectors."""
-    giver = Inputs(EmbeddingCache("minilm", cache_folder())).vectors_for(of(name))
+    giver = Inputs(EmbeddingCache("minilm", cache_folder())).vectors_for(of(name).vectors)
     giver.fill([*a, *b], Silent(), 2)
     x, y = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (giver.vectors(a), giver.vectors(b)))
     return np.einsum("nd,nd->n", x, y)
@@ -47,7 +48,7 @@ def test_a_text_is_cut_between_words(words, most, expected):
 
 def test_chunks_hold_the_whole_text_and_fit_into_the_window():
     cache = EmbeddingCache("minilm", cache_folder())
-    part, = Inputs(cache).vectors_for(of("cosine[chunk_mean]"))._parts
+    part, = Inputs(cache).vectors_for(of("cosine[chunk_mean]").vectors)._parts
     pieces, = part.chunks([LONG + END])
     assert len(pieces) > 3
     assert "".join(pieces).replace(" ", "") == (LONG + END).replace(" ", "")
@@ -67,7 +68,7 @@ def test_the_end_of_a_long_text_counts_in_chunks_and_else_does_not():
 
 def test_a_chunked_vector_is_the_mean_of_the_unit_vectors_of_the_chunks():
     cache = EmbeddingCache("minilm", cache_folder())
-    part, = Inputs(cache).vectors_for(of("cosine[chunk_mean]"))._parts
+    part, = Inputs(cache).vectors_for(of("cosine[chunk_mean]").vectors)._parts
     part.fill(TEXTS, Silent(), 2)
     for text, row in zip(TEXTS, part.vectors(TEXTS), strict=True):
         rows = cache.vectors(part.chunks([text])[0])
@@ -99,10 +100,10 @@ def test_every_variant_answers_what_was_announced(desk, smoke):
 
 
 def test_the_signature_names_what_was_given(smoke):
-    assert given(of("cosine"), smoke.model) == smoke.model
-    names = {name: given(of(f"cosine[{name}]"), smoke.model).name for name in ("minilm", "wordllama", "averaged", "chunk_mean")}
+    assert vector_model_id(of("cosine").vectors, smoke.model) == smoke.model
+    names = {name: vector_model_id(of(f"cosine[{name}]").vectors, smoke.model).name for name in ("minilm", "wordllama", "averaged", "chunk_mean")}
     assert names == {"minilm": "minilm", "wordllama": "wordllama", "averaged": "minilm+wordllama", "chunk_mean": "minilm+chunks"}
-    assert len({given(of(f"cosine[{name}]"), smoke.model).fingerprint for name in names}) == 4
+    assert len({vector_model_id(of(f"cosine[{name}]").vectors, smoke.model).fingerprint for name in names}) == 4
 
 
 def test_what_vectors_are_given_is_part_of_the_entry_and_an_unknown_model_is_refused(write):

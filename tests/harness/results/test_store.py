@@ -16,14 +16,14 @@ import pytest
 
 from harness.base.errors import Refusal
 from harness.base.paths import PROJECT, SUBMISSIONS
-from harness.evaluation.executor import Conditions
-from harness.evaluation.task import Source, Unit
+from harness.base.units import Source, Unit
 from harness.results.arrays import ArrayFolder
 from harness.results.outcomes import Failure, Outcome, Status, pack, unpack
 from harness.results.provenance import provenance
 from harness.results.store import SCHEMA_VERSION, Store
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from tests.conftest import touchstone
 
 
@@ -71,7 +71,7 @@ def observation() -> Observation:
 
 def filled(store: Store):
     (entry,) = choose_entries(["energy"], SUBMISSIONS)
-    run = store.begin_run(provenance(Conditions(confine()), "smoke", "f" * 64))
+    run = store.begin_run(provenance(confine().layers, Limits(), {}, "smoke", "f" * 64))
     store.note_entries([entry])
     store.note_units([UNIT])
     store.put(Outcome(UNIT.id, entry.digest, Status.ANSWERED, observation(), None, 0.5), run)

@@ -14,13 +14,15 @@ from pathlib import Path
 import pytest
 
 from harness.base.paths import PROJECT, cache_folder
-from harness.evaluation.executor import Conditions, Desk, Pool, Question
-from harness.evaluation.metric_session import Inputs
+from harness.evaluation.assignment import Conditions, Question
+from harness.evaluation.executor import Desk, Pool
+from harness.evaluation.input_encoder import Inputs
 from harness.models.vector_cache import EmbeddingCache
 from harness.results.outcomes import Outcome
 from harness.sandbox.faults import Fault, FaultKind
 from harness.sandbox.inside import remove_tree as trees
-from harness.sandbox.layers import CONFINING, Limits
+from harness.sandbox.layers import CONFINING
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
 from harness.sandbox.supervisor import Host
 from harness.submission.submission import read_submission

@@ -25,7 +25,8 @@ from harness.base.paths import PROJECT, SUBMISSIONS, cache_folder
 from harness.sandbox import probe as probing
 from harness.sandbox.faults import Fault
 from harness.sandbox.inside.syscall_filter import ALLOWED, ARCHITECTURES, system_call_filter
-from harness.sandbox.layers import BUBBLEWRAP, CGROUP, CONFINING, TRUSTING, WALLS, Confinement, Limits, libraries
+from harness.sandbox.layers import BUBBLEWRAP, CGROUP, CONFINING, TRUSTING, WALLS, Confinement, libraries
+from harness.sandbox.limits import Limits
 from harness.sandbox.supervisor import Host
 
 PRELUDE = """
@@ -291,7 +292,7 @@ def test_where_walls_do_not_hold_a_file_is_refused_and_trust_says_so(tried_anew)
 
 
 def test_where_walls_cannot_be_put_up_a_file_is_refused(tried_anew):
-    tried_anew.setattr("harness.sandbox.layers.HERE", Path("/nonexistent"))
+    tried_anew.setattr("harness.sandbox.layers.INSIDE", Path("/nonexistent"))
     with pytest.raises(Refusal, match=r"cannot be walled in on this machine.*--trust"):
         probing.confine()
 

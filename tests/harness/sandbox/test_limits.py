@@ -16,7 +16,8 @@ import pytest
 
 from harness.base.errors import Refusal
 from harness.sandbox.faults import Fault
-from harness.sandbox.layers import CGROUP, SIZED_TMPFS, TRUSTING, Limits
+from harness.sandbox.layers import CGROUP, SIZED_TMPFS, TRUSTING
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
 from harness.sandbox.supervisor import Host
 

@@ -12,9 +12,10 @@ import time
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.sandbox.layers import Limits
+from harness.sandbox.leftovers import sweep
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
-from harness.sandbox.supervisor import PRELOADED, Host, named_modules, sweep
+from harness.sandbox.supervisor import PRELOADED, Host, named_modules
 from tests.conftest import alive, descendants
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from harness.sandbox import worker_client as workers
 from harness.sandbox.faults import Fault, FaultKind
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import confine
 from harness.sandbox.supervisor import Host
 from harness.sandbox.worker_client import Worker

@@ -6,7 +6,9 @@ import pytest
 
 from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS
-from harness.submission.submission import choose_entries, read_folder, read_submission, unmet_dependencies
+from harness.submission.dependencies import unmet_dependencies
+from harness.submission.selection import choose_entries, read_folder
+from harness.submission.submission import read_submission
 
 
 def test_the_digest_depends_on_source_parameters_and_models(write):

@@ -15,8 +15,10 @@ from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
+from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries, read_submission
+from harness.submission.selection import choose_entries
+from harness.submission.submission import read_submission
 from leaderboard.board import router as pages
 from leaderboard.board.app import application
 from leaderboard.board.components.insights import overlaps
@@ -30,7 +32,7 @@ from leaderboard.publishing import release as releases
 from leaderboard.publishing.release import read_release, release
 from leaderboard.publishing.versions import versions
 from leaderboard.scoring.comparison import compare
-from tasks.suite_files import Suite, read_suite
+from tasks.suite_files import read_suite
 from tests.conftest import HEADER
 from tests.support.serving import HOSTILE, SUITE
 

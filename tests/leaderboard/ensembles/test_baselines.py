@@ -16,7 +16,7 @@ from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import metric as metric_page
 from leaderboard.board.pages import ranking as board_page

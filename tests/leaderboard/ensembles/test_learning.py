@@ -11,7 +11,7 @@ from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from leaderboard.ensembles import training_tables as ensemble_tables
 from leaderboard.ensembles.learning import (
     Each,

@@ -10,7 +10,7 @@ from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from leaderboard.figures import corpus as figures
 from leaderboard.figures.corpus import draw, half_width, regression, write
 from leaderboard.scoring.scores import Scored, score_suite

@@ -11,7 +11,7 @@ from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
 from harness.models.vector_cache import EmbeddingCache
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from leaderboard.figures import distributional as figures_corpora
 from leaderboard.figures.distributional import CORPUS_FIGURES, component_curves, components_figure
 from leaderboard.figures.precision_recall import components, euclidean

@@ -12,7 +12,7 @@ from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
 from harness.models.vector_cache import EmbeddingCache
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from leaderboard.papers import ackerman2023 as ackerman
 from leaderboard.papers import zwerdling2021 as zwerdling
 from leaderboard.papers.published_tables import zwerdling2021_tables

@@ -11,7 +11,7 @@ from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from leaderboard.figures.corpus import draw
 from leaderboard.papers import usmb
 from leaderboard.papers.published_tables import usmb_tables

@@ -12,7 +12,7 @@ from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries, look_through
+from harness.submission.selection import choose_entries, look_through
 from leaderboard.papers import yamshchikov2020 as reproduction
 from leaderboard.papers.published_tables import yamshchikov2020_tables
 from leaderboard.papers.yamshchikov2020 import PEOPLE, Ordering, ceilings, compare, contradicted, mended, ordering, set_means

@@ -17,8 +17,10 @@ from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
+from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries, read_submission
+from harness.submission.selection import choose_entries
+from harness.submission.submission import read_submission
 from leaderboard.publishing import release as releases
 from leaderboard.publishing.citations import cite, export, latex
 from leaderboard.publishing.release import Release, read_release, release
@@ -26,7 +28,7 @@ from leaderboard.publishing.verify import verify
 from leaderboard.scoring.comparison import difference, samples_of
 from leaderboard.scoring.ranking import Ranking, rank
 from leaderboard.scoring.scores import score_suite
-from tasks.suite_files import Suite, read_suite
+from tasks.suite_files import read_suite
 
 NAMES = ["energy", "ahd", "zipf", "jaccard", "random"]
 SUITE = """

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.base.errors import Refusal
-from harness.evaluation.task import Declared, Measures, Task, Unit
+from harness.base.units import Unit
+from harness.evaluation.task import Declared, Measures, Task
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.submission.header import Header
 from leaderboard.scoring.custom_order import by_weights, read_weights

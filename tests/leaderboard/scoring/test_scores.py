@@ -13,19 +13,20 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.executor import Question
+from harness.base.units import Cluster, Source, Unit
+from harness.evaluation.assignment import Question
 from harness.evaluation.loop import plan
-from harness.evaluation.task import Cluster, Declared, Measures, Source, Task, Unit
+from harness.evaluation.suite import Suite
+from harness.evaluation.task import Declared, Measures, Task
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from leaderboard.scoring.comparison import difference
-from leaderboard.scoring.estimates import stratified_mean, stratified_plan
+from leaderboard.scoring.estimates import stratified_mean
 from leaderboard.scoring.ranking import part, rank
-from leaderboard.scoring.resampling import plans, resample
+from leaderboard.scoring.resampling import plans, resample, stratified_plan
 from leaderboard.scoring.scores import Scored, score_task
 from tasks.corpus.known_similarity import KnownSimilarity
-from tasks.suite_files import Suite
 from tasks.text.robustness import Robustness
 
 

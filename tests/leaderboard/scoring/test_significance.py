@@ -10,20 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.scoring.estimates import (
-    at_least,
-    bca,
-    bootstrap_plan,
-    borda,
-    dividing_lines,
-    frontier,
-    part_means,
-    part_replicates,
-    rank_intervals,
-    redundancy,
-    step_down,
-    weights,
-)
+from leaderboard.scoring.estimates import borda, frontier, redundancy, weights
+from leaderboard.scoring.resampling import bca, bootstrap_plan
+from leaderboard.scoring.significance import at_least, dividing_lines, part_means, part_replicates, rank_intervals, step_down
 
 GENERATOR = np.random.default_rng
 

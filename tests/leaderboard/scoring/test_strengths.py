@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from leaderboard.scoring.comparison import ByUnit
-from leaderboard.scoring.estimates import Resampled
+from leaderboard.scoring.resampling import Resampled
 from leaderboard.scoring.strengths import Part, largest, parts
 
 STRATA = {"u1": "easy", "u2": "easy", "u3": "hard"}

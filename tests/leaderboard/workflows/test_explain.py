@@ -11,12 +11,12 @@ from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
+from harness.evaluation.score_scale import ScoreScale
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from leaderboard.report.rated_pairs import KEPT, class_of, less_alike, share_below
 from leaderboard.workflows import explain as explaining
 from leaderboard.workflows.explain import explain, place
-from tasks.text.base import Reading
 from tasks.text.human_ordering import PARALLEL, RANDOM, Rated, read
 from tests.conftest import touchstone
 
@@ -36,7 +36,7 @@ def test_ties_count_one_half():
 
 
 def rated(answers: list[float], human: list[float]) -> Rated:
-    return Rated(tuple(range(len(answers))), tuple(answers), tuple(human), tuple(() for _ in answers), Reading("similarity", None, None), ())
+    return Rated(tuple(range(len(answers))), tuple(answers), tuple(human), tuple(() for _ in answers), ScoreScale("similarity", None, None), ())
 
 
 def entry(name: str):

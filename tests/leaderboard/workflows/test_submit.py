@@ -10,7 +10,7 @@ import pytest
 
 from harness.base.errors import Refusal
 from harness.base.progress import Silent
-from harness.sandbox.layers import Limits
+from harness.sandbox.limits import Limits
 from leaderboard.workflows.submit import FACTS, State, read_bundle
 from leaderboard.workflows.submit import rerun as ask_again
 from tests.conftest import HEADER, touchstone

@@ -16,7 +16,7 @@ from fastapi.testclient import TestClient
 from harness.base.errors import Refusal
 from harness.base.paths import PROJECT, SUBMISSIONS
 from harness.base.progress import Silent
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import try_it as try_page
 from leaderboard.board.try_api import BODY_BYTES, add_trying
@@ -68,7 +68,7 @@ def test_what_takes_vectors_is_given_the_models_and_the_server_does_not_read_it(
     a, b = "rain fell on rome all day", "it rained in rome from morning to night"
     inputs.cache.fill([a, b], Silent(), threads=1)
     expected = np.prod(inputs.cache.vectors([a, b]), axis=0).sum()         # its vectors have length 1
-    asking = "import json, sys; from leaderboard import trying; trying.SECONDS = 200; found = trying.try_texts(sys.argv[1], sys.argv[2], 'minilm')\n" \
+    asking = "import json, sys; from leaderboard.workflows import try_texts; try_texts.SECONDS = 200; found = try_texts.try_texts(sys.argv[1], sys.argv[2], 'minilm')\n" \
              "print(json.dumps([dict((one.entry.name, one.values) for one in found)['cosine'][0], 'torch' in sys.modules]))"
     said = subprocess.run([sys.executable, "-c", asking, a, b], capture_output=True, text=True, check=True, cwd=PROJECT).stdout
     assert json.loads(said) == [pytest.approx(expected, abs=1e-6), False]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from harness.base.errors import Refusal
-from harness.evaluation.executor import Question
-from harness.evaluation.metric_session import Orientation
-from harness.evaluation.task import Unit
+from harness.base.units import Unit
+from harness.evaluation.assignment import Question
+from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
 from tasks.corpus.convergence import Convergence, Curves, Settings, grid
 from tests.conftest import Desk
@@ -26,7 +26,7 @@ def unit_of(stratum: str = "a, b", seed: int = 1) -> Unit:
 def curves(equal=(1.0, 2.0, 3.0), unequal=(2.0, 2.5), far=2.0, near=(0.5, 0.5), returns="distance") -> Curves:
     read = (lambda x: x) if returns == "distance" else (lambda x: 10 - x)
     return Curves((5, 10, 40), tuple(map(read, equal)), 45, (5, 10), tuple(map(read, unequal)), 300, read(far), (150, 150), tuple(map(read, near)),
-                  Orientation(returns, None if returns == "distance" else 10.0))
+                  ScoreScale(returns, None, None if returns == "distance" else 10.0))
 
 
 def values(*seen: Curves) -> list[dict[str, float | None]]:

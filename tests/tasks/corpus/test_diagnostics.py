@@ -11,11 +11,12 @@ from scipy import stats
 
 from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.executor import Question
-from harness.evaluation.metric_session import Orientation
-from harness.evaluation.task import Unit
+from harness.base.units import Unit
+from harness.evaluation.assignment import Question
+from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
-from harness.submission.submission import read_folder, read_submission
+from harness.submission.selection import read_folder
+from harness.submission.submission import read_submission
 from tasks.common.corpus_faults import Fault, Material, augmented, eda, put
 from tasks.common.thesaurus import SYNONYMS, read
 from tasks.corpus.diagnostics import STRENGTHS, Answers, Diagnostics, draw, onset, sensitivity, upper_edge
@@ -150,7 +151,7 @@ def test_the_band_is_pooled_over_the_units_of_a_source():
         return Unit("diagnostics", 1, (fault.value,), {"fault": fault.value, "source": "a"}, (), None, 1)
     rising = tuple(float(10 - step) for step in range(11))              # similarities
     def seen(*free: float) -> Answers:
-        return Answers(rising, 10.0, free, Orientation("similarity", 10.0))
+        return Answers(rising, 10.0, free, ScoreScale("similarity", None, 10.0))
     first, second = TASK.measure_all([unit(Fault.WORD_SALAD), unit(Fault.EDA_NOISE)], [seen(10.0, 9.0), seen(9.0, 8.0)])
     # distances 0, 1, 1, 2: mean 1, sd .8165, t(.975, 3) = 3.1824; the edge is 3.905
     assert first.values["onset"] == second.values["onset"] == 0.4

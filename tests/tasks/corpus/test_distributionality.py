@@ -8,9 +8,10 @@ from scipy import stats
 
 from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.executor import Question
-from harness.evaluation.metric_session import Orientation
-from harness.evaluation.task import Context, Source, Unit
+from harness.base.units import Source, Unit
+from harness.evaluation.assignment import Question
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context
 from harness.results.outcomes import Status
 from harness.submission.submission import read_submission
 from tasks.corpus.distributionality import (
@@ -45,7 +46,7 @@ def pairs_unit(smoke) -> Unit:
 
 def sweep(answers, energies, hausdorffs, k=3, returns="distance") -> Sweep:
     shape = len(answers) // (k * (k + 1) // 2), k * (k + 1) // 2
-    return Sweep(k, tuple(answers), np.reshape(energies, shape), np.reshape(hausdorffs, shape), Orientation(returns, None))
+    return Sweep(k, tuple(answers), np.reshape(energies, shape), np.reshape(hausdorffs, shape), ScoreScale(returns, None, None))
 
 
 @pytest.mark.parametrize("vectors", [like_embeddings(30, 384, 1), on_a_grid(30, 2, 1)], ids=["as in the paper", "zero vectors, equal vectors"])
@@ -100,7 +101,7 @@ def test_the_deviation_of_two_narrow_densities_by_hand():
 def test_the_deviation_is_the_mean_over_distances_with_and_without_the_last():
     """Two levels of two distances and one: the whole is the mean with weights 2 and 1, without l = K the first alone."""
     once = np.array([0.0, 1.0, 3.0])
-    seen = Sweep(2, tuple(once), once[None, [0, 2, 1]], once[None, [1, 0, 2]], Orientation("distance", None))
+    seen = Sweep(2, tuple(once), once[None, [0, 2, 1]], once[None, [1, 0, 2]], ScoreScale("distance", None, None))
     values = Distributionality().measure(Unit("distributionality", 1, ("x",), {}, (), None, 1), seen).values
     mine, energy = standardised(once), standardised(once[[0, 2, 1]])
     first, last = deviations(mine, energy, separations(seen))

@@ -9,9 +9,9 @@ import pytest
 
 from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.executor import Question
-from harness.evaluation.metric_session import Orientation
-from harness.evaluation.task import Unit
+from harness.base.units import Unit
+from harness.evaluation.assignment import Question
+from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
 from harness.submission.submission import read_submission
 from tasks.corpus.fine_tuning import Curve, FineTuning, Learned, Settings
@@ -194,7 +194,7 @@ def test_corpora_of_a_unit(smoke):
 
 def curve(distances, free, returns="distance") -> Curve:
     read = (lambda x: x) if returns == "distance" else (lambda x: 20 - x)
-    return Curve(tuple(map(read, distances)), tuple(map(read, free)), Orientation(returns, None if returns == "distance" else 20.0), (0.5, 0.4, 0.7), 0.6, (9.0, 8.0, 7.0))
+    return Curve(tuple(map(read, distances)), tuple(map(read, free)), ScoreScale(returns, None, None if returns == "distance" else 20.0), (0.5, 0.4, 0.7), 0.6, (9.0, 8.0, 7.0))
 
 
 @pytest.mark.parametrize("returns", ["distance", "similarity"])

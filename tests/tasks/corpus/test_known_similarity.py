@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from harness.base.errors import Refusal
-from harness.evaluation.executor import Question
-from harness.evaluation.metric_session import Orientation
-from harness.evaluation.task import Unit
+from harness.base.units import Unit
+from harness.evaluation.assignment import Question
+from harness.evaluation.score_scale import ScoreScale
 from harness.submission.submission import read_submission
+from tasks.common.correlations import omega_squared
+from tasks.common.mixtures import draw, separated_pairs
 from tasks.corpus.known_similarity import (
     Distances,
     KnownSimilarity,
@@ -22,11 +24,8 @@ from tasks.corpus.known_similarity import (
     Rechecked,
     Settings,
     accuracies,
-    draw,
     judgements,
-    omega_squared,
     places_to_check,
-    separated_pairs,
     trend,
 )
 
@@ -108,7 +107,7 @@ def test_omega_squared_by_hand():
 def seen(distances: np.ndarray, k: int, returns: str = "distance", rechecked: tuple[Rechecked, ...] = ()) -> Distances:
     answers = tuple((distances if returns == "distance" else 1 - distances).tolist())
     checked = rechecked or (Rechecked((0, 1), 1.0, 1.0, 1.0),)
-    return Distances(k, answers, answers, 0, Orientation(returns, 1.0), checked)
+    return Distances(k, answers, answers, 0, ScoreScale(returns, None, 1.0), checked)
 
 
 def measured(distances: np.ndarray, k: int, **more):

@@ -11,8 +11,8 @@ import pytest
 import sklearn.metrics
 
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.executor import Question
-from harness.evaluation.metric_session import Orientation
+from harness.evaluation.assignment import Question
+from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
 from harness.submission.submission import read_submission
 from leaderboard.figures.precision_recall import components, euclidean
@@ -84,7 +84,7 @@ def test_a_similarity_is_read_as_a_distance_and_the_pseudo_values_average_to_the
     curves = np.sort(rng.uniform(0, 1, (6, 21)), axis=1) + np.linspace(0, 5, 21)
     def seen(returns: str) -> list[Curves]:
         read = (lambda x: x) if returns == "distance" else (lambda x: 10 - x)
-        return [Curves(tuple(map(read, one)), tuple(map(read, range(11))), tuple(map(read, range(5))), Orientation(returns, None if returns == "distance" else 10.0)) for one in curves]
+        return [Curves(tuple(map(read, one)), tuple(map(read, range(11))), tuple(map(read, range(5))), ScoreScale(returns, None, None if returns == "distance" else 10.0)) for one in curves]
     values, again = ([dict(one.values) for one in TASK.measure_all([None] * 6, seen(returns))] for returns in ("distance", "similarity"))
     assert [one["locality"] for one in values] == pytest.approx([one["locality"] for one in again])
     left_out = np.mean([area(np.delete(curves, row, axis=0)) for row in range(6)])

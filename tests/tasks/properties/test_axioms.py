@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from harness.base.paths import SUBMISSIONS, cache_folder
-from harness.evaluation.executor import Question
-from harness.evaluation.metric_session import Inputs
+from harness.evaluation.assignment import Question
+from harness.evaluation.input_encoder import Inputs
 from harness.models.vector_cache import EmbeddingCache
 from harness.results.outcomes import Status
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from tasks.properties.axioms import AXIOMS, Axioms, Settings, worst_cases
 
 TASK = Axioms()

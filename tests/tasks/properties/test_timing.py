@@ -8,12 +8,13 @@ import pytest
 
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
+from harness.base.units import Unit
 from harness.evaluation import executor as jobs
-from harness.evaluation.executor import Desk, Question
+from harness.evaluation.assignment import Question
+from harness.evaluation.executor import Desk
 from harness.evaluation.run import run_suite
-from harness.evaluation.task import Unit
 from harness.results.outcomes import Status
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from tasks.properties.timing import COLLECTION, GROWTH, Settings, Times, Timing, reference
 
 TASK = Timing()

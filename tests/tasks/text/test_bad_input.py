@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.executor import Question
+from harness.evaluation.assignment import Question
 from harness.evaluation.task import Context
 from harness.results.outcomes import Outcome, Status
-from harness.submission.submission import Entry, read_folder
+from harness.submission.selection import read_folder
+from harness.submission.submission import Entry
 from leaderboard.ensembles.training_tables import of_robustness
 from tasks.common.sampling import Compared, Document, Rated
 from tasks.common.transformations import PLACES, insert, replace

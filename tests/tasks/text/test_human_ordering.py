@@ -12,14 +12,14 @@ from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
+from harness.evaluation.score_scale import ScoreScale
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from leaderboard.papers.published_tables import FOLDER
 from leaderboard.scoring.ranking import rank_suite
 from tasks.common import rank_orders as orders
 from tasks.suite_files import read_suite
 from tasks.text import human_ordering
-from tasks.text.base import Reading
 from tasks.text.human_ordering import HumanOrdering, Rated, correlations
 
 SETS = ("bible_random", "paralex_random", "paraphrase_random", "yelp_rewrite_random", "gyafc_rewrite_random", "gyafc_informal_random",
@@ -92,7 +92,7 @@ def seen(answers: list[float], returns: str = "similarity", ratings: int = 0) ->
     rng = np.random.default_rng(1)
     human = tuple(float(one) for one in range(len(answers)))
     return Rated(tuple(range(len(answers))), tuple(answers), human,
-                 tuple(tuple((one + rng.normal(0, 1, ratings)).tolist()) for one in human), Reading(returns, None, None), ())
+                 tuple(tuple((one + rng.normal(0, 1, ratings)).tolist()) for one in human), ScoreScale(returns, None, None), ())
 
 
 def test_pairs_are_correlated_as_scipy_does_and_distances_are_turned():

@@ -8,20 +8,22 @@ from scipy import stats
 
 from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.executor import Question
-from harness.evaluation.task import Context, Measures, Unit
+from harness.base.units import Unit
+from harness.evaluation.assignment import Question
+from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context, Measures
 from harness.results.outcomes import Status
 from harness.sandbox.faults import FaultKind
-from harness.submission.submission import choose_entries
+from harness.submission.selection import choose_entries
 from leaderboard.scoring.resampling import Plan, clusters_of, resample
 from tasks.common.consistency import Rechecked
+from tasks.common.correlations import correlation_under, mean_under
 from tasks.common.sampling import batches, collection, documents, labelled
 from tasks.data import loading as data
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, retrieval, robustness, sensitivity
-from tasks.text.base import Reading, correlation_under, mean_under
 
-SIMILARITY, DISTANCE = Reading("similarity", 0.0, 1.0), Reading("distance", 0.0, None)
+SIMILARITY, DISTANCE = ScoreScale("similarity", 0.0, 1.0), ScoreScale("distance", 0.0, None)
 TEXT = {"kind": "text", "returns": "similarity", "range": "[0.0, 1.0]"}
 
 
@@ -42,10 +44,10 @@ def under(task, units, seen, draws: int = 200) -> dict[str, float]:
 
 def test_answers_are_read_as_similarities_between_0_and_1():
     raw, itself = np.array([0.5, 2.0, -1.0]), np.array([4.0, 4.0, 4.0])
-    assert SIMILARITY.unit(raw, itself).tolist() == [0.5, 1.0, 0.0]                       # clipped
-    assert Reading("similarity", 0.0, None).unit(raw, itself).tolist() == [0.125, 0.5, 0.0]       # s(q,d)/s(q,q), as of BM25+
-    assert Reading("similarity", None, None).unit(raw, np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
-    assert Reading("distance", 0.0, 4.0).unit(raw, itself).tolist() == [0.875, 0.5, 1.0]
+    assert SIMILARITY.to_unit_interval(raw, itself).tolist() == [0.5, 1.0, 0.0]                       # clipped
+    assert ScoreScale("similarity", 0.0, None).to_unit_interval(raw, itself).tolist() == [0.125, 0.5, 0.0]       # s(q,d)/s(q,q), as of BM25+
+    assert ScoreScale("similarity", None, None).to_unit_interval(raw, np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
+    assert ScoreScale("distance", 0.0, 4.0).to_unit_interval(raw, itself).tolist() == [0.875, 0.5, 1.0]
     assert DISTANCE.unit(np.array([0.0, 1.0, 3.0]), itself).tolist() == [1.0, 0.5, 0.25]
     assert DISTANCE.similarity(raw).tolist() == [-0.5, -2.0, 1.0]
 
@@ -119,8 +121,8 @@ EQUAL = order(*[0.5] * 9)
 SINGLE = order(1.0, 0.5, 0.9, 0.8, 0.7, 0.1, None, 0.3, 0.6)             # of one sentence
 
 
-def transformed(*rows, reading=SIMILARITY) -> robustness.Transformed:
-    return robustness.Transformed(tuple(range(len(rows))), rows, (False,) * len(rows), reading, ())
+def transformed(*rows, scale=SIMILARITY) -> robustness.Transformed:
+    return robustness.Transformed(tuple(range(len(rows))), rows, (False,) * len(rows), scale, ())
 
 
 def test_robustness_by_hand():
@@ -135,7 +137,7 @@ def test_robustness_by_hand():
 
 def test_a_distance_is_read_the_other_way_round():
     rows = [tuple(1 - value for value in PERFECT)]
-    assert under(TASKS["robustness"], [unit("robustness", start=0, stop=1)], [transformed(*rows, reading=DISTANCE)])["score"] == 1
+    assert under(TASKS["robustness"], [unit("robustness", start=0, stop=1)], [transformed(*rows, scale=DISTANCE)])["score"] == 1
 
 
 def test_a_random_order_scores_what_is_declared():
@@ -185,8 +187,8 @@ def blocks(labels: np.ndarray, inside: float = 0.9, outside: float = 0.1) -> np.
     return np.where(labels[:, None] == labels[None, :], inside, outside)
 
 
-def clustered(answers: np.ndarray, labels, reading=SIMILARITY) -> Measures:
-    seen = clustering.Cross(answers, tuple(labels), reading, (Rechecked((0, 0), 1.0, 1.0, 1.0),))
+def clustered(answers: np.ndarray, labels, scale=SIMILARITY) -> Measures:
+    seen = clustering.Cross(answers, tuple(labels), scale, (Rechecked((0, 0), 1.0, 1.0, 1.0),))
     return TASKS["clustering"].measure(unit("clustering"), seen)
 
 

@@ -3,28 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from rich.markup import escape
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from harness.sandbox.layers import Confinement
-from leaderboard.cli.console import axiom_table, duration, output
+from leaderboard.cli.console import axiom_table, duration, output, plain_table
 from leaderboard.workflows.check import Report, advice
-from tasks.properties.axioms import describe
-
-
-def check_json(report: Report) -> dict[str, Any]:
-    return {
-        "name": report.entry.name, "digest": report.entry.digest, "sound": report.sound,
-        "axioms": dict(report.axioms.values) if report.axioms else None,
-        "worst": {axiom: describe(verdict) for axiom, verdict in report.worst.items()},
-        "accuracy_on_made_texts": report.accuracy, "calls_per_second": report.calls_per_second,
-        "seconds_on_core": report.seconds_on_core, "failures": [str(failure) for failure in report.failures],
-        "refused": [{"tried": what, "place": place} for what, place in report.refused],
-        "advice": advice(report), "seconds": report.seconds,
-    }
+from leaderboard.workflows.doctor import Finding
+from leaderboard.workflows.explain import SHOWN, Explanation
+from leaderboard.workflows.parity import Row
 
 
 def print_check(reports: Sequence[Report], confinement: Confinement) -> None:
@@ -54,3 +44,23 @@ def print_check(reports: Sequence[Report], confinement: Confinement) -> None:
                    else "Not sound yet: mend what is said above, then check again.")
         circumstances = f"checked in {duration(report.seconds)}; layers: {', '.join(confinement.layers)}"
         output.print(f"\n{escape(verdict)}   [dim]({circumstances})[/dim]\n")
+
+
+def explanation_table(found: Explanation) -> Table:
+    return plain_table(("pairs", "how many", *(f"{one}%" for one in SHOWN), "less alike than this one", "which"), [
+        (Text(place.of, style="bold"), f"{place.pairs:,}", *(f"{place.quantiles[str(one)]:.4g}" if place.quantiles else "-"
+                                                             for one in SHOWN),
+         "unknown" if place.percentile is None else f"{place.percentile:.0f}%", Text(place.meaning, style="dim"))
+        for place in found.places])
+
+
+def parity_table(rows: Sequence[Row]) -> Table:
+    return plain_table(("", "call", "largest difference", "rank correlation", "the same as"), [
+        (Text(row.name, style="bold"), *map(Text, (row.call, *((row.missing, "", "") if row.missing else (
+            f"{row.difference:.3f}", "-" if row.correlation is None else f"{row.correlation:.3f}", row.same_as or "")))))
+        for row in rows])
+
+
+def print_findings(findings: list[Finding]) -> None:
+    output.print(plain_table(("", "", ""), [
+        ("[green]ok[/green]" if one.ok else "[red]no[/red]", one.what, one.says) for one in findings]))

@@ -1,0 +1,39 @@
+"""What is to be run: an entry on a test unit, and under which conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from harness.base.units import Unit
+from harness.environments.environment import Environment
+from harness.evaluation.task import Task
+from harness.sandbox.layers import Confinement
+from harness.sandbox.limits import Limits
+from harness.submission.submission import Entry
+
+
+@dataclass(frozen=True)
+class Question:
+    """A unit and the task that knows how to ask it."""
+
+    task: Task[Any]
+    unit: Unit
+
+Asking = tuple[Entry, Question]
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """Under what conditions metrics are asked."""
+
+    confinement: Confinement
+    limits: Limits = field(default_factory=Limits)
+    environments: Mapping[str, Environment] = field(default_factory=dict)      # by an entry's digest, where it is not ours
+    watched: bool = False                   # notes what a metric tries that is refused
+
+    @property
+    def locks(self) -> dict[str, tuple[str, ...]]:
+        """The locked packages of every environment that is not the harness's own, by entry digest."""
+        return {digest: environment.lock for digest, environment in self.environments.items() if environment.lock}

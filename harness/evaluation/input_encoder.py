@@ -1,0 +1,54 @@
+"""Encode texts as what metrics take: texts, tokens, or vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from harness.base.errors import NotApplicable
+from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_composition import Composed, VectorSpec, vector_source
+from harness.sandbox.shared_memory import Content
+from harness.submission.submission import Entry
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+
+
+class Inputs:
+    """Translates texts into what metrics take, with the suite's embedding model unless an entry names others."""
+
+    def __init__(self, cache: EmbeddingCache) -> None:
+        self.cache = cache
+        self._tokens: dict[str, list[str]] = {}
+        self._composed: dict[VectorSpec, EmbeddingCache | Composed] = {}
+
+    @cached_property
+    def _tokenizer(self) -> Tokenizer:
+        """Read when the first metric that takes tokens asks for it."""
+        return self.cache.model.tokenizer()
+
+    def of(self, texts: Sequence[str], entry: Entry) -> Content:
+        kind = entry.header.input
+        if kind == "embeddings":
+            return self.vectors_for(entry.vectors).vectors(texts)
+        if kind == "tokens":
+            return self._tokenized(texts)
+        if kind == "texts":
+            return list(texts)
+        raise NotApplicable(f"metrics that take {kind} cannot be asked yet")
+
+    def vectors_for(self, spec: VectorSpec) -> EmbeddingCache | Composed:
+        """Return the source of the vectors that `spec` names."""
+        if spec not in self._composed:
+            self._composed.setdefault(spec, vector_source(spec, self.cache))
+        return self._composed[spec]
+
+    def _tokenized(self, texts: Sequence[str]) -> list[list[str]]:
+        """The tokens of each text; they are kept, since many units and metrics take the same texts."""
+        new = [text for text in dict.fromkeys(texts) if text not in self._tokens]
+        for text, one in zip(new, self._tokenizer.encode_batch(new, add_special_tokens=False), strict=True):
+            self._tokens[text] = one.tokens
+        return [self._tokens[text] for text in texts]

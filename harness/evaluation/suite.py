@@ -1,0 +1,59 @@
+"""A suite: tasks on datasets with parameters and seeds, identified by a fingerprint."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from harness.base.errors import Refusal, did_you_mean
+from harness.base.hashing import digest_of
+from harness.base.progress import Progress
+from harness.base.units import Source, Unit
+from harness.evaluation.assignment import Question
+from harness.evaluation.task import Task
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Test units and the tasks they belong to, with a function that loads a dataset by name."""
+
+    name: str
+    title: str
+    model: Source
+    questions: tuple[Question, ...]
+    load_dataset: Callable[[str, Progress], object] = field(default=lambda name, progress: None, compare=False)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Hash of the ids of all units and of the versions of all measures."""
+        return digest_of([sorted(question.unit.id for question in self.questions),
+                          sorted({f"{q.task.name}.m{q.task.declares.measure_version}" for q in self.questions})])
+
+    @cached_property
+    def forms(self) -> dict[str, type[Any]]:
+        """What an observation of each unit is, by the unit's id."""
+        return {question.unit.id: question.task.observation_form for question in self.questions}
+
+    @property
+    def tasks(self) -> tuple[Task[Any], ...]:
+        return tuple({question.task.name: question.task for question in self.questions}.values())
+
+    @property
+    def tracks(self) -> tuple[str, ...]:
+        """The tracks in which it ranks anybody."""
+        return tuple(dict.fromkeys(task.declares.track for task in self.tasks if task.declares.ranked))
+
+    def units(self, task: Task[Any]) -> list[Unit]:
+        return [question.unit for question in self.questions if question.task.name == task.name]
+
+    def of(self, only: Iterable[str]) -> list[Question]:
+        """The questions of some tasks, or all."""
+        names = set(only)
+        known = [task.name for task in self.tasks]
+        for name in names:
+            if name not in known:
+                raise Refusal(f'The suite "{self.name}" has no task "{name}".{did_you_mean(name, known)} '
+                              f"It has {', '.join(known)}.")
+        return [question for question in self.questions if not names or question.task.name in names]

@@ -1,0 +1,37 @@
+"""An estimate of the time left in a run."""
+
+from __future__ import annotations
+
+import statistics
+from collections import defaultdict
+from collections.abc import Sequence
+
+from harness.evaluation.assignment import Asking, Question
+from harness.results.outcomes import Outcome
+
+
+class Forecast:
+    """The time left: for each unit the typical time of its entry and stratum, so far as these are known."""
+
+    def __init__(self, asking: Sequence[Asking], jobs: int) -> None:
+        self._jobs = jobs
+        self._left = {(question.unit.id, entry.digest): self._keys(entry.digest, question) for entry, question in asking}
+        self._times: dict[tuple[str, ...], list[float]] = defaultdict(list)
+        self._seen = 0
+        self._answer: float | None = None
+
+    @staticmethod
+    def _keys(digest: str, question: Question) -> tuple[tuple[str, ...], ...]:
+        stratum = (question.unit.task, *question.unit.stratum)
+        return (digest, *stratum), stratum, (digest,), ()
+
+    def left_after(self, outcome: Outcome) -> float | None:
+        """Seconds until all is done, as far as can be told after one more outcome."""
+        for key in self._left.pop((outcome.unit_id, outcome.entry_digest), ()):
+            self._times[key].append(outcome.seconds)
+        self._seen += 1
+        if self._seen < 8 or self._seen % 20 == 0:
+            typical = {key: statistics.fmean(times) for key, times in self._times.items()}
+            self._answer = sum(next((typical[key] for key in keys if key in typical), 0.0)
+                               for keys in self._left.values()) / self._jobs
+        return self._answer

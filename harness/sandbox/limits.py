@@ -1,0 +1,61 @@
+"""Limits on what a metric may use."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from harness.base.errors import Refusal, amount, did_you_mean, printable
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a metric may use.  A limit that bites is named in the record."""
+
+    seconds_per_unit: float = 300.0
+    seconds_to_start: float = 120.0         # to load the file: importing torch cold is slow
+    seconds_per_entry: float = 14_400.0     # all units together; then the rest is given up
+    processor_seconds: int = 14_400         # of one worker
+    failures_in_a_row: int = 5              # units of one task out of time, before the rest of them is given up
+    memory_bytes: int = 8_000_000_000       # of address space; torch alone maps more than two
+    threads: int = 64
+    file_bytes: int = 256_000_000           # the largest file it may write
+    temporary_bytes: int = 256_000_000      # all files of its temporary folder
+    temporary_files: int = 10_000
+    open_files: int = 256
+    output_characters: int = 2_000          # of what it prints, kept for a failure record
+
+    def changed(self, settings: Iterable[str]) -> Limits:
+        """These limits with some of them set, each given as `name=value`."""
+        known, values = {one.name: one.type for one in dataclasses.fields(self)}, {}
+        for setting in settings:
+            name, _, value = setting.partition("=")
+            if name not in known:
+                raise Refusal(f'There is no limit "{printable(name, 40)}".{did_you_mean(name, known)} '
+                              f'The limits: {", ".join(known)}.')
+            try:
+                number = float(value)
+            except ValueError:
+                number = math.nan
+            if not 0 < number < math.inf:
+                raise Refusal(f"--limit {printable(setting, 60)}: a limit is a number above 0, for example {name}=1000.")
+            values[name] = number if known[name] == "float" else math.ceil(number)
+        return dataclasses.replace(self, **values)      # type: ignore[arg-type]  # of the type each field has
+
+    def behind(self, exception: str, message: str) -> str:
+        """Which limit a metric that failed so has run into, in brackets; nothing if it is none."""
+        if exception.endswith("MemoryError") or "[Errno 12]" in message:
+            said = f"it may use {amount(self.memory_bytes)} of memory"
+        elif "[Errno 28]" in message:
+            said = f"its temporary folder holds {amount(self.temporary_bytes)} in {self.temporary_files:,} files"
+        elif "[Errno 27]" in message:
+            said = f"a file of its may have {amount(self.file_bytes)}"
+        elif "[Errno 24]" in message:
+            said = f"it may have {self.open_files} files open"
+        elif "start new thread" in message:
+            said = f"it may have {self.threads} threads, and {amount(self.memory_bytes)} of memory"
+        else:
+            return ""
+        return f" ({said})"

@@ -1,0 +1,34 @@
+"""Dependencies of a submission that the current environment does not meet."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import sys
+
+from packaging.requirements import Requirement
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+
+from harness.base.errors import Refusal
+from harness.submission.header import Header
+
+
+def unmet_dependencies(header: Header) -> list[str]:
+    """The dependencies (and the Python bound) that the harness's own environment does not meet."""
+    unmet = []
+    if header.requires_python:
+        try:
+            bound = SpecifierSet(header.requires_python)
+        except InvalidSpecifier:
+            raise Refusal(f'{header.name}: `requires-python = "{header.requires_python}"` is not a version bound; '
+                          'say for example ">=3.11".') from None
+        if not bound.contains(".".join(map(str, sys.version_info[:3]))):
+            unmet.append(f"Python {header.requires_python}")
+    for line in header.dependencies:
+        wanted = Requirement(line)
+        try:
+            met = wanted.specifier.contains(importlib.metadata.version(wanted.name), prereleases=True)
+        except importlib.metadata.PackageNotFoundError:
+            met = False
+        if not met:
+            unmet.append(line)
+    return unmet

@@ -1,0 +1,54 @@
+"""Correlations, effect sizes, and means under resampling."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+
+def power_of_two(largest: float) -> float:
+    """The power of two just below a number: dividing by it is exact, and squares no longer overflow or vanish."""
+    return float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
+
+
+def pearson(x: np.ndarray, y: np.ndarray) -> float:
+    return float(np.corrcoef(x, y)[0, 1])
+
+
+def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:
+    """(SS_l - df_l MS_res) / (SS_tot + MS_res) of a one-way analysis of variance."""
+    groups = [values[factor == level] for level in np.unique(factor)]
+    mean = values.mean()
+    between = sum(len(group) * (group.mean() - mean) ** 2 for group in groups)
+    within = sum(((group - group.mean()) ** 2).sum() for group in groups)
+    residual = within / (len(values) - len(groups))
+    return float((between - (len(groups) - 1) * residual) / (between + within + residual))
+
+
+def mean_under(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The mean of what is known, under each row of counts; not a number where nothing is."""
+    known = np.isfinite(values)
+    weight = counts[:, known].sum(axis=1)
+    return np.asarray(np.divide(counts[:, known] @ values[known], weight, out=np.full(len(counts), np.nan), where=weight > 0))
+
+
+def mean_over(parts: Iterable[np.ndarray]) -> np.ndarray:
+    """Elementwise, the mean of the parts that are known there."""
+    stacked = np.array(list(parts))
+    known = np.isfinite(stacked)
+    count = known.sum(axis=0)
+    whole = np.where(known, stacked, 0).sum(axis=0)
+    return np.asarray(np.divide(whole, count, out=np.full(stacked.shape[1:], np.nan), where=count > 0))
+
+
+def correlation_under(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Pearson's r under each row of counts; not a number where x or y is constant."""
+    x, y = x - x.mean(), y - y.mean()       # so that little is lost below
+    sums = counts @ np.column_stack([np.ones_like(x), x, y, x ** 2, y ** 2, x * y])         # the counts are large: read once
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mx, my, xx, yy, xy = (sums[:, 1:] / sums[:, :1]).T
+        vx, vy = xx - mx ** 2, yy - my ** 2
+        r = (xy - mx * my) / np.sqrt(vx * vy)
+    tiny = 1e-12 * np.array([np.mean(x ** 2), np.mean(y ** 2)])
+    return np.where((vx > tiny[0]) & (vy > tiny[1]), np.clip(r, -1, 1), np.nan)

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.units import Source
-from harness.evaluation.assignment import Question
+from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Context
 from harness.models.registry import model_fingerprint
@@ -32,39 +32,39 @@ class SuiteFile(BaseModel):
     tasks: Annotated[dict[str, dict[str, Any]], Field(min_length=1)]
 
 
-def read_suite(name: str, repetitions: int | None = None) -> Suite:
+def load_suite(name: str, repetitions: int | None = None) -> Suite:
     """The suite of that name, or in that TOML file; with another number of repetitions of known similarity if wanted."""
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     try:
         stated = SuiteFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         known = sorted(one.stem for one in FOLDER.glob("*.toml"))
-        raise Refusal(f'There is no suite "{name}".{did_you_mean(name, known)} There are {", ".join(known)}; '
-                      "a file of your own ends in .toml.") from None
+        raise TouchstoneError(f'There is no suite "{name}".{did_you_mean(name, known)} There are {", ".join(known)}; '
+                              "a file of your own ends in .toml.") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as wrong:
-        raise Refusal(f"{path.name}: the suite cannot be read: {wrong}.") from None
+        raise TouchstoneError(f"{path.name}: the suite cannot be read: {wrong}.") from None
     except ValidationError as wrong:
-        raise Refusal(f"{path.name}: {_sentence(wrong)}") from None
+        raise TouchstoneError(f"{path.name}: {_sentence(wrong)}") from None
     try:
         model = Source(stated.model, model_fingerprint(stated.model))
-    except Refusal as wrong:
-        raise Refusal(f"{path.name}: {wrong}") from None
+    except TouchstoneError as wrong:
+        raise TouchstoneError(f"{path.name}: {wrong}") from None
     if repetitions is not None:
         stated.tasks[KnownSimilarity.name]["repetitions"] = repetitions
-    questions: list[Question] = []
+    questions: list[TaskUnit] = []
     for task_name, table in stated.tasks.items():
         if task_name not in TASKS:
-            raise Refusal(f'{path.name}: there is no task "{task_name}".{did_you_mean(task_name, TASKS)} '
-                          f"There are {', '.join(TASKS)}.")
+            raise TouchstoneError(f'{path.name}: there is no task "{task_name}".{did_you_mean(task_name, TASKS)} '
+                                  f"There are {', '.join(TASKS)}.")
         task = TASKS[task_name]
         try:
-            settings = task.settings_form.model_validate(_tuples(table))
+            settings = task.settings_type.model_validate(_tuples(table))
         except ValidationError as wrong:
-            raise Refusal(f"{path.name}: tasks.{task_name}.{_sentence(wrong)}") from None
-        fingerprints = {dataset: data.fingerprint(dataset) for dataset in sorted(task.datasets(settings))}
+            raise TouchstoneError(f"{path.name}: tasks.{task_name}.{_sentence(wrong)}") from None
+        fingerprints = {dataset: data.dataset_fingerprint(dataset) for dataset in sorted(task.datasets(settings))}
         context = Context(stated.seed, model, fingerprints)
-        questions += [Question(task, unit) for unit in task.units(settings, context)]
-    return Suite(path.stem, stated.title, model, tuple(questions), data.load)
+        questions += [TaskUnit(task, unit) for unit in task.units(settings, context)]
+    return Suite(path.stem, stated.title, model, tuple(questions), data.load_dataset)
 
 
 def _tuples(value: Any) -> Any:

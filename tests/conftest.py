@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 from harness.base.paths import SUBMISSIONS, cache_folder
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.base.units import Source, Unit
-from harness.evaluation.assignment import Conditions, Question
-from harness.evaluation.executor import Desk
-from harness.evaluation.input_encoder import Inputs
-from harness.evaluation.loop import announce
+from harness.evaluation.assignment import Conditions, TaskUnit
+from harness.evaluation.executor import WorkerSlot
+from harness.evaluation.input_encoder import InputEncoder
+from harness.evaluation.loop import embed_required_texts
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Context
 from harness.models.registry import model_fingerprint
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
-from harness.submission.selection import choose_entries
-from harness.submission.submission import Entry, read_submission
-from tasks.suite_files import read_suite
+from harness.sandbox.probe import probe_sandbox
+from harness.submission.selection import select_entries
+from harness.submission.submission import Entry, load_submission
+from tasks.suite_files import load_suite
 
 if TYPE_CHECKING:
     from leaderboard.board.snapshot import Snapshot
@@ -79,27 +79,27 @@ def write(tmp_path: Path) -> Write:
 @pytest.fixture
 def entry_of(write: Write) -> Callable[..., Entry]:
     def reader(name: str, body: str, **header: str) -> Entry:
-        return read_submission(write(name, body, **header)).entries[0]
+        return load_submission(write(name, body, **header)).entries[0]
     return reader
 
 
 @pytest.fixture(scope="session")
 def smoke() -> Suite:
-    return read_suite("smoke")
+    return load_suite("smoke")
 
 
 @pytest.fixture(scope="session")
-def inputs(smoke: Suite) -> Inputs:
+def inputs(smoke: Suite) -> InputEncoder:
     """Texts as vectors and tokens, every text of smoke embedded."""
-    vectors = EmbeddingCache(smoke.model.name, cache_folder())
-    vectors.fill(sorted({text for q in smoke.questions for text in q.task.texts(q.unit)}), Silent(), threads=2)
-    return Inputs(vectors)
+    vectors = VectorCache(smoke.model.name, cache_folder())
+    vectors.fill(sorted({text for q in smoke.questions for text in q.task.texts(q.unit)}), NoProgress(), threads=2)
+    return InputEncoder(vectors)
 
 
 @pytest.fixture
-def desk() -> Iterator[Desk]:
+def desk() -> Iterator[WorkerSlot]:
     """Where an entry can be asked, on the spot."""
-    made = Desk(Conditions(confine(), Limits(seconds_per_unit=5)))
+    made = WorkerSlot(Conditions(probe_sandbox(), Limits(seconds_per_unit=5)))
     yield made
     made.close()
 
@@ -115,7 +115,7 @@ def context() -> Context:
     from tasks.data import loading as data
 
     names = ("made_weather", "made_kitchen", "made_trains")
-    return Context(5, Source("minilm", model_fingerprint("minilm")), {name: data.fingerprint(name) for name in names})
+    return Context(5, Source("minilm", model_fingerprint("minilm")), {name: data.dataset_fingerprint(name) for name in names})
 
 
 def touchstone(*words: object, environment: dict[str, str] | None = None, timeout: float = 240,
@@ -185,8 +185,8 @@ def alive(process: int) -> bool:
         return False
 
 
-def embed_for(questions: list[Question], entry: Entry, cache: EmbeddingCache) -> None:
-    announce([(entry, question) for question in questions], cache, Silent(), 2)
+def embed_for(questions: list[TaskUnit], entry: Entry, cache: VectorCache) -> None:
+    embed_required_texts([(entry, question) for question in questions], cache, NoProgress(), 2)
 
 
 @pytest.fixture
@@ -215,8 +215,8 @@ def board_place(tmp_path_factory) -> Path:
     text = HEADER.format(name="hostile", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
     text = text.replace('title = "A metric of the tests"', f'title = "{HOSTILE}"').replace('summary = "', f'summary = "{HOSTILE} ')
     path.write_text(text + f"# </script>{HOSTILE}\ndef distance(p, q): raise ValueError(\"{HOSTILE}\") if len(p[0]) % 2 else ZeroDivisionError\n")
-    entries = [*choose_entries(["energy", "zipf", "jaccard", "random"], SUBMISSIONS), *read_submission(path).entries]
-    run_suite(entries, read_suite(str(folder / "ten.toml")), folder / "store.sqlite", progress=Silent(), jobs=2)
+    entries = [*select_entries(["energy", "zipf", "jaccard", "random"], SUBMISSIONS), *load_submission(path).entries]
+    run_suite(entries, load_suite(str(folder / "ten.toml")), folder / "store.sqlite", progress=NoProgress(), jobs=2)
     return folder
 
 
@@ -224,7 +224,7 @@ def board_place(tmp_path_factory) -> Path:
 def board_snapshot(board_place) -> Snapshot:
     from leaderboard.board.snapshot import of_store
 
-    return of_store(read_suite(str(board_place / "ten.toml")), Store(board_place / "store.sqlite", read_only=True))
+    return of_store(load_suite(str(board_place / "ten.toml")), Store(board_place / "store.sqlite", read_only=True))
 
 
 @pytest.fixture(scope="module")

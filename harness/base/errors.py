@@ -6,11 +6,11 @@ import difflib
 from collections.abc import Iterable
 
 
-class Refusal(Exception):
+class TouchstoneError(Exception):
     """One sentence: what is wrong, where, what to do.  The command line prints it and leaves with exit code 2."""
 
 
-class ModelAbsent(Refusal):
+class ModelNotFetched(TouchstoneError):
     """A model that is known, but not here; the sentence says how it comes here."""
 
     def __init__(self, model: str, sentence: str) -> None:
@@ -35,7 +35,7 @@ def printable(text: str, limit: int = 500) -> str:
     return shown if len(text) <= limit else shown[: limit - 1] + "…"
 
 
-def amount(bytes_: float) -> str:
+def format_bytes(bytes_: float) -> str:
     """A size as people say it: 412 kB, 32 MB."""
     for unit in ("bytes", "kB", "MB"):
         if bytes_ < 1000:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def file_lock(path: Path) -> Iterator[None]:
     """Holds the file; whoever comes second waits.  The file stays: removing it would let a third one in beside the second."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as lock:

@@ -18,10 +18,10 @@ class Progress(Protocol):
     def say(self, sentence: str) -> None: ...
 
 
-class Silent:
+class NoProgress:
     """Says nothing: for notebooks and tests."""
 
-    def stage(self, title: str, total: int, unit: str) -> Silent:
+    def stage(self, title: str, total: int, unit: str) -> NoProgress:
         return self
 
     def say(self, sentence: str) -> None:

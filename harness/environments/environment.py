@@ -26,16 +26,16 @@ from typing import IO
 from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
-from harness.base.errors import Refusal, amount, printable
+from harness.base.errors import TouchstoneError, format_bytes, printable
 from harness.base.hashing import digest_of
-from harness.base.locks import locked
+from harness.base.locks import file_lock
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
 from harness.models.registry import find_models
 from harness.sandbox.inside.remove_tree import remove_tree
-from harness.sandbox.layers import Ground
+from harness.sandbox.layers import WorkerEnvironment
 from harness.sandbox.limits import Limits
-from harness.sandbox.supervisor import our_ground
+from harness.sandbox.supervisor import default_environment
 from harness.submission.dependencies import unmet_dependencies
 from harness.submission.submission import Entry, Submission
 
@@ -59,18 +59,18 @@ class Environment:
     folder: Path | None = None              # None: the harness's own
     lock: tuple[str, ...] = ()              # of another: name==version --hash=sha256:...
 
-    def ground(self, submission: Submission) -> Ground:
+    def ground(self, submission: Submission) -> WorkerEnvironment:
         models = find_models(submission.header.models).values()
         if self.folder is None:
-            return our_ground(submission.source, models)
-        return Ground((str(self.folder),), models=tuple(sorted(models)))
+            return default_environment(submission.source, models)
+        return WorkerEnvironment((str(self.folder),), models=tuple(sorted(models)))
 
 
-OURS = Environment()
+HARNESS_ENVIRONMENT = Environment()
 
 
-def prepare(entries: Iterable[Entry], limits: Limits, progress: Progress, *,
-            refresh: bool = False) -> tuple[dict[str, Environment], list[str]]:
+def prepare_environments(entries: Iterable[Entry], limits: Limits, progress: Progress, *,
+                         refresh: bool = False) -> tuple[dict[str, Environment], list[str]]:
     """The environment of each entry, by digest; and a sentence for each submission that cannot be asked here."""
     found: dict[str, Environment] = {}
     refused: dict[bytes, str] = {}
@@ -79,60 +79,61 @@ def prepare(entries: Iterable[Entry], limits: Limits, progress: Progress, *,
         submission = entry.submission
         if submission.source not in made and submission.source not in refused:
             try:
-                refuse_wishes(submission, limits)
+                check_requested_limits(submission, limits)
                 find_models(submission.header.models)
-                made[submission.source] = environment_of(submission, progress, refresh=refresh)
-            except Refusal as refusal:
+                made[submission.source] = get_environment(submission, progress, refresh=refresh)
+            except TouchstoneError as refusal:
                 refused[submission.source] = str(refusal)
         if submission.source in made:
             found[entry.digest] = made[submission.source]
     return found, list(refused.values())
 
 
-def refuse_wishes(submission: Submission, limits: Limits) -> None:
+def check_requested_limits(submission: Submission, limits: Limits) -> None:
     """Refuses a submission that says it needs more than it would get."""
     header = submission.header
     if header.memory is not None and header.memory * 1e6 > limits.memory_bytes:
-        raise Refusal(f"{submission.filename} wishes for {header.memory:,} MB of memory, and a metric gets "
-                      f"{limits.memory_bytes / 1e6:,.0f} MB here. If the machine has as much: --memory {header.memory}.")
+        raise TouchstoneError(f"{submission.filename} wishes for {header.memory:,} MB of memory, and a metric gets "
+                              f"{limits.memory_bytes / 1e6:,.0f} MB here. If the machine has as much: --memory {header.memory}.")
     if header.time is not None and header.time > limits.seconds_per_unit:
-        raise Refusal(f"{submission.filename} wishes for {header.time:,.0f} seconds a unit, and a metric gets "
-                      f"{limits.seconds_per_unit:,.0f} here. If you have the time: --seconds {header.time:g}.")
+        raise TouchstoneError(f"{submission.filename} wishes for {header.time:,.0f} seconds a unit, and a metric gets "
+                              f"{limits.seconds_per_unit:,.0f} here. If you have the time: --seconds {header.time:g}.")
 
 
-def environment_of(submission: Submission, progress: Progress, *, refresh: bool = False) -> Environment:
+def get_environment(submission: Submission, progress: Progress, *, refresh: bool = False) -> Environment:
     """Ours where it meets the dependencies, else one of the submission's own, made if there is none yet."""
     unmet = unmet_dependencies(submission.header)
     python = next((line for line in unmet if line.startswith("Python ")), None)
     if python is not None:
-        raise Refusal(f"{submission.filename} needs {python}, and this is {sys.version.split()[0]}: run it with another Python.")
+        raise TouchstoneError(f"{submission.filename} needs {python}, and this is {sys.version.split()[0]}: run it with another "
+                              "Python.")
     if not unmet:
-        return OURS
+        return HARNESS_ENVIRONMENT
     wanted = sorted({*submission.header.dependencies, *([] if "numpy" in submission.header.distributions else ["numpy"])})
     folder = cache_folder() / "environments"
     pointer = folder / f"{digest_of({'wanted': wanted, 'python': sys.version, 'platform': sys.platform})[:32]}.json"
-    with locked(folder / ".lock"):
-        if refresh or not usable(pointer):
+    with file_lock(folder / ".lock"):
+        if refresh or not is_usable(pointer):
             progress.say(f"{submission.filename} needs {', '.join(unmet)}: making an environment of its own …")
             try:
-                write(pointer, build(wanted, folder, progress))
-            except Refusal as refusal:
-                raise Refusal(f"{submission.filename} needs {', '.join(unmet)}, and no environment with that can be made: "
-                              f"{refusal}") from None
-            prune(folder)
+                write_lock(pointer, build_environment(wanted, folder, progress))
+            except TouchstoneError as refusal:
+                raise TouchstoneError(f"{submission.filename} needs {', '.join(unmet)}, and no environment with that can be "
+                                      f"made: {refusal}") from None
+            remove_old_environments(folder)
         pointer.touch()
-        lock = read(pointer)
-        hold(folder / name_of(lock))
-    return Environment(folder / name_of(lock), lock)
+        lock = read_lock(pointer)
+        hold(folder / environment_name(lock))
+    return Environment(folder / environment_name(lock), lock)
 
 
 # ---- the folder of environments -----------------------------------------------------------------------------------------
 
-def name_of(lock: Sequence[str]) -> str:
+def environment_name(lock: Sequence[str]) -> str:
     return hashlib.sha256("\n".join(lock).encode()).hexdigest()[:32]
 
 
-def read(pointer: Path) -> tuple[str, ...]:
+def read_lock(pointer: Path) -> tuple[str, ...]:
     return tuple(json.loads(pointer.read_text())["lock"])
 
 
@@ -145,7 +146,7 @@ def hold(environment: Path) -> None:
         fcntl.flock(HELD[environment], fcntl.LOCK_SH)
 
 
-def in_use(environment: Path) -> bool:
+def is_in_use(environment: Path) -> bool:
     """Whether a living process holds it."""
     try:
         with environment.with_suffix(".used").open() as lock:
@@ -157,36 +158,36 @@ def in_use(environment: Path) -> bool:
     return False
 
 
-def usable(pointer: Path) -> bool:
+def is_usable(pointer: Path) -> bool:
     try:
-        return (pointer.parent / name_of(read(pointer))).is_dir()
+        return (pointer.parent / environment_name(read_lock(pointer))).is_dir()
     except (OSError, ValueError, KeyError):
         return False
 
 
-def write(pointer: Path, lock: Sequence[str]) -> None:
+def write_lock(pointer: Path, lock: Sequence[str]) -> None:
     part = pointer.with_suffix(".part")
     part.write_text(json.dumps({"lock": list(lock)}, indent=1))
     part.replace(pointer)
 
 
-def prune(folder: Path) -> None:
+def remove_old_environments(folder: Path) -> None:
     """Removes the environments that were used longest ago, and what a killed run left half made."""
     pointers = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    sound = [pointer for pointer in pointers if usable(pointer)]
-    kept = {folder / name_of(read(pointer)) for pointer in sound[:KEPT]}
+    sound = [pointer for pointer in pointers if is_usable(pointer)]
+    kept = {folder / environment_name(read_lock(pointer)) for pointer in sound[:KEPT]}
     for pointer in pointers:
-        if pointer not in sound or not (folder / name_of(read(pointer)) in kept or in_use(folder / name_of(read(pointer)))):
+        if pointer not in sound or not (folder / environment_name(read_lock(pointer)) in kept or is_in_use(folder / environment_name(read_lock(pointer)))):
             pointer.unlink()
     for path in folder.iterdir():
-        if path.is_dir() and path not in kept and not in_use(path):
+        if path.is_dir() and path not in kept and not is_in_use(path):
             remove_tree(str(path))
             path.with_suffix(".used").unlink(missing_ok=True)
 
 
 # ---- making one ---------------------------------------------------------------------------------------------------------
 
-def build(wanted: Sequence[str], folder: Path, progress: Progress) -> tuple[str, ...]:
+def build_environment(wanted: Sequence[str], folder: Path, progress: Progress) -> tuple[str, ...]:
     """Resolves, downloads and installs; the lock.  Nothing is left behind of an attempt that fails."""
     workshop = Path(tempfile.mkdtemp(prefix="making-", dir=folder))
     try:
@@ -194,16 +195,16 @@ def build(wanted: Sequence[str], folder: Path, progress: Progress) -> tuple[str,
         scratch.mkdir()
         listed, pins = workshop / "wanted.txt", workshop / "pins.txt"
         listed.write_text("".join(f"{Requirement(line)}\n" for line in wanted))
-        pins.write_text("".join(f"{line}\n" for line in pinned()))
+        pins.write_text("".join(f"{line}\n" for line in pinned_requirements()))
         run_pip(["download", "--dest", str(wheels), "--constraint", str(pins), "--requirement", str(listed)], workshop,
                 DOWNLOAD_BYTES, progress)
-        lock = lock_of(sorted(wheels.iterdir()))
+        lock = lock_wheels(sorted(wheels.iterdir()))
         locked_list = workshop / "lock.txt"
         locked_list.write_text("".join(f"{line}\n" for line in lock))
         run_pip(["install", "--no-index", "--find-links", str(wheels), "--no-deps", "--require-hashes", "--target",
                  str(workshop / "libraries"), "--requirement", str(locked_list)], workshop,
                 DOWNLOAD_BYTES + INSTALLED_BYTES, progress)
-        final = folder / name_of(lock)
+        final = folder / environment_name(lock)
         if not final.exists():
             (workshop / "libraries").rename(final)
         return lock
@@ -211,37 +212,37 @@ def build(wanted: Sequence[str], folder: Path, progress: Progress) -> tuple[str,
         remove_tree(str(workshop))
 
 
-def pinned() -> list[str]:
+def pinned_requirements() -> list[str]:
     """torch as we have it: its numerics are part of the benchmark, and other builds of it are gigabytes larger."""
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         return [f"torch=={importlib.metadata.version('torch').split('+')[0]}"]
     return []
 
 
-def lock_of(wheels: Sequence[Path]) -> tuple[str, ...]:
+def lock_wheels(wheels: Sequence[Path]) -> tuple[str, ...]:
     """Every wheel with its hash; refuses what is too many or too much to install."""
     if len(wheels) > DISTRIBUTIONS:
-        raise Refusal(f"it takes {len(wheels)} packages, at most {DISTRIBUTIONS} are installed.")
+        raise TouchstoneError(f"it takes {len(wheels)} packages, at most {DISTRIBUTIONS} are installed.")
     size = files = 0
     lock = []
     for wheel in wheels:
         try:
             name, version, _, _ = parse_wheel_filename(wheel.name)
-            refuse_long_directory(wheel)
+            check_zip_directory(wheel)
             with zipfile.ZipFile(wheel) as archive:
                 size += sum(member.file_size for member in archive.infolist())
                 files += len(archive.infolist())
         except (InvalidWheelFilename, zipfile.BadZipFile, ValueError, NotImplementedError, OSError):
-            raise Refusal(f"{printable(wheel.name, 80)} is not a wheel; only wheels are installed.") from None
+            raise TouchstoneError(f"{printable(wheel.name, 80)} is not a wheel; only wheels are installed.") from None
         with wheel.open("rb") as file:
             lock.append(f"{canonicalize_name(name)}=={version} --hash=sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}")
     if size > INSTALLED_BYTES or files > INSTALLED_FILES:
-        raise Refusal(f"installed it would be {amount(size)} in {files:,} files; at most {amount(INSTALLED_BYTES)} in "
-                      f"{INSTALLED_FILES:,} are allowed.")
+        raise TouchstoneError(f"installed it would be {format_bytes(size)} in {files:,} files; at most "
+                              f"{format_bytes(INSTALLED_BYTES)} in {INSTALLED_FILES:,} are allowed.")
     return tuple(lock)
 
 
-def refuse_long_directory(wheel: Path) -> None:
+def check_zip_directory(wheel: Path) -> None:
     """Refuses a zip file whose list of members alone would take much memory to read: its size stands near the file's end."""
     with wheel.open("rb") as file:
         file.seek(max(0, wheel.stat().st_size - ZIP_END_BYTES))
@@ -250,7 +251,7 @@ def refuse_long_directory(wheel: Path) -> None:
     if place < 0 or len(end) < place + 22:
         raise zipfile.BadZipFile("no end record")
     if int.from_bytes(end[place + 12:place + 16], "little") > DIRECTORY_BYTES:      # all ones where it stands elsewhere: zip64
-        raise Refusal(f"{printable(wheel.name, 80)} holds too many files.")
+        raise TouchstoneError(f"{printable(wheel.name, 80)} holds too many files.")
 
 
 def run_pip(words: Sequence[str], workshop: Path, most: int, progress: Progress) -> None:
@@ -260,20 +261,20 @@ def run_pip(words: Sequence[str], workshop: Path, most: int, progress: Progress)
     said = workshop / "said.txt"
     with said.open("w") as errors:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, cwd=workshop,
-                                   env=variables_for_pip(workshop / "scratch"))
+                                   env=pip_variables(workshop / "scratch"))
         try:
-            watch(process, workshop, most, progress)
+            watch_pip(process, workshop, most, progress)
         finally:
             process.kill()
             process.wait()
     if process.returncode:
         complaints = [line.removeprefix("ERROR: ") for line in said.read_text(errors="replace").splitlines()
                       if line.startswith("ERROR: ")]
-        raise Refusal(f"pip says: {printable(complaints[-1] if complaints else said.read_text(errors='replace'), 300)} "
-                      "(only wheels are taken, and packages that run on this machine).")
+        raise TouchstoneError(f"pip says: {printable(complaints[-1] if complaints else said.read_text(errors='replace'), 300)} "
+                              "(only wheels are taken, and packages that run on this machine).")
 
 
-def variables_for_pip(scratch: Path) -> dict[str, str]:
+def pip_variables(scratch: Path) -> dict[str, str]:
     """What pip needs of our environment to reach the index; no secret of anybody else's."""
     named = {"PATH", "HOME", "USER", "LANG", "VIRTUAL_ENV", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "NETRC", "REQUESTS_CA_BUNDLE",
              "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
@@ -281,24 +282,24 @@ def variables_for_pip(scratch: Path) -> dict[str, str]:
             "TMPDIR": str(scratch)}
 
 
-def watch(process: subprocess.Popen[bytes], workshop: Path, most: int, progress: Progress) -> None:
+def watch_pip(process: subprocess.Popen[bytes], workshop: Path, most: int, progress: Progress) -> None:
     """Waits for pip; ends it when the workshop holds too much or the time is up."""
     started = told = time.monotonic()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=0.5)
             return
-        size = size_of(workshop)
+        size = folder_size(workshop)
         if size > most:
-            raise Refusal(f"it takes more than {amount(most)}.")
+            raise TouchstoneError(f"it takes more than {format_bytes(most)}.")
         if time.monotonic() - started > SECONDS:
-            raise Refusal(f"it takes longer than {SECONDS / 60:.0f} minutes; is the package index reached?")
+            raise TouchstoneError(f"it takes longer than {SECONDS / 60:.0f} minutes; is the package index reached?")
         if time.monotonic() - told > SAID_EVERY:
             told = time.monotonic()
-            progress.say(f"  … {amount(size)} after {told - started:.0f} s")
+            progress.say(f"  … {format_bytes(size)} after {told - started:.0f} s")
 
 
-def size_of(folder: Path) -> int:
+def folder_size(folder: Path) -> int:
     """Bytes of all files in it; some may vanish while we look."""
     size = 0
     for where, _, names in os.walk(folder):

@@ -10,13 +10,13 @@ from typing import Any
 PROCESSES = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.exec", "os.system", "os.startfile"}
 
 
-def refuse(event: str, arguments: tuple[Any, ...]) -> None:
+def refuse_source_archive(event: str, arguments: tuple[Any, ...]) -> None:
     if event in PROCESSES:
         raise PermissionError("only wheels are installed: nothing may be built or run for that")
 
 
 if __name__ == "__main__":
-    sys.addaudithook(refuse)
+    sys.addaudithook(refuse_source_archive)
     from pip._internal.cli.main import main
 
     sys.exit(main())

@@ -9,26 +9,26 @@ from typing import Any
 from harness.base.units import Unit
 from harness.environments.environment import Environment
 from harness.evaluation.task import Task
-from harness.sandbox.layers import Confinement
+from harness.sandbox.layers import Sandbox
 from harness.sandbox.limits import Limits
 from harness.submission.submission import Entry
 
 
 @dataclass(frozen=True)
-class Question:
+class TaskUnit:
     """A unit and the task that knows how to ask it."""
 
     task: Task[Any]
     unit: Unit
 
-Asking = tuple[Entry, Question]
+Assignment = tuple[Entry, TaskUnit]
 
 
 @dataclass(frozen=True)
 class Conditions:
     """Under what conditions metrics are asked."""
 
-    confinement: Confinement
+    confinement: Sandbox
     limits: Limits = field(default_factory=Limits)
     environments: Mapping[str, Environment] = field(default_factory=dict)      # by an entry's digest, where it is not ours
     watched: bool = False                   # notes what a metric tries that is refused

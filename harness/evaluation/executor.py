@@ -17,34 +17,34 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from harness.base.errors import NotApplicable
-from harness.environments.environment import OURS
-from harness.evaluation.assignment import Asking, Conditions, Question
-from harness.evaluation.input_encoder import Inputs
-from harness.evaluation.metric_session import Asked
+from harness.environments.environment import HARNESS_ENVIRONMENT
+from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
+from harness.evaluation.input_encoder import InputEncoder
+from harness.evaluation.metric_session import MetricSession
 from harness.models.registry import find_models
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from harness.results.outcomes import Failure, Outcome, Status
-from harness.sandbox.faults import Fault, FaultKind, HostGone, TakenDown
-from harness.sandbox.layers import Ground
+from harness.sandbox.faults import Fault, FaultKind, SupervisorLost, WorkerLost
+from harness.sandbox.layers import WorkerEnvironment
 from harness.sandbox.limits import Limits
-from harness.sandbox.supervisor import Host
+from harness.sandbox.supervisor import Supervisor
 from harness.sandbox.worker_client import Worker
 from harness.submission.submission import Entry
 
 
-class Pool:
+class Executor:
     """Jobs that ask, side by side; one that loses its worker forks another."""
 
-    def __init__(self, asking: Sequence[Asking], cache: EmbeddingCache, conditions: Conditions, jobs: int) -> None:
-        self._left: queue.SimpleQueue[Asking] = queue.SimpleQueue()
+    def __init__(self, asking: Sequence[Assignment], cache: VectorCache, conditions: Conditions, jobs: int) -> None:
+        self._left: queue.SimpleQueue[Assignment] = queue.SimpleQueue()
         for one in asking:
             self._left.put(one)
         self._expected, self._conditions = len(asking), conditions
         self._results: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
-        self._inputs = Inputs(cache)
+        self._inputs = InputEncoder(cache)
         self._stopping = threading.Event()
-        self._patience = Patience(conditions.limits)
-        self._hosts: list[Host] = []            # every one that was started
+        self._patience = FailureBudget(conditions.limits)
+        self._hosts: list[Supervisor] = []            # every one that was started
         processors = sorted(os.sched_getaffinity(0))
         self._threads = [
             threading.Thread(target=self._work, args=(processors[(os.getpid() + job) % len(processors)],), daemon=True)
@@ -75,7 +75,7 @@ class Pool:
                 left.append(result)
         return left
 
-    def _adopt(self, host: Host) -> None:
+    def _adopt(self, host: Supervisor) -> None:
         """Notes a host so that `stop` can end it; one that comes after `stop` is ended at once."""
         self._hosts.append(host)
         if self._stopping.is_set():
@@ -86,7 +86,7 @@ class Pool:
         os.sched_setaffinity(0, {processor})
         desk = None
         try:
-            desk = Desk(self._conditions, self._adopt, self._stopping.is_set)
+            desk = WorkerSlot(self._conditions, self._adopt, self._stopping.is_set)
             while not self._stopping.is_set():
                 try:
                     entry, question = self._left.get_nowait()
@@ -105,48 +105,48 @@ class Pool:
                 desk.close()
 
 
-HOSTS_AT_HAND = 2                           # a metric's, and that of the reference which it is timed beside
+MAX_SUPERVISORS = 2                           # a metric's, and that of the reference which it is timed beside
 
 
-class Desk:
+class WorkerSlot:
     """Where one job asks: hosts, and the worker that holds the entry at hand."""
 
-    def __init__(self, conditions: Conditions, adopt: Callable[[Host], None] | None = None,
+    def __init__(self, conditions: Conditions, adopt: Callable[[Supervisor], None] | None = None,
                  stopping: Callable[[], bool] = lambda: False) -> None:
         self._conditions, self._adopt, self._stopping = conditions, adopt, stopping
-        self._hosts: list[Host] = []            # the one used last at the end
+        self._hosts: list[Supervisor] = []            # the one used last at the end
         self._worker: Worker | None = None
         self._entry: Entry | None = None
         self.noticed: dict[tuple[str, str], None] = {}      # what watched metrics tried, and in which line
 
-    def ask(self, entry: Entry, question: Question, inputs: Inputs) -> Outcome:
+    def ask(self, entry: Entry, question: TaskUnit, inputs: InputEncoder) -> Outcome:
         """What becomes of one unit; asked once more if the worker was taken down with its supervisor."""
         try:
             return self._ask(entry, question, inputs)
-        except HostGone:
+        except SupervisorLost:
             if self._stopping():
                 raise
         try:
             return self._ask(entry, question, inputs)
-        except TakenDown:
+        except WorkerLost:
             failure = Failure(FaultKind.DIED.value, "was asked twice, and each time its supervisor ended with it")
             return Outcome(question.unit.id, entry.digest, Status.FAILED, None, failure, 0.0)
 
-    def _ask(self, entry: Entry, question: Question, inputs: Inputs) -> Outcome:
+    def _ask(self, entry: Entry, question: TaskUnit, inputs: InputEncoder) -> Outcome:
         started = time.monotonic()
 
         def outcome(status: Status, observation: Any = None, failure: Failure | None = None) -> Outcome:
             return Outcome(question.unit.id, entry.digest, status, observation, failure, time.monotonic() - started)
 
-        reason = question.task.applies(question.unit, entry.header)
+        reason = question.task.inapplicable_reason(question.unit, entry.header)
         if reason is not None:
             return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", reason))
         if self._entry is not entry:
             self._let_go()
             self._entry = entry
-        asked = Asked(entry, question.unit, inputs, self.start, self._worker, self._conditions.limits)
+        asked = MetricSession(entry, question.unit, inputs, self.start, self._worker, self._conditions.limits)
         try:
-            asked.begin()
+            asked.start()
             return outcome(Status.ANSWERED, question.task.observe(question.unit, asked))
         except NotApplicable as wrong:
             return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", str(wrong)))
@@ -164,7 +164,7 @@ class Desk:
 
     def start(self, entry: Entry, until: float = math.inf) -> Worker:
         """A fresh worker that holds the entry and has seen nothing; it is given up at that time if not before."""
-        worker = self._fork(self._conditions.environments.get(entry.digest, OURS).ground(entry.submission))
+        worker = self._fork(self._conditions.environments.get(entry.digest, HARNESS_ENVIRONMENT).ground(entry.submission))
         worker.deadline = min(worker.deadline, until)
         try:
             worker.load(entry.submission.source, entry.submission.filename, entry.parameters,
@@ -177,22 +177,22 @@ class Desk:
             raise Fault(fault.kind, f"could not be loaded: {fault.sentence}", fault.places, fault.output) from None
         return worker
 
-    def _fork(self, ground: Ground) -> Worker:
+    def _fork(self, ground: WorkerEnvironment) -> Worker:
         """A worker of a host at hand, or of a new one."""
         at_hand = next((host for host in self._hosts if host.ground == ground and host.alive), None)
         if at_hand is not None:
             self._hosts.remove(at_hand)
             self._hosts.append(at_hand)
-            with contextlib.suppress(HostGone):
+            with contextlib.suppress(SupervisorLost):
                 return at_hand.fork()
-        self._dismiss([host for host in self._hosts if not host.alive] or self._hosts[:1 - HOSTS_AT_HAND])
-        host = Host(self._conditions.confinement, self._conditions.limits, ground)
+        self._dismiss([host for host in self._hosts if not host.alive] or self._hosts[:1 - MAX_SUPERVISORS])
+        host = Supervisor(self._conditions.confinement, self._conditions.limits, ground)
         self._hosts.append(host)
         if self._adopt is not None:
             self._adopt(host)
         return host.fork()
 
-    def _dismiss(self, hosts: Sequence[Host]) -> None:
+    def _dismiss(self, hosts: Sequence[Supervisor]) -> None:
         for host in hosts:
             self._hosts.remove(host)
             host.close()
@@ -207,7 +207,7 @@ class Desk:
         self._dismiss(list(self._hosts))
 
 
-class Patience:
+class FailureBudget:
     """Keeps one hanging metric from costing hours: after some timeouts in a row the rest of its units is given up."""
 
     def __init__(self, limits: Limits) -> None:
@@ -216,7 +216,7 @@ class Patience:
         self._in_a_row: dict[tuple[str, str], int] = defaultdict(int)
         self._spent: dict[str, float] = defaultdict(float)
 
-    def note(self, entry: Entry, question: Question, outcome: Outcome) -> None:
+    def note(self, entry: Entry, question: TaskUnit, outcome: Outcome) -> None:
         with self._lock:
             self._spent[entry.digest] += outcome.seconds
             key = entry.digest, question.task.name
@@ -226,7 +226,7 @@ class Patience:
             elif outcome.status is Status.ANSWERED:
                 self._in_a_row[key] = 0
 
-    def spared(self, entry: Entry, question: Question) -> Outcome | None:
+    def spared(self, entry: Entry, question: TaskUnit) -> Outcome | None:
         """The failure of a unit that is not asked any more."""
         with self._lock:
             row, spent = self._in_a_row[entry.digest, question.task.name], self._spent[entry.digest]

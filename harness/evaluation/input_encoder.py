@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from harness.base.errors import NotApplicable
-from harness.models.vector_cache import EmbeddingCache
-from harness.models.vector_composition import Composed, VectorSpec, vector_source
+from harness.models.vector_cache import VectorCache
+from harness.models.vector_composition import ComposedVectors, VectorSpec, vector_source
 from harness.sandbox.shared_memory import Content
 from harness.submission.submission import Entry
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 
-class Inputs:
+class InputEncoder:
     """Translates texts into what metrics take, with the suite's embedding model unless an entry names others."""
 
-    def __init__(self, cache: EmbeddingCache) -> None:
+    def __init__(self, cache: VectorCache) -> None:
         self.cache = cache
         self._tokens: dict[str, list[str]] = {}
-        self._composed: dict[VectorSpec, EmbeddingCache | Composed] = {}
+        self._composed: dict[VectorSpec, VectorCache | ComposedVectors] = {}
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
@@ -40,7 +40,7 @@ class Inputs:
             return list(texts)
         raise NotApplicable(f"metrics that take {kind} cannot be asked yet")
 
-    def vectors_for(self, spec: VectorSpec) -> EmbeddingCache | Composed:
+    def vectors_for(self, spec: VectorSpec) -> VectorCache | ComposedVectors:
         """Return the source of the vectors that `spec` names."""
         if spec not in self._composed:
             self._composed.setdefault(spec, vector_source(spec, self.cache))

@@ -11,18 +11,18 @@ from harness.submission.header import Header
 
 
 @dataclass(frozen=True)
-class Lifted:
+class LiftingRule:
     """How a text metric's pair values become a distance of corpora."""
 
     similarity: bool
     range: tuple[float, float]          # of the pair values
 
     @classmethod
-    def of(cls, header: Header) -> Lifted:
+    def of(cls, header: Header) -> LiftingRule:
         return cls(header.returns == "similarity", header.range)
 
 
-def lift(cross: np.ndarray, lifted: Lifted) -> float:
+def lift_scores(cross: np.ndarray, lifted: LiftingRule) -> float:
     """1 - F1 where similarities are declared in [0, 1]; else the mean of the two directed mean nearest distances.
 
     `cross` holds the pair values, rows of the first corpus against columns of the second.  Precision is the mean over

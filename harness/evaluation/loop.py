@@ -10,24 +10,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from harness.base.progress import Progress
-from harness.evaluation.assignment import Asking, Conditions, Question
-from harness.evaluation.executor import Pool
-from harness.evaluation.time_left import Forecast
-from harness.models.vector_cache import EmbeddingCache
-from harness.models.vector_composition import SUITE_VECTORS, Composed, VectorSpec, vector_source
+from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
+from harness.evaluation.executor import Executor
+from harness.evaluation.time_left import TimeEstimate
+from harness.models.vector_cache import VectorCache
+from harness.models.vector_composition import SUITE_VECTORS, ComposedVectors, VectorSpec, vector_source
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.results.store import Store
 from harness.submission.submission import Entry
 
 
 @dataclass
-class Tally:
+class RunSummary:
     """What a run did."""
 
     planned: int = 0
     answered: int = 0
     not_applicable: int = 0
-    failures: list[tuple[str, Question, Failure]] = field(default_factory=list)
+    failures: list[tuple[str, TaskUnit, Failure]] = field(default_factory=list)
     failed_in_store: int = 0                # of all units that were meant, now or in earlier runs
     refused: list[str] = field(default_factory=list)        # submissions that could not be asked here, each in a sentence
     seconds: float = 0.0
@@ -37,45 +37,45 @@ class Tally:
         return self.answered + self.not_applicable + len(self.failures)
 
 
-class Interrupted(Exception):
+class RunInterrupted(Exception):
     """The run was stopped by its user; what was done is stored."""
 
-    def __init__(self, tally: Tally) -> None:
+    def __init__(self, tally: RunSummary) -> None:
         super().__init__()
         self.tally = tally
 
 
-def plan(entries: Iterable[Entry], questions: Sequence[Question], store: Store, *, again: bool = False,
-         retry: bool = False) -> list[Asking]:
+def plan_run(entries: Iterable[Entry], questions: Sequence[TaskUnit], store: Store, *, again: bool = False,
+             retry: bool = False) -> list[Assignment]:
     """What is to be asked: everything meant for an entry that the store has no outcome of; with `retry` what failed too, with
     `again` all.
     """
     kept = (Status.ANSWERED, Status.NOT_APPLICABLE) if retry else tuple(Status)
-    done = set() if again else store.done(kept)
+    done = set() if again else store.completed(kept)
     return [(entry, question) for entry in entries for question in questions
-            if question.task.meant_for(entry) and (question.unit.id, entry.digest) not in done]
+            if question.task.accepts(entry) and (question.unit.id, entry.digest) not in done]
 
 
-def execute(asking: Sequence[Asking], store: Store, run: int, cache: EmbeddingCache, conditions: Conditions,
-            jobs: int, progress: Progress) -> Tally:
+def execute_run(asking: Sequence[Assignment], store: Store, run: int, cache: VectorCache, conditions: Conditions,
+                jobs: int, progress: Progress) -> RunSummary:
     """Asks everything that is planned and stores each outcome as it comes."""
     started = time.monotonic()
-    tally = Tally(planned=len(asking))
+    tally = RunSummary(planned=len(asking))
     try:
-        announce(asking, cache, progress, jobs)
+        embed_required_texts(asking, cache, progress, jobs)
     except KeyboardInterrupt:
-        raise Interrupted(tally) from None
-    beside = [one for one in asking if not one[1].task.declares.alone]
-    alone = [one for one in asking if one[1].task.declares.alone]
-    pools = [Pool(beside, cache, conditions, jobs), Pool(alone, cache, conditions, 1)]
-    forecast = Forecast(asking, jobs)
+        raise RunInterrupted(tally) from None
+    beside = [one for one in asking if not one[1].task.info.alone]
+    alone = [one for one in asking if one[1].task.info.alone]
+    pools = [Executor(beside, cache, conditions, jobs), Executor(alone, cache, conditions, 1)]
+    forecast = TimeEstimate(asking, jobs)
     stage = progress.stage("Asking", len(asking), "units")
     questions = {question.unit.id: question for _, question in asking}
     names = {entry.digest: entry.name for entry, _ in asking}
 
     def keep(outcome: Outcome) -> None:
-        store.put(outcome, run)
-        count(tally, outcome, questions[outcome.unit_id], names[outcome.entry_digest])
+        store.save_outcome(outcome, run)
+        count_outcome(tally, outcome, questions[outcome.unit_id], names[outcome.entry_digest])
 
     try:
         for pool in pools:
@@ -87,7 +87,7 @@ def execute(asking: Sequence[Asking], store: Store, run: int, cache: EmbeddingCa
         for pool in pools:
             for outcome in pool.stop():
                 keep(outcome)
-        raise Interrupted(tally) from None
+        raise RunInterrupted(tally) from None
     finally:
         for pool in pools:
             pool.stop()
@@ -96,7 +96,7 @@ def execute(asking: Sequence[Asking], store: Store, run: int, cache: EmbeddingCa
     return tally
 
 
-def count(tally: Tally, outcome: Outcome, question: Question, name: str) -> None:
+def count_outcome(tally: RunSummary, outcome: Outcome, question: TaskUnit, name: str) -> None:
     if outcome.failure is not None and outcome.status is Status.FAILED:
         tally.failures.append((name, question, outcome.failure))
     elif outcome.status is Status.ANSWERED:
@@ -105,14 +105,14 @@ def count(tally: Tally, outcome: Outcome, question: Question, name: str) -> None
         tally.not_applicable += 1
 
 
-def announce(asking: Sequence[Asking], cache: EmbeddingCache, progress: Progress, jobs: int) -> None:
+def embed_required_texts(asking: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int) -> None:
     """Sees to it that every text has its vector before a metric waits for it."""
-    seen: dict[VectorSpec, dict[str, Question]] = {}
-    givers: dict[VectorSpec, EmbeddingCache | Composed] = {SUITE_VECTORS: cache}
+    seen: dict[VectorSpec, dict[str, TaskUnit]] = {}
+    givers: dict[VectorSpec, VectorCache | ComposedVectors] = {SUITE_VECTORS: cache}
     for entry, question in asking:
-        if question.task.applies(question.unit, entry.header) is not None:
+        if question.task.inapplicable_reason(question.unit, entry.header) is not None:
             continue
-        if question.task.looks_at_vectors:
+        if question.task.needs_vectors:
             seen.setdefault(SUITE_VECTORS, {}).setdefault(question.unit.id, question)
         if entry.header.input == "embeddings":
             wanted = entry.vectors

@@ -17,8 +17,8 @@ import numpy as np
 from harness.base.errors import NotApplicable
 from harness.base.hashing import digest_of, seed_of
 from harness.base.units import Unit
-from harness.evaluation.input_encoder import Inputs
-from harness.evaluation.lifting import Lifted, lift
+from harness.evaluation.input_encoder import InputEncoder
+from harness.evaluation.lifting import LiftingRule, lift_scores
 from harness.evaluation.score_scale import ScoreScale
 from harness.models.encoders import SAME_VECTOR
 from harness.sandbox.faults import Fault, FaultKind
@@ -37,10 +37,10 @@ CLOCK_TICK = 1e-6                           # seconds; what takes less than the 
 Corpora = Sequence[Sequence[str]] | Sequence[np.ndarray]       # of texts; or of rows, for metrics that take embeddings
 
 
-class Asked:
+class MetricSession:
     """One entry, asked the questions of one unit.  Faults are raised; the worker that caused them is replaced."""
 
-    def __init__(self, entry: Entry, unit: Unit, inputs: Inputs, start: Callable[[Entry, float], Worker],
+    def __init__(self, entry: Entry, unit: Unit, inputs: InputEncoder, start: Callable[[Entry, float], Worker],
                  worker: Worker | None, limits: Limits) -> None:
         self.entry, self.unit = entry, unit
         self.worker = worker
@@ -62,38 +62,38 @@ class Asked:
         """The scale of the answers of `pairs`."""
         return ScoreScale.from_header(self.entry.header)
 
-    def distances(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], order: int = 0, first: int = 0) -> list[float]:
+    def corpus_distances(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], order: int = 0, first: int = 0) -> list[float]:
         """The metric's raw answer for each pair of corpora; a text metric is lifted.
 
         The pairs are the unit's calls number `first`, `first` + 1, ...; another `order` asks them in another order.
         """
         contents = self._contents(corpora, pairs)
         answers = self._many(self._ready(), contents, pairs, list(range(len(pairs))), order, first)
-        return [check(answers[t]) for t in range(len(pairs))]
+        return [require_finite(answers[t]) for t in range(len(pairs))]
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """The harness's own embeddings of texts, whatever the metric takes; for tasks that look at them (`looks_at_vectors`)."""
         return self._inputs.cache.vectors(texts)
 
-    def alone(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], asked: Sequence[int]) -> list[tuple[float, float]]:
+    def recheck_corpora(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], asked: Sequence[int]) -> list[tuple[float, float]]:
         """For each of the asked places in `pairs`, two answers of a fresh worker that sees nothing but that pair."""
         twice = []
         contents = self._contents(corpora, [pairs[place] for place in asked])
         for place in asked:
             worker = self._fresh()
             first, again = (self._many(worker, contents, pairs, [place])[place] for _ in range(2))
-            twice.append((check(first), check(again)))
+            twice.append((require_finite(first), require_finite(again)))
         return twice
 
-    def pairs(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> list[float]:
+    def pair_scores(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> list[float]:
         """A text metric's raw answers for the pairs (a[0], b[0]), (a[1], b[1]), ...
 
         `call` is the call's own number, for its seed; a metric that is fitted is fitted on the collection before.
         """
         return self._pairs(self._fitted(self._ready(), collection), a, b, call)
 
-    def pairs_alone(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str],
-                    asked: Sequence[int]) -> list[tuple[float, float]]:
+    def recheck_pairs(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str],
+                      asked: Sequence[int]) -> list[tuple[float, float]]:
         """For each of the asked places two answers, one pair a call, of a fresh worker that sees only those pairs.
 
         The second is asked as another call, with a seed of its own: a metric that draws answers it differently.
@@ -104,9 +104,9 @@ class Asked:
 
     def _pairs(self, worker: Worker, a: Sequence[str], b: Sequence[str], call: int) -> list[float]:
         numbers = worker.numbers(self.entry.header.returns, [self._input(a), self._input(b)], (len(a),), self._seed(call))
-        return [check(number) for number in numbers.tolist()]
+        return [require_finite(number) for number in numbers.tolist()]
 
-    def cross(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> np.ndarray | None:
+    def score_matrix(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> np.ndarray | None:
         """A text metric's own cross matrix of a against b; None if it has none."""
         worker = self._fitted(self._ready(), collection)
         if "matrix" not in worker.functions:
@@ -120,7 +120,7 @@ class Asked:
             return (np.abs(first - second).max(axis=1) <= SAME_VECTOR).tolist() if len(first) else []
         return [x == y for x, y in zip(first, second, strict=True)]
 
-    def seconds(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], first: int = 0) -> float:
+    def time_corpora(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], first: int = 0) -> float:
         """How long it takes to prepare the corpora and to answer for the pairs, less the way there and back.
 
         Each call has an empty one of the same arguments before it; what those take in the middle is taken off.
@@ -129,11 +129,11 @@ class Asked:
         contents = [self._input(corpus) for corpus in corpora]
         empty_holds, empty_calls, taken = [], [], 0.0
         for handle, content in enumerate(contents):
-            empty_holds.append(clocked(worker.nothing, [content]))
-            taken += clocked(worker.hold, handle, content, seed_of(self.unit.id, "corpus", handle))
+            empty_holds.append(time_call(worker.nothing, [content]))
+            taken += time_call(worker.hold, handle, content, seed_of(self.unit.id, "corpus", handle))
         for place, pair in enumerate(pairs):
-            empty_calls.append(clocked(worker.nothing, pair))
-            taken += clocked(self._answer, worker, pair, [contents[c] for c in pair], self._seed(first + place))
+            empty_calls.append(time_call(worker.nothing, pair))
+            taken += time_call(self._answer, worker, pair, [contents[c] for c in pair], self._seed(first + place))
         way = sum(len(times) * float(np.median(times)) for times in (empty_holds, empty_calls) if times)
         return max(taken - way, CLOCK_TICK * (len(corpora) + len(pairs)))
 
@@ -141,11 +141,11 @@ class Asked:
         """The most bytes the worker at hand has held at once, Python and its libraries included; None where nobody counts."""
         return None if self.worker is None else self.worker.peak_memory()
 
-    def companion(self, entry: Entry) -> Asked:
+    def session_for(self, entry: Entry) -> MetricSession:
         """Another entry, to be asked in this unit too; the worker at hand is let go, so that the two are never there at once."""
-        self.renew()
-        other = Asked(entry, self.unit, self._inputs, self._start, None, self._limits)
-        other.begin()
+        self.stop_worker()
+        other = MetricSession(entry, self.unit, self._inputs, self._start, None, self._limits)
+        other.start()
         other._deadline = self._deadline
         return other
 
@@ -169,12 +169,12 @@ class Asked:
         """What the metric takes in place of each corpus that is in one of the pairs."""
         return {c: self._input(corpora[c]) for c in {c for pair in pairs for c in pair}}
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Sees to it that there is a worker: what cannot be loaded cannot be asked.  The unit's time starts when there is."""
         self._started()
         self._deadline = time.monotonic() + self._seconds
 
-    def renew(self) -> None:
+    def stop_worker(self) -> None:
         """Lets the worker go: the next question is the first that its successor sees."""
         if self.worker is not None:
             self.worker.close()
@@ -197,7 +197,7 @@ class Asked:
 
         It stays at hand: the next unit need not start another.
         """
-        self.renew()
+        self.stop_worker()
         self.worker = self._start(self.entry, self._deadline)
         self.worker.deadline = self._deadline
         return self.worker
@@ -225,7 +225,7 @@ class Asked:
         """The metric's number for two corpora that the worker holds; a text metric is lifted."""
         if self.kind == "corpus":
             return worker.number(self.entry.header.returns, handles, seed)
-        return lift(self._cross(worker, handles, contents, seed), Lifted.of(self.entry.header))
+        return lift_scores(self._cross(worker, handles, contents, seed), LiftingRule.of(self.entry.header))
 
     def _seed(self, call: int) -> int:
         return seed_of(self.unit.id, "call", call)
@@ -236,7 +236,7 @@ class Asked:
         shape = len(g), len(t)
         if "fit" in worker.functions:
             worker.fitted = None
-            worker.fit(joined(g, t), seed)
+            worker.fit(concatenate(g, t), seed)
         if "matrix" in worker.functions:
             cross = worker.numbers("matrix", handles, shape, seed)
         elif math.prod(shape) > LIFTED_PAIRS:
@@ -244,33 +244,33 @@ class Asked:
         else:
             rows, columns = (side.ravel().tolist() for side in np.indices(shape))
             function = self.entry.header.returns
-            cross = worker.numbers(function, [take(g, rows), take(t, columns)], (len(rows),), seed).reshape(shape)
+            cross = worker.numbers(function, [take_rows(g, rows), take_rows(t, columns)], (len(rows),), seed).reshape(shape)
         if not np.isfinite(cross).all():
-            raise not_finite(cross[~np.isfinite(cross)][0])
+            raise not_finite_fault(cross[~np.isfinite(cross)][0])
         return cross
 
 
-def joined(g: Content, t: Content) -> Content:
+def concatenate(g: Content, t: Content) -> Content:
     return np.concatenate([g, t]) if isinstance(g, np.ndarray) and isinstance(t, np.ndarray) else [*g, *t]
 
 
-def take(content: Content, rows: list[int]) -> Content:
+def take_rows(content: Content, rows: list[int]) -> Content:
     return content[rows] if isinstance(content, np.ndarray) else [content[row] for row in rows]
 
 
-def clocked(call: Callable[..., object], *arguments: object) -> float:
+def time_call(call: Callable[..., object], *arguments: object) -> float:
     """The seconds that a call takes."""
     started = time.perf_counter()
     call(*arguments)
     return time.perf_counter() - started
 
 
-def check(answer: float) -> float:
+def require_finite(answer: float) -> float:
     """The answer, if it is finite: one that is not fails its unit."""
     if not math.isfinite(answer):
-        raise not_finite(answer)
+        raise not_finite_fault(answer)
     return answer
 
 
-def not_finite(answer: float) -> Fault:
+def not_finite_fault(answer: float) -> Fault:
     return Fault(FaultKind.FORM, f"answered {answer}; every answer must be finite")

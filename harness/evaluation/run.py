@@ -7,25 +7,25 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from harness.base.paths import SUBMISSIONS, cache_folder, default_store
-from harness.base.progress import Progress, Silent
-from harness.environments.environment import prepare
+from harness.base.progress import NoProgress, Progress
+from harness.environments.environment import prepare_environments
 from harness.evaluation.assignment import Conditions
-from harness.evaluation.loop import Tally, execute, plan
+from harness.evaluation.loop import RunSummary, execute_run, plan_run
 from harness.evaluation.suite import Suite
 from harness.models.package_index import fetch_models
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from harness.results.outcomes import Status
-from harness.results.provenance import provenance
+from harness.results.provenance import current_provenance
 from harness.results.store import Store
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
-from harness.submission.selection import choose_entries
+from harness.sandbox.probe import probe_sandbox
+from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
 
 
 def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path | str | None = None, *, only: Iterable[str] = (),
               again: bool = False, retry: bool = False, trust: bool = False, limits: Limits | None = None,
-              jobs: int | None = None, progress: Progress | None = None) -> Tally:
+              jobs: int | None = None, progress: Progress | None = None) -> RunSummary:
     """Run entries on a suite, store every outcome, and return a summary; outcomes that the store has are not computed again.
 
     Args:
@@ -44,31 +44,31 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
         Refusal: An entry, a dataset, a model or the store cannot be used; the message says how to fix it.
         Interrupted: The user stopped the run; all completed outcomes are stored.
     """
-    limits, progress = limits or Limits(), progress or Silent()
+    limits, progress = limits or Limits(), progress or NoProgress()
     chosen = resolve_entries(entries)
     questions = suite.of(only)
     results = Store(store or default_store())
     try:
         with results.writing():
-            asking = plan(chosen, questions, results, again=again, retry=retry)
-            results.note_entries(chosen)
-            tally = Tally()
+            asking = plan_run(chosen, questions, results, again=again, retry=retry)
+            results.save_entries(chosen)
+            tally = RunSummary()
             if asking:
                 for name in sorted({source.name for _, question in asking for source in question.unit.data}):
                     suite.load_dataset(name, progress)
                 fetch_models((name for entry, _ in asking for name in entry.header.models), progress)
-                environments, refused = prepare([entry for entry, _ in asking], limits, progress, refresh=again)
-                conditions = Conditions(confine(trust), limits, environments)
-                results.note_units(question.unit for question in questions)
-                run = results.begin_run(provenance(conditions.confinement.layers, limits, conditions.locks, suite.name,
-                                                   suite.fingerprint))
+                environments, refused = prepare_environments([entry for entry, _ in asking], limits, progress, refresh=again)
+                conditions = Conditions(probe_sandbox(trust), limits, environments)
+                results.save_units(question.unit for question in questions)
+                run = results.begin_run(current_provenance(conditions.confinement.layers, limits, conditions.locks, suite.name,
+                                                           suite.fingerprint))
                 runnable = [(entry, question) for entry, question in asking if entry.digest in environments]
-                tally = execute(runnable, results, run, EmbeddingCache(suite.model.name, cache_folder()), conditions,
-                                jobs or len(os.sched_getaffinity(0)), progress)
+                tally = execute_run(runnable, results, run, VectorCache(suite.model.name, cache_folder()), conditions,
+                                    jobs or len(os.sched_getaffinity(0)), progress)
                 tally.refused = refused
                 results.end_run(run)
             all_ids = {(question.unit.id, entry.digest) for question in questions for entry in chosen}
-            tally.failed_in_store = len(all_ids & results.done([Status.FAILED]))
+            tally.failed_in_store = len(all_ids & results.completed([Status.FAILED]))
             return tally
     finally:
         results.close()
@@ -77,4 +77,4 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
 def resolve_entries(entries: Iterable[Entry | str | Path]) -> list[Entry]:
     """Return entries as they are, and those that names and paths select."""
     return [resolved for item in entries
-            for resolved in ([item] if isinstance(item, Entry) else choose_entries([str(item)], SUBMISSIONS))]
+            for resolved in ([item] if isinstance(item, Entry) else select_entries([str(item)], SUBMISSIONS))]

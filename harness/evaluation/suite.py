@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.hashing import digest_of
 from harness.base.progress import Progress
 from harness.base.units import Source, Unit
-from harness.evaluation.assignment import Question
+from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.task import Task
 
 
@@ -22,19 +22,19 @@ class Suite:
     name: str
     title: str
     model: Source
-    questions: tuple[Question, ...]
+    questions: tuple[TaskUnit, ...]
     load_dataset: Callable[[str, Progress], object] = field(default=lambda name, progress: None, compare=False)
 
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the ids of all units and of the versions of all measures."""
         return digest_of([sorted(question.unit.id for question in self.questions),
-                          sorted({f"{q.task.name}.m{q.task.declares.measure_version}" for q in self.questions})])
+                          sorted({f"{q.task.name}.m{q.task.info.measure_version}" for q in self.questions})])
 
     @cached_property
     def forms(self) -> dict[str, type[Any]]:
         """What an observation of each unit is, by the unit's id."""
-        return {question.unit.id: question.task.observation_form for question in self.questions}
+        return {question.unit.id: question.task.observation_type for question in self.questions}
 
     @property
     def tasks(self) -> tuple[Task[Any], ...]:
@@ -43,17 +43,17 @@ class Suite:
     @property
     def tracks(self) -> tuple[str, ...]:
         """The tracks in which it ranks anybody."""
-        return tuple(dict.fromkeys(task.declares.track for task in self.tasks if task.declares.ranked))
+        return tuple(dict.fromkeys(task.info.track for task in self.tasks if task.info.ranked))
 
     def units(self, task: Task[Any]) -> list[Unit]:
         return [question.unit for question in self.questions if question.task.name == task.name]
 
-    def of(self, only: Iterable[str]) -> list[Question]:
+    def of(self, only: Iterable[str]) -> list[TaskUnit]:
         """The questions of some tasks, or all."""
         names = set(only)
         known = [task.name for task in self.tasks]
         for name in names:
             if name not in known:
-                raise Refusal(f'The suite "{self.name}" has no task "{name}".{did_you_mean(name, known)} '
-                              f"It has {', '.join(known)}.")
+                raise TouchstoneError(f'The suite "{self.name}" has no task "{name}".{did_you_mean(name, known)} '
+                                      f"It has {', '.join(known)}.")
         return [question for question in self.questions if not names or question.task.name in names]

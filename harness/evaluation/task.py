@@ -14,7 +14,7 @@ from harness.base.units import Cluster, Source, Unit
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from harness.evaluation.metric_session import Asked
+    from harness.evaluation.metric_session import MetricSession
     from harness.submission.header import Header
     from harness.submission.submission import Entry
 
@@ -52,7 +52,7 @@ class Paper:
 
 
 @dataclass(frozen=True)
-class Declared:
+class TaskInfo:
     """What a task says of itself, as data."""
 
     title: str
@@ -75,10 +75,10 @@ class Task(Generic[Observation]):
     """A task; a new one is one new file that subclasses this and is listed in `tasks/__init__.py`."""
 
     name: ClassVar[str]
-    declares: ClassVar[Declared]
-    settings_form: ClassVar[type[BaseModel]]        # what a suite may say about it
-    observation_form: ClassVar[type[Any]]           # the dataclass of its observations
-    looks_at_vectors: ClassVar[bool] = False        # whether `observe` itself does, also where the metric takes no embeddings
+    info: ClassVar[TaskInfo]
+    settings_type: ClassVar[type[BaseModel]]        # what a suite may say about it
+    observation_type: ClassVar[type[Any]]           # the dataclass of its observations
+    needs_vectors: ClassVar[bool] = False        # whether `observe` itself does, also where the metric takes no embeddings
 
     def datasets(self, settings: Any) -> set[str]:
         """The names of the datasets that these settings need."""
@@ -92,21 +92,21 @@ class Task(Generic[Observation]):
         """Every text that `observe` will show to a metric, so that vectors are there before it starts."""
         raise NotImplementedError
 
-    def meant_for(self, entry: Entry) -> bool:
+    def accepts(self, entry: Entry) -> bool:
         """Whether a metric is asked this task at all: corpus metrics their track, text metrics both, if they are lifted.
 
         Of a family of text metrics the default is lifted: its variants differ in how they treat a pair of texts.
         """
         header = entry.header
-        if self.declares.track == "text":
+        if self.info.track == "text":
             return header.kind == "text"
         return header.kind == "corpus" or (header.lift and entry.variant is None)
 
-    def applies(self, unit: Unit, header: Header) -> str | None:
+    def inapplicable_reason(self, unit: Unit, header: Header) -> str | None:
         """Why this metric cannot be asked this unit; None if it can."""
         return None
 
-    def observe(self, unit: Unit, metric: Asked) -> Observation:
+    def observe(self, unit: Unit, metric: MetricSession) -> Observation:
         """Ask them: the only place a metric is called."""
         raise NotImplementedError
 
@@ -133,7 +133,7 @@ class Task(Generic[Observation]):
 
     def chance(self, units: Sequence[Unit], seen: Sequence[Observation]) -> float:
         """What chance would score; tasks whose data decide it compute it from what was asked."""
-        return self.declares.chance
+        return self.info.chance
 
     def answers(self, seen: Observation) -> np.ndarray | None:
         """What a metric answered to questions that all are asked alike, oriented, on one scale; None: nothing of the kind."""
@@ -146,5 +146,5 @@ class Task(Generic[Observation]):
     def unit(self, context: Context, stratum: tuple[str, ...], parameters: Mapping[str, Any], data: Iterable[str]) -> Unit:
         """A unit of this task; its seed depends on the suite's seed and on what the unit is."""
         sources = tuple(Source(name, context.fingerprint[name]) for name in data)
-        return Unit(self.name, self.declares.observe_version, stratum, parameters, sources, context.model,
+        return Unit(self.name, self.info.observe_version, stratum, parameters, sources, context.model,
                     seed_of(context.seed, self.name, digest_of(dict(parameters))))

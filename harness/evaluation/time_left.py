@@ -6,14 +6,14 @@ import statistics
 from collections import defaultdict
 from collections.abc import Sequence
 
-from harness.evaluation.assignment import Asking, Question
+from harness.evaluation.assignment import Assignment, TaskUnit
 from harness.results.outcomes import Outcome
 
 
-class Forecast:
+class TimeEstimate:
     """The time left: for each unit the typical time of its entry and stratum, so far as these are known."""
 
-    def __init__(self, asking: Sequence[Asking], jobs: int) -> None:
+    def __init__(self, asking: Sequence[Assignment], jobs: int) -> None:
         self._jobs = jobs
         self._left = {(question.unit.id, entry.digest): self._keys(entry.digest, question) for entry, question in asking}
         self._times: dict[tuple[str, ...], list[float]] = defaultdict(list)
@@ -21,7 +21,7 @@ class Forecast:
         self._answer: float | None = None
 
     @staticmethod
-    def _keys(digest: str, question: Question) -> tuple[tuple[str, ...], ...]:
+    def _keys(digest: str, question: TaskUnit) -> tuple[tuple[str, ...], ...]:
         stratum = (question.unit.task, *question.unit.stratum)
         return (digest, *stratum), stratum, (digest,), ()
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.base.errors import Refusal, printable
+from harness.base.errors import TouchstoneError, printable
 from harness.models.base import Model
 from harness.models.encoders import Batch, Encoder
 
@@ -44,8 +44,9 @@ class Service:
     def own_key(self, model: str) -> str:
         key = os.environ.get(self.key, "").strip()
         if not key:
-            raise Refusal(f'The vectors of "{model}" are computed by {self.company}: set {self.key} to your key there. Texts '
-                          "are sent to them, and they may charge for it.")
+            raise TouchstoneError(f'The vectors of "{model}" are computed by {self.company}: set {self.key} to your key there. '
+                                  'Texts '
+                                  "are sent to them, and they may charge for it.")
         return key
 
     def ask(self, model: str, texts: list[str]) -> np.ndarray:
@@ -65,19 +66,20 @@ class Service:
                 raise ValueError(f"{len(texts)} texts were sent, and {vectors.shape} came back")
             except urllib.error.HTTPError as wrong:
                 if wrong.code in (401, 403):
-                    raise Refusal(f"{self.company} does not accept the key in {self.key}.") from None
+                    raise TouchstoneError(f"{self.company} does not accept the key in {self.key}.") from None
                 if wrong.code not in (408, 409, 429) and wrong.code < 500:
-                    raise Refusal(f"{self.company} refuses to embed ({wrong.code}: "
-                                  f"{printable(wrong.read(2000).decode(errors='replace'), 200)}).") from None
+                    raise TouchstoneError(f"{self.company} refuses to embed ({wrong.code}: "
+                                          f"{printable(wrong.read(2000).decode(errors='replace'), 200)}).") from None
                 said, wait = f"{wrong.code} {wrong.reason}", wrong.headers.get("Retry-After", "")
             except (urllib.error.URLError, TimeoutError, ConnectionError) as wrong:
                 said, wait = str(wrong), ""
             except (ValueError, KeyError, TypeError, IndexError) as wrong:
-                raise Refusal(f"{self.company} answers otherwise than it documents ({printable(str(wrong), 99)}).") from None
+                raise TouchstoneError(f"{self.company} answers otherwise than it documents "
+                                      f"({printable(str(wrong), 99)}).") from None
             if tried < TRIES:
                 time.sleep(min(LONGEST_WAIT, float(wait) if wait.replace(".", "", 1).isdigit() else 2.0 ** (tried - 1)))
-        raise Refusal(f"{self.company} could not be asked for vectors, {TRIES} times over ({printable(said, 120)}); what was "
-                      "embedded so far is kept, and the same command goes on from there.")
+        raise TouchstoneError(f"{self.company} could not be asked for vectors, {TRIES} times over ({printable(said, 120)}); what "
+                              "was embedded so far is kept, and the same command goes on from there.")
 
 
 OPENAI = Service(
@@ -123,13 +125,13 @@ class ServiceModel(Model):
         return ServiceEncoder(self.service, self.name)
 
 
-def declared(name: str, dimensions: int, service: Service) -> ServiceModel:
+def service_model(name: str, dimensions: int, service: Service) -> ServiceModel:
     named = hashlib.sha256(f"{service.company}\0{name}\0{dimensions}".encode()).hexdigest()
     return ServiceModel(name, f"{service.company} {name}", dimensions, named, "the company's terms", service)
 
 
 SERVICES = {model.name: model for model in (
-    declared("text-embedding-3-small", 1536, OPENAI),
-    declared("text-embedding-3-large", 3072, OPENAI),
-    declared("embed-english-v3.0", 1024, COHERE),
+    service_model("text-embedding-3-small", 1536, OPENAI),
+    service_model("text-embedding-3-large", 3072, OPENAI),
+    service_model("embed-english-v3.0", 1024, COHERE),
 )}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.models.encoders import Encoder
 
 if TYPE_CHECKING:
@@ -35,18 +35,18 @@ class Model:
 
     def path(self) -> Path:
         """The folder of the model's files."""
-        raise Refusal(f'The model "{self.name}" has no files here: a metric cannot be given it in `models`.')
+        raise TouchstoneError(f'The model "{self.name}" has no files here: a metric cannot be given it in `models`.')
 
     def tokenizer(self) -> Tokenizer:
         """What `input = "tokens"` means."""
-        raise Refusal(f'The model "{self.name}" shows nobody its tokens: metrics that take tokens need another one.')
+        raise TouchstoneError(f'The model "{self.name}" shows nobody its tokens: metrics that take tokens need another one.')
 
     @property
     def window(self) -> int | None:
         """How many tokens of a text it reads, its own marks among them; None: all, or nobody says."""
         try:
             said = json.loads((self.path() / "sentence_bert_config.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError, Refusal):
+        except (OSError, ValueError, TouchstoneError):
             return None
         longest = said.get("max_seq_length") if isinstance(said, dict) else None
         return longest if isinstance(longest, int) and longest > 0 else None
@@ -71,5 +71,5 @@ def fingerprint_files(folder: Path, files: Sequence[str]) -> str:
             with (folder / name).open("rb") as file:
                 whole.update(f"{name}\0{hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
         except OSError:
-            raise Refusal(f"The model file {name} is missing from {folder}; install or fetch the model again.") from None
+            raise TouchstoneError(f"The model file {name} is missing from {folder}; install or fetch the model again.") from None
     return whole.hexdigest()

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
-from harness.base.errors import ModelAbsent, Refusal, printable
-from harness.base.files import note, read_notes
+from harness.base.errors import ModelNotFetched, TouchstoneError, printable
+from harness.base.files import read_entries, write_entry
 from harness.base.paths import cache_folder
 from harness.models.base import Model, fingerprint_files
 from harness.models.encoders import Encoder, SentenceTransformerEncoder, read_tokenizer
-from harness.models.hub_access import clone_of, reached
+from harness.models.hub_access import hub_is_reachable, local_clone
 from harness.models.names import is_model_name
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ NOT_NEEDED = ["onnx/*", "openvino/*", "*.md", "data_config.json", "train_script.
 WANTS_CODE = "its repository wants code of its own to be run"
 
 
-class Declared(NamedTuple):
+class HubModelCard(NamedTuple):
     """A model that a paper uses: what its card asks for that its files do not say."""
 
     title: str
@@ -40,17 +40,17 @@ class Declared(NamedTuple):
 
 
 # The embedding models of USMB, as far as the paper names them; the texts of the prompts are those of the models' cards.
-DECLARED = {
-    "BAAI/bge-m3": Declared("BGE-M3", "MIT"),
-    "intfloat/e5-large-v2": Declared("E5-large-v2", "MIT", prompt="query: "),
-    "nomic-ai/nomic-embed-text-v1.5": Declared("nomic-embed-text-v1.5", "Apache-2.0", prompt="clustering: ",
-                                               unusable=WANTS_CODE),
-    "dwzhu/e5rope-base": Declared("E5-RoPE-base", "MIT", prompt="query: ",
-                                  unusable=WANTS_CODE),
-    "jinaai/jina-embeddings-v2-base-en": Declared("jina-embeddings-v2-base", "Apache-2.0",
-                                                  unusable=WANTS_CODE),
-    "mosaicml/mosaic-bert-base": Declared("MosaicBERT", "Apache-2.0",
-                                          unusable=WANTS_CODE),
+HUB_MODEL_CARDS = {
+    "BAAI/bge-m3": HubModelCard("BGE-M3", "MIT"),
+    "intfloat/e5-large-v2": HubModelCard("E5-large-v2", "MIT", prompt="query: "),
+    "nomic-ai/nomic-embed-text-v1.5": HubModelCard("nomic-embed-text-v1.5", "Apache-2.0", prompt="clustering: ",
+                                                   unusable=WANTS_CODE),
+    "dwzhu/e5rope-base": HubModelCard("E5-RoPE-base", "MIT", prompt="query: ",
+                                      unusable=WANTS_CODE),
+    "jinaai/jina-embeddings-v2-base-en": HubModelCard("jina-embeddings-v2-base", "Apache-2.0",
+                                                      unusable=WANTS_CODE),
+    "mosaicml/mosaic-bert-base": HubModelCard("MosaicBERT", "Apache-2.0",
+                                              unusable=WANTS_CODE),
 }
 
 
@@ -69,8 +69,8 @@ class HubModel(Model):
     def path(self) -> Path:
         folder = Path(self.folder)
         if not folder.is_dir():
-            raise Refusal(f'The files of the model "{self.name}" are not in {self.folder} any more; '
-                          f"`touchstone models fetch {self.name}` fetches them.")
+            raise TouchstoneError(f'The files of the model "{self.name}" are not in {self.folder} any more; '
+                                  f"`touchstone models fetch {self.name}` fetches them.")
         return folder
 
     def tokenizer(self) -> Tokenizer:
@@ -79,15 +79,15 @@ class HubModel(Model):
     def verify(self) -> None:
         found = fingerprint_files(self.path(), self.files)
         if found != self.fingerprint:
-            raise Refusal(f'The files of the model "{self.name}" in {self.folder} are not those that were fetched first '
-                          f"(fingerprint {found[:12]}, models.lock says {self.fingerprint[:12]}); restore them, or start anew "
-                          f"with `touchstone models fetch --again {self.name}`.")
+            raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} are not those that were fetched first '
+                                  f"(fingerprint {found[:12]}, models.lock says {self.fingerprint[:12]}); restore them, or start "
+                                  f"anew with `touchstone models fetch --again {self.name}`.")
 
     def encoder(self) -> Encoder:
         return SentenceTransformerEncoder(self.path(), self.prompt)
 
 
-class Noted(BaseModel):
+class LockedModel(BaseModel):
     """What the first fetch of a model writes into `models.lock`."""
 
     folder: str
@@ -97,29 +97,30 @@ class Noted(BaseModel):
     dimensions: int
 
 
-def lock() -> Path:
+def lock_path() -> Path:
     return cache_folder() / "models.lock"
 
 
-def fetched() -> list[HubModel]:
+def downloaded_models() -> list[HubModel]:
     """The models of the hub that are here."""
-    return [_noted(name, said) for name, said in sorted(read_notes(lock()).items())]
+    return [_from_lock(name, said) for name, said in sorted(read_entries(lock_path()).items())]
 
 
-def find_fetched(name: str) -> HubModel:
-    said = read_notes(lock()).get(name)
+def find_downloaded(name: str) -> HubModel:
+    said = read_entries(lock_path()).get(name)
     if said is None:
-        raise ModelAbsent(name, f'The model "{printable(name, 100)}" of the Hugging Face hub is not here yet; '
-                          f"`touchstone models fetch {printable(name, 100)}` fetches it.")
-    return _noted(name, said)
+        raise ModelNotFetched(name, f'The model "{printable(name, 100)}" of the Hugging Face hub is not here yet; '
+                              f"`touchstone models fetch {printable(name, 100)}` fetches it.")
+    return _from_lock(name, said)
 
 
-def _noted(name: str, said: object) -> HubModel:
-    declared = DECLARED.get(name)
+def _from_lock(name: str, said: object) -> HubModel:
+    declared = HUB_MODEL_CARDS.get(name)
     try:
-        stated = Noted.model_validate(said)
+        stated = LockedModel.model_validate(said)
     except ValidationError:
-        raise Refusal(f'{lock()} does not say what it should of "{name}"; remove it, and fetch the model again.') from None
+        raise TouchstoneError(f'{lock_path()} does not say what it should of "{name}"; remove it, and fetch the model '
+                              'again.') from None
     return HubModel(name, declared.title if declared else name, stated.dimensions, stated.fingerprint,
                     declared.licence if declared else "see the model's card", stated.folder, stated.files,
                     declared.prompt if declared else None)
@@ -128,39 +129,42 @@ def _noted(name: str, said: object) -> HubModel:
 def fetch_model(name: str, *, again: bool = False) -> HubModel:
     """Fetches a model of the hub, tries it, and notes what it is."""
     if not is_model_name(name) or "/" not in name:
-        raise Refusal(f'"{printable(name, 100)}" is not the name of a model of the Hugging Face hub; they are called owner/name.')
-    declared = DECLARED.get(name)
+        raise TouchstoneError(f'"{printable(name, 100)}" is not the name of a model of the Hugging Face hub; they are called '
+                              'owner/name.')
+    declared = HUB_MODEL_CARDS.get(name)
     if declared and declared.unusable:
-        raise Refusal(f'The model "{name}" cannot be used: {declared.unusable}, and Touchstone runs none.')
-    known = None if again else read_notes(lock()).get(name)
+        raise TouchstoneError(f'The model "{name}" cannot be used: {declared.unusable}, and Touchstone runs none.')
+    known = None if again else read_entries(lock_path()).get(name)
     folder, revision = _folder(name, known["revision"] if known else None)
     files = _files(folder)
     fingerprint = fingerprint_files(folder, files)
     if known and known["fingerprint"] != fingerprint:
-        raise Refusal(f'The model "{name}" in {folder} has the fingerprint {fingerprint[:12]}, models.lock, written at the first '
-                      f"fetch, says {known['fingerprint'][:12]}: these are other files. `--again` takes them in its place.")
+        raise TouchstoneError(f'The model "{name}" in {folder} has the fingerprint {fingerprint[:12]}, models.lock, written at '
+                              'the first '
+                              f"fetch, says {known['fingerprint'][:12]}: these are other files. `--again` takes them in its "
+                              "place.")
     import numpy as np
 
     try:
         encoder = SentenceTransformerEncoder(folder, declared.prompt if declared else None)
         vector = encoder.encode(encoder.batches(["A sentence to try it with."])[0])[0]
     except Exception as wrong:              # noqa: BLE001 - foreign files, read by three libraries: it may be anything
-        raise Refusal(f'The model "{name}" was fetched, but sentence-transformers cannot read it '
-                      f"({type(wrong).__name__}: {printable(str(wrong), 200)}).") from None
+        raise TouchstoneError(f'The model "{name}" was fetched, but sentence-transformers cannot read it '
+                              f"({type(wrong).__name__}: {printable(str(wrong), 200)}).") from None
     if not np.isfinite(vector).all() or not vector.any():
-        raise Refusal(f'The model "{name}" was fetched, but gives no vector for a plain sentence.')
-    noted = Noted(folder=str(folder), files=files, revision=revision, fingerprint=fingerprint, dimensions=len(vector))
-    note(lock(), name, noted.model_dump())
-    return _noted(name, noted.model_dump())
+        raise TouchstoneError(f'The model "{name}" was fetched, but gives no vector for a plain sentence.')
+    noted = LockedModel(folder=str(folder), files=files, revision=revision, fingerprint=fingerprint, dimensions=len(vector))
+    write_entry(lock_path(), name, noted.model_dump())
+    return _from_lock(name, noted.model_dump())
 
 
 def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:
     """The folder of a model's files, fetched if need be, and the revision of the hub that they are."""
-    clone = clone_of(name)
+    clone = local_clone(name)
     if clone is not None:
         _check_description(name, clone)
         return clone, None
-    reached()
+    hub_is_reachable()
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
@@ -171,14 +175,17 @@ def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:
             _check_description(name, folder)
             revision = folder.name
     except GatedRepoError:
-        raise Refusal(f'The model "{name}" is given out on request only: accept its terms on the hub and say who you are with '
-                      "HF_TOKEN.") from None
+        raise TouchstoneError(f'The model "{name}" is given out on request only: accept its terms on the hub and say who you are '
+                              'with '
+                              "HF_TOKEN.") from None
     except RepositoryNotFoundError:
-        raise Refusal(f'The Hugging Face hub has no model "{name}", or not for you (HF_TOKEN says who you are).') from None
+        raise TouchstoneError(f'The Hugging Face hub has no model "{name}", or not for you (HF_TOKEN says who you '
+                              'are).') from None
     except (HfHubHTTPError, OSError, ValueError) as wrong:
-        raise Refusal(f'The model "{name}" could not be fetched from the Hugging Face hub ({type(wrong).__name__}: '
-                      f"{printable(str(wrong), 160)}). Is the hub reached from here, and is there room in {cache_folder()}? "
-                      f"Otherwise clone its repository to <folder>/{name} and name the folder with TOUCHSTONE_HUB.") from None
+        raise TouchstoneError(f'The model "{name}" could not be fetched from the Hugging Face hub ({type(wrong).__name__}: '
+                              f"{printable(str(wrong), 160)}). Is the hub reached from here, and is there room in "
+                              f"{cache_folder()}? Otherwise clone its repository to <folder>/{name} and name the folder with "
+                              "TOUCHSTONE_HUB.TOUCHSTONE_HUB.") from None
     return folder, revision
 
 
@@ -189,13 +196,14 @@ def _check_description(name: str, folder: Path) -> None:
         kinds = [str(module["type"]) for module in json.loads(modules.read_text(encoding="utf-8"))]
         own = "auto_map" in json.loads(config.read_text(encoding="utf-8")) if config.exists() else False
     except FileNotFoundError:
-        raise Refusal(f'"{name}" has no modules.json: it is not a sentence-transformers model.') from None
+        raise TouchstoneError(f'"{name}" has no modules.json: it is not a sentence-transformers model.') from None
     except (OSError, ValueError, KeyError, TypeError) as wrong:
-        raise Refusal(f'What describes the model "{name}" in {folder} cannot be read ({printable(str(wrong), 100)}).') from None
+        raise TouchstoneError(f'What describes the model "{name}" in {folder} cannot be read '
+                              f'({printable(str(wrong), 100)}).') from None
     if own or any(not kind.startswith("sentence_transformers.") for kind in kinds):
-        raise Refusal(f'The model "{name}" cannot be used: {WANTS_CODE}, and Touchstone runs none.')
+        raise TouchstoneError(f'The model "{name}" cannot be used: {WANTS_CODE}, and Touchstone runs none.')
     if not (folder / "tokenizer.json").exists():
-        raise Refusal(f'The model "{name}" cannot be used: it has no tokenizer.json, which says what its tokens are.')
+        raise TouchstoneError(f'The model "{name}" cannot be used: it has no tokenizer.json, which says what its tokens are.')
 
 
 def _files(folder: Path) -> tuple[str, ...]:
@@ -204,5 +212,5 @@ def _files(folder: Path) -> tuple[str, ...]:
                    if path.is_file())
     kept = tuple(name for name in found if not any(Path(name).match(pattern) for pattern in NOT_NEEDED))
     if not any(name.endswith(".safetensors") for name in kept):
-        raise Refusal(f"{folder} holds no safetensors weights; those of the older kind execute code when they are read.")
+        raise TouchstoneError(f"{folder} holds no safetensors weights; those of the older kind execute code when they are read.")
     return kept

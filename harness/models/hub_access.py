@@ -12,7 +12,7 @@ from pathlib import Path
 SECONDS_TO_ANSWER = 10.0
 
 
-def clone_of(repository: str) -> Path | None:
+def local_clone(repository: str) -> Path | None:
     named = os.environ.get("TOUCHSTONE_HUB")
     if not named:
         return None
@@ -21,7 +21,7 @@ def clone_of(repository: str) -> Path | None:
 
 
 @cache
-def reached() -> bool:
+def hub_is_reachable() -> bool:
     """Whether the hub answers.  If not, its own library is told so, or it would try for half a minute a file."""
     import requests
 

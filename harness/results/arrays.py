@@ -11,7 +11,7 @@ from typing import Protocol
 import numpy as np
 import zstandard
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 
 
 @dataclass(frozen=True)
@@ -23,27 +23,27 @@ class StoredArray:
     bytes: int                              # as it is kept
 
 
-class Arrays(Protocol):
+class ArrayStore(Protocol):
     def put(self, array: np.ndarray) -> StoredArray: ...
     def get(self, stored: StoredArray) -> np.ndarray: ...
 
 
-def encode(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
+def encode_array(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
     """An array's digest, its shape, and its content as float32, compressed."""
     plain = np.ascontiguousarray(array, np.float32)
     content = repr(plain.shape).encode() + b"\n" + plain.tobytes()
     return hashlib.sha256(content).hexdigest(), plain.shape, zstandard.compress(content)
 
 
-def decode(stored: StoredArray, compressed: bytes | None, place: str) -> np.ndarray:
+def decode_array(stored: StoredArray, compressed: bytes | None, place: str) -> np.ndarray:
     """The array, if it is whole."""
     try:
         content = zstandard.decompress(compressed or b"")
     except zstandard.ZstdError:
         content = b""
     if hashlib.sha256(content).hexdigest() != stored.digest:
-        raise Refusal(f"The array {stored.digest[:12]} of the store is missing or damaged ({place}); restore it from a copy, or "
-                      "run the metric again with --refresh-env.")
+        raise TouchstoneError(f"The array {stored.digest[:12]} of the store is missing or damaged ({place}); restore it from a "
+                              "copy, or run the metric again with --refresh-env.")
     return np.frombuffer(content, np.float32, offset=content.index(b"\n") + 1).reshape(stored.shape)
 
 
@@ -54,7 +54,7 @@ class ArrayFolder:
         self.folder = folder
 
     def put(self, array: np.ndarray) -> StoredArray:
-        digest, shape, content = encode(array)
+        digest, shape, content = encode_array(array)
         path = self._path(digest)
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ class ArrayFolder:
 
     def get(self, stored: StoredArray) -> np.ndarray:
         path = self._path(stored.digest)
-        return decode(stored, path.read_bytes() if path.exists() else None, str(path))
+        return decode_array(stored, path.read_bytes() if path.exists() else None, str(path))
 
     def _path(self, digest: str) -> Path:
         return self.folder / digest[:2] / f"{digest}.zst"

@@ -20,8 +20,8 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
-from harness.base.errors import Refusal, printable
-from harness.results.arrays import ArrayFolder, Arrays, StoredArray, decode, encode
+from harness.base.errors import TouchstoneError, printable
+from harness.results.arrays import ArrayFolder, ArrayStore, StoredArray, decode_array, encode_array
 
 POSTGRES = ("postgresql://", "postgres://")
 SCHEMA_LOCK = 0x70756368                    # of PostgreSQL's advisory locks: who makes or migrates the tables
@@ -34,14 +34,14 @@ class Database(Protocol):
 
     def exists(self) -> bool: ...
     def engine(self, read_only: bool) -> sa.Engine: ...
-    def arrays(self, engine: sa.Engine) -> Arrays: ...
+    def arrays(self, engine: sa.Engine) -> ArrayStore: ...
     def insert(self, table: sa.Table) -> Any: ...
     def before_schema(self, connection: sa.Connection) -> None: ...
     def writing(self) -> contextlib.AbstractContextManager[None]: ...
     def explain(self, cause: str) -> str: ...
 
 
-def database_of(address: Path | str) -> Database:
+def open_database(address: Path | str) -> Database:
     return PostgresServer(str(address)) if str(address).startswith(POSTGRES) else SqliteFile(Path(address))
 
 
@@ -67,7 +67,7 @@ class SqliteFile:
             return connection
         return sa.create_engine("sqlite://", creator=connect, poolclass=sa.pool.StaticPool)
 
-    def arrays(self, engine: sa.Engine) -> Arrays:
+    def arrays(self, engine: sa.Engine) -> ArrayStore:
         return ArrayFolder(self.path.with_suffix(".arrays"))
 
     def insert(self, table: sa.Table) -> Any:
@@ -84,8 +84,8 @@ class SqliteFile:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 lock.seek(0)
-                raise Refusal(f"Another run is writing to {self.name} ({lock.read().strip() or 'just started'}). Wait for "
-                              "it to end, or give this one its own with --store.") from None
+                raise TouchstoneError(f"Another run is writing to {self.name} ({lock.read().strip() or 'just started'}). Wait "
+                                      "for it to end, or give this one its own with --store.") from None
             lock.truncate(0)
             lock.write(f"process {os.getpid()}, since {datetime.datetime.now(datetime.UTC).isoformat(timespec='seconds')}")
             lock.flush()
@@ -120,7 +120,7 @@ class PostgresServer:
         options = {"options": "-c default_transaction_read_only=on"} if read_only else {}
         return sa.create_engine(self._address, pool_pre_ping=True, connect_args={"connect_timeout": 10, **options})
 
-    def arrays(self, engine: sa.Engine) -> Arrays:
+    def arrays(self, engine: sa.Engine) -> ArrayStore:
         return ArrayTable(engine)
 
     def insert(self, table: sa.Table) -> Any:
@@ -157,7 +157,7 @@ class ArrayTable:
         self._engine = engine
 
     def put(self, array: np.ndarray) -> StoredArray:
-        digest, shape, content = encode(array)
+        digest, shape, content = encode_array(array)
         with self._engine.begin() as connection:
             connection.execute(postgresql.insert(HELD_ARRAYS).values(digest=digest, content=content).on_conflict_do_nothing())
         return StoredArray(digest, shape, len(content))
@@ -166,4 +166,4 @@ class ArrayTable:
         with self._engine.connect() as connection:
             content = connection.execute(
                 sa.select(HELD_ARRAYS.c.content).where(HELD_ARRAYS.c.digest == stored.digest)).scalar_one_or_none()
-        return decode(stored, content, "the table arrays")
+        return decode_array(stored, content, "the table arrays")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pydantic import TypeAdapter
 
-from harness.results.arrays import Arrays, StoredArray
+from harness.results.arrays import ArrayStore, StoredArray
 
 
 class StoredAs(NamedTuple):
@@ -67,7 +67,7 @@ def _stored_names(form: Any) -> dict[str, str]:
             for name, hint in hints.items()}
 
 
-def pack(observation: Any, arrays: Arrays) -> dict[str, Any]:
+def pack_observation(observation: Any, arrays: ArrayStore) -> dict[str, Any]:
     """An observation as JSON values; its arrays go to files, and are named in their place."""
     packed: dict[str, Any] = {}
     form: Any = type(observation)
@@ -81,7 +81,7 @@ def pack(observation: Any, arrays: Arrays) -> dict[str, Any]:
     return packed
 
 
-def unpack(packed: Mapping[str, Any], form: Any, arrays: Arrays) -> Any:
+def unpack_observation(packed: Mapping[str, Any], form: Any, arrays: ArrayStore) -> Any:
     """The observation that was packed."""
     values: dict[str, Any] = {}
     names = {stored_name: name for name, stored_name in _stored_names(form).items()}

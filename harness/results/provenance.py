@@ -37,25 +37,25 @@ class Provenance:
     fingerprint: str
 
 
-def provenance(layers: tuple[str, ...], limits: Limits, locks: dict[str, tuple[str, ...]], suite: str,
-               fingerprint: str) -> Provenance:
+def current_provenance(layers: tuple[str, ...], limits: Limits, locks: dict[str, tuple[str, ...]], suite: str,
+                       fingerprint: str) -> Provenance:
     """Return the provenance of a run on this machine: versions, processor, packages, and the given conditions."""
-    return Provenance(version(), commit(), sys.version.split()[0], platform.platform(), processor(), os.cpu_count() or 1,
-                      packages(), layers, dataclasses.asdict(limits), locks, suite, fingerprint)
+    return Provenance(harness_version(), harness_commit(), sys.version.split()[0], platform.platform(), processor_name(), os.cpu_count() or 1,
+                      installed_packages(), layers, dataclasses.asdict(limits), locks, suite, fingerprint)
 
 
 @cache
-def version() -> str:
+def harness_version() -> str:
     return importlib.metadata.version(DISTRIBUTION)
 
 
-def packages() -> dict[str, str]:
+def installed_packages() -> dict[str, str]:
     """Every installed distribution and its version."""
     found = ((one.metadata["Name"], one.version) for one in importlib.metadata.distributions())
     return dict(sorted((name.lower(), version) for name, version in found if name))
 
 
-def commit() -> str | None:
+def harness_commit() -> str | None:
     """The clone's commit, with `+changes` when the tree differs from it; None outside a clone."""
     def git(*words: str) -> str:
         return subprocess.run(["git", "-C", str(PROJECT), *words], capture_output=True, text=True, check=True,
@@ -66,7 +66,7 @@ def commit() -> str | None:
         return None
 
 
-def processor() -> str:
+def processor_name() -> str:
     try:
         found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
     except OSError:

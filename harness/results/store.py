@@ -18,10 +18,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
-from harness.results.databases import HELD_ARRAYS, database_of
-from harness.results.outcomes import Failure, Outcome, Status, pack, unpack
+from harness.results.databases import HELD_ARRAYS, open_database
+from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
 from harness.results.provenance import Provenance
 from harness.submission.header import read_header
 from harness.submission.submission import Entry, Submission
@@ -94,10 +94,10 @@ class Store:
 
     def __init__(self, address: Path | str, *, read_only: bool = False) -> None:
         self.read_only = read_only
-        self._database = database_of(address)
+        self._database = open_database(address)
         self.name = self._database.name
         if read_only and not self._database.exists():
-            raise Refusal(f"There is no results store at {self.name}; `touchstone run` makes one, --store names another.")
+            raise TouchstoneError(f"There is no results store at {self.name}; `touchstone run` makes one, --store names another.")
         with self._explained():
             self._engine = self._database.engine(read_only)
             self._check_schema()
@@ -110,7 +110,7 @@ class Store:
             yield
         except (sa.exc.DBAPIError, sqlite3.Error, OSError) as wrong:
             cause = str(getattr(wrong, "orig", None) or wrong)
-            raise Refusal(f"{self._database.explain(cause)} What was stored before is kept.") from None
+            raise TouchstoneError(f"{self._database.explain(cause)} What was stored before is kept.") from None
 
     def _check_schema(self) -> None:
         with self._engine.begin() as connection:
@@ -121,14 +121,15 @@ class Store:
                 connection.execute(sa.insert(FACTS).values(name="schema_version", value=str(SCHEMA_VERSION)))
                 return
             if "facts" not in tables or "outcomes" not in tables:
-                raise Refusal(f"{self.name} is a database, but not a results store of ours; name another with --store.")
+                raise TouchstoneError(f"{self.name} is a database, but not a results store of ours; name another with --store.")
             version = int(connection.execute(
                 sa.select(FACTS.c.value).where(FACTS.c.name == "schema_version")).scalar_one())
             if version > SCHEMA_VERSION:
-                raise Refusal(f"{self.name} was written by a newer Touchstone (schema {version}, this one knows "
-                              f"{SCHEMA_VERSION}); update the clone, or name another store with --store.")
+                raise TouchstoneError(f"{self.name} was written by a newer Touchstone (schema {version}, this one knows "
+                                      f"{SCHEMA_VERSION}); update the clone, or name another store with --store.")
             if version < SCHEMA_VERSION and self.read_only:
-                raise Refusal(f"{self.name} is of schema {version}; any `touchstone run` on it brings it to {SCHEMA_VERSION}.")
+                raise TouchstoneError(f"{self.name} is of schema {version}; any `touchstone run` on it brings it to "
+                                      f"{SCHEMA_VERSION}.")
             for step in MIGRATIONS[version - 1:] if version < SCHEMA_VERSION else ():
                 for statement in step.split(";"):
                     connection.execute(sa.text(statement))
@@ -150,37 +151,37 @@ class Store:
 
     def begin_run(self, provenance: Provenance) -> int:
         with self._explained(), self._engine.begin() as connection:
-            inserted = connection.execute(sa.insert(RUNS).values(started=now(), provenance=dataclasses.asdict(provenance)))
+            inserted = connection.execute(sa.insert(RUNS).values(started=current_time(), provenance=dataclasses.asdict(provenance)))
             key = inserted.inserted_primary_key
             assert key is not None
             return int(key[0])
 
     def end_run(self, run: int) -> None:
         with self._explained(), self._engine.begin() as connection:
-            connection.execute(sa.update(RUNS).where(RUNS.c.id == run).values(ended=now()))
+            connection.execute(sa.update(RUNS).where(RUNS.c.id == run).values(ended=current_time()))
 
-    def note_entries(self, entries: Iterable[Entry]) -> None:
+    def save_entries(self, entries: Iterable[Entry]) -> None:
         """Keeps the source of entries; the one seen last is the current one of its name."""
         rows = [{"digest": entry.digest, "name": entry.name, "variant": entry.variant,
                  "filename": entry.submission.filename, "source": entry.submission.source,
-                 "first_seen": now(), "last_seen": now()} for entry in entries]
+                 "first_seen": current_time(), "last_seen": current_time()} for entry in entries]
         with self._explained(), self._engine.begin() as connection:
             for row in rows:
                 connection.execute(self._database.insert(ENTRIES).values(row).on_conflict_do_update(
                     index_elements=["digest"], set_={"last_seen": row["last_seen"]}))
 
-    def note_units(self, units: Iterable[Unit]) -> None:
+    def save_units(self, units: Iterable[Unit]) -> None:
         rows = [{"id": unit.id, "task": unit.task, "described": unit.described} for unit in units]
         with self._explained(), self._engine.begin() as connection:
             for row in rows:
                 connection.execute(self._database.insert(UNITS).values(row).on_conflict_do_nothing())
 
-    def put(self, outcome: Outcome, run: int) -> None:
+    def save_outcome(self, outcome: Outcome, run: int) -> None:
         """Stores what became of one unit; the later of two outcomes of the same unit and entry stands."""
         with self._explained():
             row = {"unit_id": outcome.unit_id, "entry_digest": outcome.entry_digest, "run_id": run,
-                   "status": outcome.status.value, "seconds": outcome.seconds, "finished": now(),
-                   "observation": None if outcome.observation is None else pack(outcome.observation, self.arrays),
+                   "status": outcome.status.value, "seconds": outcome.seconds, "finished": current_time(),
+                   "observation": None if outcome.observation is None else pack_observation(outcome.observation, self.arrays),
                    "failure": None if outcome.failure is None else dataclasses.asdict(outcome.failure)}
             with self._engine.begin() as connection:
                 insert = self._database.insert(OUTCOMES).values(row)
@@ -188,9 +189,9 @@ class Store:
                     index_elements=["unit_id", "entry_digest"],
                     set_={name: value for name, value in row.items() if name not in ("unit_id", "entry_digest")}))
 
-    def keep_derived(self, kind: str, key: str, value: Any) -> None:
+    def cache_put(self, kind: str, key: str, value: Any) -> None:
         """Keeps a value that follows from answers, under a key that names all it follows from."""
-        row = {"kind": kind, "key": key, "value": value, "computed": now()}
+        row = {"kind": kind, "key": key, "value": value, "computed": current_time()}
         with self._explained(), self._engine.begin() as connection:
             DERIVED.create(connection, checkfirst=True)
             connection.execute(self._database.insert(DERIVED).values(row).on_conflict_do_update(
@@ -198,7 +199,7 @@ class Store:
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
-    def done(self, statuses: Iterable[Status] = tuple(Status)) -> set[tuple[str, str]]:
+    def completed(self, statuses: Iterable[Status] = tuple(Status)) -> set[tuple[str, str]]:
         """The (unit id, entry digest) that have an outcome of one of these kinds."""
         query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest).where(OUTCOMES.c.status.in_([s.value for s in statuses]))
         with self._explained(), self._engine.connect() as connection:
@@ -211,7 +212,7 @@ class Store:
             current = {row.name: row for row in connection.execute(query)}
         return [self._entry(row) for row in current.values()]
 
-    def derived(self, kind: str) -> dict[str, Any]:
+    def cache_get(self, kind: str) -> dict[str, Any]:
         """What was kept of a kind, by key."""
         with self._explained(), self._engine.connect() as connection:
             if not sa.inspect(connection).has_table(DERIVED.name):
@@ -240,7 +241,7 @@ class Store:
         found = {}
         with self._explained(), self._engine.connect() as connection:
             for row in connection.execute(query):
-                observation = None if row.observation is None else unpack(row.observation, forms[row.unit_id], self.arrays)
+                observation = None if row.observation is None else unpack_observation(row.observation, forms[row.unit_id], self.arrays)
                 failure = None if row.failure is None else Failure(**{**row.failure, "places": tuple(row.failure["places"])})
                 found[row.unit_id] = Outcome(row.unit_id, row.entry_digest, Status(row.status), observation, failure, row.seconds)
         return found
@@ -266,5 +267,5 @@ class Store:
             return [{**row.provenance, "started": row.started} for row in connection.execute(query)]
 
 
-def now() -> str:
+def current_time() -> str:
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")

@@ -14,14 +14,14 @@ NOBODY = "65534"
 
 
 @cache
-def program() -> str | None:
+def find_bubblewrap() -> str | None:
     """Where bubblewrap is installed."""
     return shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin")
 
 
-def enclosed(command: Sequence[str], readable: Iterable[str], writable: str) -> list[str]:
+def bubblewrap_command(command: Sequence[str], readable: Iterable[str], writable: str) -> list[str]:
     """The command that runs another one where only these files and that folder are."""
-    bwrap = program()
+    bwrap = find_bubblewrap()
     assert bwrap is not None
     shown = sorted({path for path in readable if not path.startswith(("/proc/", "/dev/")) and os.path.exists(path)})
     return [bwrap, "--unshare-all", "--unshare-user", "--uid", NOBODY, "--gid", NOBODY, "--cap-drop", "ALL",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 MOUNTS, OURS = Path("/proc/self/mountinfo"), Path("/proc/self/cgroup")
-BURIAL_SECONDS = 2.0
+REAP_SECONDS = 2.0
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Hierarchy:
             here = here.parent
 
 
-def hierarchies() -> list[Hierarchy]:
+def find_hierarchies() -> list[Hierarchy]:
     """The hierarchies of this machine that bound memory and processes."""
     ours = {controllers: path for _, controllers, path in
             (line.split(":", 2) for line in OURS.read_text().splitlines())}
@@ -44,26 +44,26 @@ def hierarchies() -> list[Hierarchy]:
         mount, _, kind = line.partition(" - ")
         mounted = Path(mount.split()[4])
         if kind.startswith("cgroup2 "):
-            found.append(Hierarchy(mounted, below(mounted, ours.get("", "/")), {"memory.max": "memory", "pids.max": "processes"},
+            found.append(Hierarchy(mounted, group_folder(mounted, ours.get("", "/")), {"memory.max": "memory", "pids.max": "processes"},
                                    {"memory.swap.max": "nothing"}))
         elif kind.startswith("cgroup "):
             controllers = kind.split()[2].split(",")
             path = next((path for names, path in ours.items() if set(names.split(",")) & set(controllers)), "/")
             if "memory" in controllers:
-                found.append(Hierarchy(mounted, below(mounted, path), {"memory.limit_in_bytes": "memory"},
+                found.append(Hierarchy(mounted, group_folder(mounted, path), {"memory.limit_in_bytes": "memory"},
                                        {"memory.memsw.limit_in_bytes": "memory"}))
             if "pids" in controllers:
-                found.append(Hierarchy(mounted, below(mounted, path), {"pids.max": "processes"}, {}))
+                found.append(Hierarchy(mounted, group_folder(mounted, path), {"pids.max": "processes"}, {}))
     return found
 
 
-def below(mounted: Path, path: str) -> Path:
+def group_folder(mounted: Path, path: str) -> Path:
     """A group's folder; the mount itself if what we are told lies outside of what we can see."""
     folder = mounted / path.lstrip("/")
     return folder if folder.is_dir() else mounted
 
 
-class Group:
+class ControlGroup:
     """A control group, made for one host."""
 
     def __init__(self, name: str, memory: int, processes: int) -> None:
@@ -72,12 +72,12 @@ class Group:
         self._folders: list[Path] = []
         missing = set(values) - {"nothing"}
         try:
-            for hierarchy in hierarchies():
+            for hierarchy in find_hierarchies():
                 if set(hierarchy.bounds.values()) & missing:
-                    folder = made(hierarchy, name)
+                    folder = create_group(hierarchy, name)
                     if folder is not None:
                         self._folders.append(folder)
-                        bound(folder, hierarchy, values)
+                        write_bounds(folder, hierarchy, values)
                         missing -= set(hierarchy.bounds.values())
             if missing:
                 raise OSError(f"no control group that bounds {' and '.join(sorted(missing))} can be made here")
@@ -107,7 +107,7 @@ class Group:
 
     def remove(self) -> None:
         """Ends whatever is still in it, then the group itself."""
-        until = time.monotonic() + BURIAL_SECONDS
+        until = time.monotonic() + REAP_SECONDS
         for folder in self._folders:
             while True:
                 with contextlib.suppress(OSError):
@@ -126,7 +126,7 @@ class Group:
         self._folders = []
 
 
-def made(hierarchy: Hierarchy, name: str) -> Path | None:
+def create_group(hierarchy: Hierarchy, name: str) -> Path | None:
     """A new group in the nearest place that lets us, with all the files that bound it."""
     for place in hierarchy.places():
         folder = place / name
@@ -140,7 +140,7 @@ def made(hierarchy: Hierarchy, name: str) -> Path | None:
     return None
 
 
-def bound(folder: Path, hierarchy: Hierarchy, values: dict[str, int]) -> None:
+def write_bounds(folder: Path, hierarchy: Hierarchy, values: dict[str, int]) -> None:
     for file, which in hierarchy.bounds.items():
         (folder / file).write_text(str(values[which]))
     for file, which in hierarchy.optional.items():
@@ -148,9 +148,9 @@ def bound(folder: Path, hierarchy: Hierarchy, values: dict[str, int]) -> None:
             (folder / file).write_text(str(values[which]))
 
 
-def left_over(pattern: str) -> Iterator[Path]:
+def find_groups(pattern: str) -> Iterator[Path]:
     """Groups of that name, of whatever run."""
     with contextlib.suppress(OSError):
-        for hierarchy in hierarchies():
+        for hierarchy in find_hierarchies():
             for place in hierarchy.places():
                 yield from place.glob(pattern)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 
 
 class FaultKind(enum.StrEnum):
@@ -25,9 +25,9 @@ class Fault(Exception):
         self.kind, self.sentence, self.places, self.output = kind, sentence, tuple(places), output
 
 
-class HostGone(Refusal):
+class SupervisorLost(TouchstoneError):
     """A supervisor that did not start or is no longer there: no metric's fault, so it is asked once more."""
 
 
-class TakenDown(HostGone):
+class WorkerLost(SupervisorLost):
     """A supervisor that took a worker down with it; where that happens twice in a row, it is held to be the metric's doing."""

@@ -1,6 +1,6 @@
 """Which layers stand between a metric and the machine.
 
-One interface, whatever can be had: a `Confinement` names the layers in force and says how a supervisor of workers is
+One interface, whatever can be had: a `Sandbox` names the layers in force and says how a supervisor of workers is
 launched.  The layers: a process of its own with bounds and a death signal (`inside/launcher.py`); walls that each worker
 puts up around itself before it sees a line of the submission (`inside/syscall_filter.py`); and where the machine has them, a
 control group (`cgroups.py`) and namespaces (`bubblewrap.py`).
@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any
 
 from harness.base.paths import PROJECT
-from harness.sandbox.bubblewrap import enclosed
-from harness.sandbox.cgroups import Group
+from harness.sandbox.bubblewrap import bubblewrap_command
+from harness.sandbox.cgroups import ControlGroup
 from harness.sandbox.limits import Limits
 
 INSIDE = Path(__file__).parent / "inside"     # what runs in the sandbox, loaded by path
-OURS_THERE = ("harness", "tasks", "submissions", "leaderboard", "results")      # where the project is installed, not a clone
+PROJECT_FOLDERS = ("harness", "tasks", "submissions", "leaderboard", "results")      # where the project is installed, not a clone
 
-PROCESS = ("process", "rlimits", "death-signal")
-WALLS = ("landlock", "seccomp", "no-new-privileges", "unprivileged")    # without these a stranger's file is refused
+PROCESS_LAYERS = ("process", "rlimits", "death-signal")
+REQUIRED_LAYERS = ("landlock", "seccomp", "no-new-privileges", "unprivileged")    # without these a stranger's file is refused
 SIZED_TMPFS, CGROUP, BUBBLEWRAP = "sized-tmpfs", "cgroup", "bubblewrap"
-OPTIONAL = (SIZED_TMPFS, CGROUP, BUBBLEWRAP)                            # bounds in sum, and namespaces
+OPTIONAL_LAYERS = (SIZED_TMPFS, CGROUP, BUBBLEWRAP)                            # bounds in sum, and namespaces
 SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
                 "/dev/urandom", "/proc/self/maps", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
 SUPERVISOR_BYTES = 300_000_000              # what it may take beside its worker, libraries included
@@ -37,7 +37,7 @@ PR_SET_DUMPABLE = 4
 
 
 @dataclass(frozen=True)
-class Ground:
+class WorkerEnvironment:
     """What the workers of a host stand on: libraries to import, modules imported already, folders of models."""
 
     libraries: tuple[str, ...]
@@ -46,42 +46,42 @@ class Ground:
 
 
 @dataclass(frozen=True)
-class Confinement:
+class Sandbox:
     """The layers in force, named as they are recorded with every result, and why others are not."""
 
     layers: tuple[str, ...]
     lacking: dict[str, str] = field(default_factory=dict, compare=False)
 
-    def group(self, name: str, limits: Limits) -> Group | None:
+    def group(self, name: str, limits: Limits) -> ControlGroup | None:
         """A control group for a host of that name; its supervisor is counted too."""
         if CGROUP not in self.layers:
             return None
-        return Group(name, limits.memory_bytes + SUPERVISOR_BYTES, limits.threads + SUPERVISOR_THREADS)
+        return ControlGroup(name, limits.memory_bytes + SUPERVISOR_BYTES, limits.threads + SUPERVISOR_THREADS)
 
-    def command(self, worker: Sequence[str], ground: Ground, folder: Path, limits: Limits, group: Group | None) -> list[str]:
+    def command(self, worker: Sequence[str], ground: WorkerEnvironment, folder: Path, limits: Limits, group: ControlGroup | None) -> list[str]:
         """The command that sets the bounds, goes behind the layers and becomes the worker's interpreter."""
         if BUBBLEWRAP in self.layers:
-            worker = enclosed(worker, [*readable(ground), *ground.models, worker[0], str(INSIDE)], str(folder))
+            worker = bubblewrap_command(worker, [*readable_paths(ground), *ground.models, worker[0], str(INSIDE)], str(folder))
         launch = {"parent": os.getpid(), "memory": limits.memory_bytes, "groups": group.entrances if group else [],
-                  "command": list(worker), "environment": variables(folder)}
+                  "command": list(worker), "environment": environment_variables(folder)}
         return [sys.executable, "-I", "-S", str(INSIDE / "launcher.py"), json.dumps(launch)]
 
-    def walls(self, ground: Ground, limits: Limits) -> dict[str, Any] | None:
+    def walls(self, ground: WorkerEnvironment, limits: Limits) -> dict[str, Any] | None:
         """What a worker's own walls leave open; None for no walls."""
         if "landlock" not in self.layers:
             return None
         bounds = {"RLIMIT_NOFILE": limits.open_files, "RLIMIT_FSIZE": limits.file_bytes,
                   "RLIMIT_CPU": limits.processor_seconds, "RLIMIT_NPROC": limits.threads}
         temporary = {"size": limits.temporary_bytes, "nr_inodes": limits.temporary_files} if SIZED_TMPFS in self.layers else None
-        files = [*readable(ground), str(INSIDE / "audit_hook.py")]
-        return {"readable": files, "listed": shared_with_us(ground), "bounds": bounds, "temporary": temporary}
+        files = [*readable_paths(ground), str(INSIDE / "audit_hook.py")]
+        return {"readable": files, "listed": shared_library_folders(ground), "bounds": bounds, "temporary": temporary}
 
 
-TRUSTING = Confinement(PROCESS)             # for one's own files: `--trust`
-CONFINING = Confinement((*PROCESS, *WALLS))
+NO_SANDBOX = Sandbox(PROCESS_LAYERS)             # for one's own files: `--trust`
+CONFINING = Sandbox((*PROCESS_LAYERS, *REQUIRED_LAYERS))
 
 
-def interpreter() -> list[str]:
+def interpreter_command() -> list[str]:
     """Python for a worker.  Not -I, which would ignore PYTHONHASHSEED: its parts, and an environment that is all ours.
 
     Unbuffered, so that what a metric printed before it failed is in the record.
@@ -89,24 +89,24 @@ def interpreter() -> list[str]:
     return [os.path.realpath(sys.executable), "-P", "-s", "-S", "-B", "-u", "-X", "utf8"]
 
 
-def libraries() -> tuple[str, ...]:
+def library_folders() -> tuple[str, ...]:
     """The folders of our own installed packages, without the places that editable installs add."""
     return tuple(path for path in sys.path if Path(path).name in ("site-packages", "dist-packages"))
 
 
-def shared_with_us(ground: Ground) -> list[str]:
+def shared_library_folders(ground: WorkerEnvironment) -> list[str]:
     """The library folders in which we are installed ourselves."""
     return [folder for folder in ground.libraries if Path(folder).resolve() == PROJECT]
 
 
-def readable(ground: Ground) -> list[str]:
+def readable_paths(ground: WorkerEnvironment) -> list[str]:
     """Python, the libraries, and what they need of the system; of a folder in which we are installed ourselves, the rest."""
-    shared = shared_with_us(ground)
-    beside = [str(path) for folder in shared for path in Path(folder).iterdir() if path.name not in OURS_THERE]
+    shared = shared_library_folders(ground)
+    beside = [str(path) for folder in shared for path in Path(folder).iterdir() if path.name not in PROJECT_FOLDERS]
     return [f"{sys.base_prefix}/lib", *(folder for folder in ground.libraries if folder not in shared), *beside, *SYSTEM_FILES]
 
 
-def variables(temporary: Path) -> dict[str, str]:
+def environment_variables(temporary: Path) -> dict[str, str]:
     """Everything a worker finds in its environment: one thread, one hash seed, no network libraries, no home."""
     one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS")
     backends = (f"POT_BACKEND_DISABLE_{name}" for name in ("JAX", "PYTORCH", "TENSORFLOW", "CUPY"))     # it imports what is there
@@ -116,6 +116,6 @@ def variables(temporary: Path) -> dict[str, str]:
             "TMPDIR": str(temporary), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
-def close_to_others() -> None:
+def disable_ptrace() -> None:
     """Keeps other processes of this user from reading our memory, environment and descriptors under /proc."""
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)

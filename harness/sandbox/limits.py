@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from harness.base.errors import Refusal, amount, did_you_mean, printable
+from harness.base.errors import TouchstoneError, did_you_mean, format_bytes, printable
 
 
 @dataclass(frozen=True)
@@ -33,29 +33,29 @@ class Limits:
         for setting in settings:
             name, _, value = setting.partition("=")
             if name not in known:
-                raise Refusal(f'There is no limit "{printable(name, 40)}".{did_you_mean(name, known)} '
-                              f'The limits: {", ".join(known)}.')
+                raise TouchstoneError(f'There is no limit "{printable(name, 40)}".{did_you_mean(name, known)} '
+                                      f'The limits: {", ".join(known)}.')
             try:
                 number = float(value)
             except ValueError:
                 number = math.nan
             if not 0 < number < math.inf:
-                raise Refusal(f"--limit {printable(setting, 60)}: a limit is a number above 0, for example {name}=1000.")
+                raise TouchstoneError(f"--limit {printable(setting, 60)}: a limit is a number above 0, for example {name}=1000.")
             values[name] = number if known[name] == "float" else math.ceil(number)
         return dataclasses.replace(self, **values)      # type: ignore[arg-type]  # of the type each field has
 
     def behind(self, exception: str, message: str) -> str:
         """Which limit a metric that failed so has run into, in brackets; nothing if it is none."""
         if exception.endswith("MemoryError") or "[Errno 12]" in message:
-            said = f"it may use {amount(self.memory_bytes)} of memory"
+            said = f"it may use {format_bytes(self.memory_bytes)} of memory"
         elif "[Errno 28]" in message:
-            said = f"its temporary folder holds {amount(self.temporary_bytes)} in {self.temporary_files:,} files"
+            said = f"its temporary folder holds {format_bytes(self.temporary_bytes)} in {self.temporary_files:,} files"
         elif "[Errno 27]" in message:
-            said = f"a file of its may have {amount(self.file_bytes)}"
+            said = f"a file of its may have {format_bytes(self.file_bytes)}"
         elif "[Errno 24]" in message:
             said = f"it may have {self.open_files} files open"
         elif "start new thread" in message:
-            said = f"it may have {self.threads} threads, and {amount(self.memory_bytes)} of memory"
+            said = f"it may have {self.threads} threads, and {format_bytes(self.memory_bytes)} of memory"
         else:
             return ""
         return f" ({said})"

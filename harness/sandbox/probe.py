@@ -6,23 +6,23 @@ import os
 import secrets
 from functools import cache
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.sandbox import bubblewrap
-from harness.sandbox.cgroups import Group
-from harness.sandbox.faults import Fault, HostGone
+from harness.sandbox.cgroups import ControlGroup
+from harness.sandbox.faults import Fault, SupervisorLost
 from harness.sandbox.layers import (
     BUBBLEWRAP,
     CGROUP,
-    OPTIONAL,
-    PROCESS,
+    NO_SANDBOX,
+    OPTIONAL_LAYERS,
+    PROCESS_LAYERS,
+    REQUIRED_LAYERS,
     SIZED_TMPFS,
-    TRUSTING,
-    WALLS,
-    Confinement,
-    close_to_others,
+    Sandbox,
+    disable_ptrace,
 )
 from harness.sandbox.limits import Limits
-from harness.sandbox.supervisor import Host
+from harness.sandbox.supervisor import Supervisor
 
 # Each attempt answers 1 if it got through.
 PROBE = b"""
@@ -59,9 +59,9 @@ PROVED_BY = {32: SIZED_TMPFS, 64: BUBBLEWRAP, 128: CGROUP}
 PROBED = Limits(temporary_bytes=1_000_000, threads=8)
 
 
-def got_through(confinement: Confinement) -> int:
+def find_breaches(confinement: Sandbox) -> int:
     """What a metric could do here behind these layers: a bit for each attempt."""
-    host = Host(confinement, PROBED)
+    host = Supervisor(confinement, PROBED)
     try:
         worker = host.fork()
         worker.load(PROBE, "probe.py", {}, {})
@@ -71,30 +71,31 @@ def got_through(confinement: Confinement) -> int:
 
 
 @cache
-def confine(trust: bool = False) -> Confinement:
+def probe_sandbox(trust: bool = False) -> Sandbox:
     """The layers for a run, tried: all walls, and the others where they can be had.
 
     For files that the user trusts: a process of its own, and nothing more.
     """
-    close_to_others()
+    disable_ptrace()
     if trust:
-        return TRUSTING
+        return NO_SANDBOX
     lacking = at_hand()
     while True:
-        optional = [layer for layer in OPTIONAL if layer not in lacking]
-        confinement = Confinement((*PROCESS, *WALLS, *optional), lacking)
+        optional = [layer for layer in OPTIONAL_LAYERS if layer not in lacking]
+        confinement = Sandbox((*PROCESS_LAYERS, *REQUIRED_LAYERS, *optional), lacking)
         try:
-            found = got_through(confinement)
-        except (Fault, HostGone, OSError) as wrong:
+            found = find_breaches(confinement)
+        except (Fault, SupervisorLost, OSError) as wrong:
             if optional:
                 lacking[optional[-1]] = str(wrong)
                 continue
-            raise Refusal(f"A metric cannot be walled in on this machine ({wrong}), and a stranger's file is not run without. "
-                          "On Linux 6.7 or later it can; files whose source you have read run with --trust.") from None
+            raise TouchstoneError(f"A metric cannot be walled in on this machine ({wrong}), and a stranger's file is not run "
+                                  "without. On Linux 6.7 or later it can; files whose source you have read run with "
+                                  "--trust.") from None
         breaches = [what for bit, what in BREACHES.items() if found & bit]
         if breaches:
-            raise Refusal(f"The walls around a metric do not hold on this machine: it could {', '.join(breaches)}. "
-                          "Files whose source you have read run with --trust.")
+            raise TouchstoneError(f"The walls around a metric do not hold on this machine: it could {', '.join(breaches)}. "
+                                  "Files whose source you have read run with --trust.")
         useless = [layer for bit, layer in PROVED_BY.items() if found & bit and layer in optional]
         if not useless:
             return confinement
@@ -104,10 +105,10 @@ def confine(trust: bool = False) -> Confinement:
 def at_hand() -> dict[str, str]:
     """Why layers beyond the walls cannot be had at all."""
     lacking = {}
-    if bubblewrap.program() is None:
+    if bubblewrap.find_bubblewrap() is None:
         lacking[BUBBLEWRAP] = "not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
     try:
-        Group(f"touchstone-{os.getpid()}-{secrets.token_hex(4)}", PROBED.memory_bytes, PROBED.threads).remove()
+        ControlGroup(f"touchstone-{os.getpid()}-{secrets.token_hex(4)}", PROBED.memory_bytes, PROBED.threads).remove()
     except OSError as wrong:
         lacking[CGROUP] = f"{wrong}; in a session of systemd, systemd-run --user --scope -p Delegate=yes gives one"
     return lacking

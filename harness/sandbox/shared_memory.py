@@ -28,7 +28,7 @@ Content = np.ndarray | Texts | Tokens
 Share = Callable[[int, int, int], None]     # hands the two descriptors to the worker: inbox, outbox, size of each
 
 
-class Mailboxes:
+class SharedMemory:
     def __init__(self, share: Share) -> None:
         self._share = share
         self._size = 0                      # of each; none yet
@@ -49,7 +49,7 @@ class Mailboxes:
 
     def post_arguments(self, arguments: Sequence[int | Content], answer_bytes: int) -> bytes:
         """The arguments of a call as a question describes them: handles as they are, contents laid into the inbox."""
-        packed = [pack(one) for one in arguments if not isinstance(one, int)]
+        packed = [pack_content(one) for one in arguments if not isinstance(one, int)]
         places = iter(self.post(packed, answer_bytes) if packed or answer_bytes else ())
         contents = iter(packed)
         described = b""
@@ -92,7 +92,7 @@ class Mailboxes:
             os.close(inbox)
 
 
-def pack(content: Content) -> bytes | memoryview:
+def pack_content(content: Content) -> bytes | memoryview:
     """An array's bytes, or a list as JSON."""
     if not isinstance(content, np.ndarray):
         return json.dumps(list(content)).encode()

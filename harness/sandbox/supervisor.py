@@ -17,43 +17,43 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from harness.sandbox.cgroups import BURIAL_SECONDS
-from harness.sandbox.faults import HostGone
+from harness.sandbox.cgroups import REAP_SECONDS
+from harness.sandbox.faults import SupervisorLost
 from harness.sandbox.inside.remove_tree import remove_tree
 from harness.sandbox.inside.worker import FRAME_BYTES
-from harness.sandbox.layers import INSIDE, Confinement, Ground, interpreter, libraries
-from harness.sandbox.leftovers import sweep
+from harness.sandbox.layers import INSIDE, Sandbox, WorkerEnvironment, interpreter_command, library_folders
+from harness.sandbox.leftovers import remove_leftovers
 from harness.sandbox.limits import Limits
 from harness.sandbox.worker_client import Worker
-from harness.sandbox.worker_output import Output
+from harness.sandbox.worker_output import WorkerOutput
 
 PRELOADED = (                               # what takes long to import, and is imported before workers are forked if it is named
     "faiss", "ot", "ot.lp.emd_wrap", "rapidfuzz.distance", "rapidfuzz.process", "scipy.fft", "scipy.linalg", "scipy.optimize",
     "scipy.sparse", "scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "sklearn.cluster",
     "sklearn.linear_model", "sklearn.neighbors", "sklearn.svm")
-ALWAYS = ("numpy", "numpy.random", "numpy.linalg")
+ALWAYS_PRELOADED = ("numpy", "numpy.random", "numpy.linalg")
 
 
-class Host:
+class Supervisor:
     """One supervisor process and the workers it forks.  To be used by one thread, the one that made it."""
 
-    def __init__(self, confinement: Confinement, limits: Limits, ground: Ground | None = None) -> None:
-        self.ground = ground or our_ground()
+    def __init__(self, confinement: Sandbox, limits: Limits, ground: WorkerEnvironment | None = None) -> None:
+        self.ground = ground or default_environment()
         self.limits = limits
-        sweep()
+        remove_leftovers()
         self._folder = Path(tempfile.mkdtemp(prefix=f"touchstone-{os.getpid()}-"))
         try:
             self.group = confinement.group(self._folder.name, limits)
         except OSError as wrong:
             remove_tree(str(self._folder))
-            raise HostGone(f"A control group could be made before, and cannot any more ({wrong.strerror}); the same line goes on "
-                           "from here.") from None
+            raise SupervisorLost(f"A control group could be made before, and cannot any more ({wrong.strerror}); the same line "
+                                 "goes on from here.") from None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         wanted = {"control": theirs.fileno(), "libraries": self.ground.libraries, "preload": self.ground.preload,
                   "walls": confinement.walls(self.ground, limits)}
         said, saying = os.pipe()
         self._killed = False
-        worker = [*interpreter(), str(INSIDE / "worker.py"), json.dumps(wanted)]
+        worker = [*interpreter_command(), str(INSIDE / "worker.py"), json.dumps(wanted)]
         self._process = subprocess.Popen(
             confinement.command(worker, self.ground, self._folder, limits, self.group),
             stdin=subprocess.DEVNULL, stdout=saying, stderr=saying, cwd=self._folder,
@@ -62,13 +62,13 @@ class Host:
         self.control = ours
         self.control.settimeout(limits.seconds_to_start)
         os.close(saying)
-        self._output = Output(said, limits.output_characters)
+        self._output = WorkerOutput(said, limits.output_characters)
         try:
             self._control({})
         except (OSError, ValueError):
             output = self._output.last()
             self.close()
-            raise HostGone(f"A worker's supervisor did not start: {output}") from None
+            raise SupervisorLost(f"A worker's supervisor did not start: {output}") from None
 
     def _control(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
         """Tells the supervisor something and takes its answer; one that does not answer is ended."""
@@ -90,11 +90,11 @@ class Host:
         except (OSError, ValueError):
             ours.close()
             os.close(printed)
-            raise HostGone("A worker's supervisor was gone.") from None
+            raise SupervisorLost("A worker's supervisor was gone.") from None
         finally:
             theirs.close()
             os.close(printing)
-        return Worker(self, process, ours, Output(printed, self.limits.output_characters))
+        return Worker(self, process, ours, WorkerOutput(printed, self.limits.output_characters))
 
     def bury(self, process: int, patience: float) -> int | None:
         """The wait status of a worker that ended, None if it had to be killed or the supervisor is gone too."""
@@ -112,7 +112,7 @@ class Host:
         try:
             peak: int | None = self._control({"do": "weigh", "worker": process})["bytes"]
         except (OSError, ValueError):
-            raise HostGone("A worker's supervisor was gone.") from None
+            raise SupervisorLost("A worker's supervisor was gone.") from None
         return peak
 
     def ran_out_of_memory(self) -> bool:
@@ -133,29 +133,29 @@ class Host:
         self.control.close()
         self.kill()
         self._process.wait()
-        self._output.outlast(BURIAL_SECONDS)        # behind bubblewrap it is not our child: it dies a moment after
+        self._output.outlast(REAP_SECONDS)        # behind bubblewrap it is not our child: it dies a moment after
         self._output.close()
         if self.group is not None:
             self.group.remove()
         remove_tree(str(self._folder))
 
 
-def our_ground(source: bytes = b"", models: Iterable[str] = ()) -> Ground:
+def default_environment(source: bytes = b"", models: Iterable[str] = ()) -> WorkerEnvironment:
     """The harness's own environment, for a submission; modules of ours that it names are preloaded.
 
     No more than it needs, since a larger process forks more slowly.
     """
-    return Ground(libraries(), (*ALWAYS, *named_modules(source)), tuple(sorted(models)))
+    return WorkerEnvironment(library_folders(), (*ALWAYS_PRELOADED, *modules_to_preload(source)), tuple(sorted(models)))
 
 
 @cache
-def named_modules(source: bytes) -> tuple[str, ...]:
+def modules_to_preload(source: bytes) -> tuple[str, ...]:
     """Those worth preloading that a submission imports; it is asked at every start of a worker."""
     text = source.decode("utf-8", "replace")
-    return tuple(module for module in PRELOADED if names(text, module))
+    return tuple(module for module in PRELOADED if imports_module(text, module))
 
 
-def names(text: str, module: str) -> bool:
+def imports_module(text: str, module: str) -> bool:
     """Whether a line imports the module: `import a.b`, `from a.b import ...`, `from a import ..., b`."""
     parent, _, child = module.rpartition(".")
     forms = [rf"(?:import|from)[ \t]+{re.escape(module)}(?![\w.])"]

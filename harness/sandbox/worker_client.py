@@ -1,7 +1,7 @@
 """The harness's end of a worker: asking it, and surviving what it does.
 
 A `Worker` holds one metric and answers numbered questions (`inside/worker.py` is its other end).  Whatever it does wrong
-becomes a `Fault` here.  Where workers come from: `supervisor.py`.
+becomes a `CorpusFault` here.  Where workers come from: `supervisor.py`.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from harness.base.errors import amount, printable
-from harness.sandbox.faults import Fault, FaultKind, TakenDown
-from harness.sandbox.inside.worker import ANSWER, FRAME_BYTES, FUNCTIONS, OF_SERIES, QUESTION, SERIES
-from harness.sandbox.shared_memory import Content, Mailboxes
-from harness.sandbox.worker_output import Output
+from harness.base.errors import format_bytes, printable
+from harness.sandbox.faults import Fault, FaultKind, WorkerLost
+from harness.sandbox.inside.worker import ANSWER, CALL, FRAME_BYTES, FUNCTIONS, SERIES, SERIES_ITEM
+from harness.sandbox.shared_memory import Content, SharedMemory
+from harness.sandbox.worker_output import WorkerOutput
 
 if TYPE_CHECKING:
-    from harness.sandbox.supervisor import Host
+    from harness.sandbox.supervisor import Supervisor
 
 QUICK = struct.pack("ll", 0, 5_000)         # struct timeval: 5 ms
 LONGEST_SERIES = 2_000                      # questions in one frame
@@ -37,10 +37,10 @@ PATIENCE = 0.5                              # seconds between a closed channel a
 class Worker:
     """One metric in one process.  A fault that ends it leaves `alive` False; the host forks another."""
 
-    def __init__(self, host: Host, process: int, channel: socket.socket, output: Output) -> None:
+    def __init__(self, host: Supervisor, process: int, channel: socket.socket, output: WorkerOutput) -> None:
         self._host, self._process, self._channel, self._output = host, process, channel, output
         self._number = 0                    # of the question at hand: drawn anew for each, so that no answer comes before it
-        self._mail = Mailboxes(self._share)
+        self._mail = SharedMemory(self._share)
         self.alive = True
         self.functions: frozenset[str] = frozenset()
         self.fitted: str | None = None      # the name of the collection of the last `fit`
@@ -82,7 +82,7 @@ class Worker:
             part = questions[start:start + LONGEST_SERIES]
             self._number = secrets.randbits(63)
             head = SERIES.pack(b"*", self._number, FUNCTIONS.index(function), len(part))
-            reply = self._exchange(head + b"".join(OF_SERIES.pack(seed, *handles) for handles, seed in part))
+            reply = self._exchange(head + b"".join(SERIES_ITEM.pack(seed, *handles) for handles, seed in part))
             found = reply.get("values")
             if not isinstance(found, tuple) or len(found) != len(part):         # a tuple comes from no JSON
                 self._broken(f"its reply to a series of `{function}` is not as many answers as it was asked for")
@@ -104,7 +104,7 @@ class Worker:
     def noticed(self) -> list[tuple[str, str]]:
         """What a watched submission tried that is refused, and in which line: claims, made harmless."""
         found = self._ask({"do": "tell"}).get("noticed")
-        return [(claimed(one[0], 200), claimed(one[1], 100)) for one in found[:20]
+        return [(sanitize_claim(one[0], 200), sanitize_claim(one[1], 100)) for one in found[:20]
                 if isinstance(one, list) and len(one) == 2] if isinstance(found, list) else []
 
     def peak_memory(self) -> int | None:
@@ -125,7 +125,7 @@ class Worker:
         described = self._mail.post_arguments(arguments, 8 * math.prod(shape) if shape else 0)
         self._number = secrets.randbits(63)
         rows, columns = (*shape, 0, 0)[:2]
-        head = QUESTION.pack(b"?", self._number, seed, FUNCTIONS.index(function), handle, rows, columns)
+        head = CALL.pack(b"?", self._number, seed, FUNCTIONS.index(function), handle, rows, columns)
         reply = self._exchange(head + described)
         if reply.get("shape") != (rows, columns):
             self._broken(f"its reply to `{function}` is no answer of the shape it was asked for")
@@ -213,11 +213,11 @@ class Worker:
         """A fault as the worker itself describes it: a claim, bounded and made harmless."""
         if not isinstance(wrong, dict):
             wrong = {}
-        message, places = claimed(wrong.get("message"), 400), wrong.get("places")
-        shown = [claimed(place, 180) for place in places[:8]] if isinstance(places, list) else []
+        message, places = sanitize_claim(wrong.get("message"), 400), wrong.get("places")
+        shown = [sanitize_claim(place, 180) for place in places[:8]] if isinstance(places, list) else []
         if wrong.get("form") is True:
             return Fault(FaultKind.FORM, message, shown, self._output.last())
-        name = claimed(wrong.get("type"), 80)
+        name = sanitize_claim(wrong.get("type"), 80)
         said = (f"raised {name}: {message}" if message else f"raised {name}") + self._host.limits.behind(name, message)
         return Fault(FaultKind.RAISED, said, shown, self._output.last())
 
@@ -236,9 +236,9 @@ class Worker:
     def _died(self) -> NoReturn:
         status, limits = self._end(PATIENCE), self._host.limits
         if not self._host.alive:
-            raise TakenDown("A worker was taken down with its supervisor.")
+            raise WorkerLost("A worker was taken down with its supervisor.")
         if self._host.ran_out_of_memory():
-            sentence = f"was killed: it and what it holds took more memory than the {amount(limits.memory_bytes)} it may use"
+            sentence = f"was killed: it used more than {format_bytes(limits.memory_bytes)} of memory"
         elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
             sentence = f"was killed: it used up its {limits.processor_seconds:,} seconds of processor time"
         elif status is None:
@@ -254,7 +254,7 @@ class Worker:
         raise Fault(FaultKind.PROTOCOL, f"broke the protocol: {what}", output=self._output.last())
 
 
-def claimed(text: object, characters: int) -> str:
+def sanitize_claim(text: object, characters: int) -> str:
     """What a worker says, bounded and harmless; nothing if it is no text."""
     return printable(text, characters) if isinstance(text, str) else ""
 

@@ -11,7 +11,7 @@ from harness.base.errors import printable
 READS = 64                                  # at a time: a printer as quick as we are would keep us for ever
 
 
-class Output:
+class WorkerOutput:
     """The reading end of a pipe."""
 
     def __init__(self, descriptor: int, characters: int) -> None:

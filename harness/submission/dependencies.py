@@ -8,7 +8,7 @@ import sys
 from packaging.requirements import Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.submission.header import Header
 
 
@@ -19,8 +19,8 @@ def unmet_dependencies(header: Header) -> list[str]:
         try:
             bound = SpecifierSet(header.requires_python)
         except InvalidSpecifier:
-            raise Refusal(f'{header.name}: `requires-python = "{header.requires_python}"` is not a version bound; '
-                          'say for example ">=3.11".') from None
+            raise TouchstoneError(f'{header.name}: `requires-python = "{header.requires_python}"` is not a version bound; '
+                                  'say for example ">=3.11".') from None
         if not bound.contains(".".join(map(str, sys.version_info[:3]))):
             unmet.append(f"Python {header.requires_python}")
     for line in header.dependencies:

@@ -15,7 +15,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from harness.base.errors import Refusal, did_you_mean, printable
+from harness.base.errors import TouchstoneError, did_you_mean, printable
 from harness.models.names import is_model_name
 
 FILE_BYTES = 1_000_000
@@ -181,17 +181,17 @@ def read_header(source: bytes, filename: str) -> Header:
     tables = _parse(block, first_line, filename)
     for key in tables:
         if key not in ("requires-python", "dependencies", "tool"):
-            raise Refusal(f"{filename}, line {_line(lines, first_line, key)}: `{printable(key, 40)}` has no place beside "
-                          "[tool.touchstone]; the metric's own fields go below that line.")
+            raise TouchstoneError(f"{filename}, line {_line(lines, first_line, key)}: `{printable(key, 40)}` has no place beside "
+                                  "[tool.touchstone]; the metric's own fields go below that line.")
     tool = tables.get("tool")
     fields = tool.get("touchstone") if isinstance(tool, dict) else None
     if not isinstance(fields, dict):
-        raise Refusal(f"{filename}, line {first_line}: the header has no [tool.touchstone] table; add the line "
-                      "`# [tool.touchstone]` and below it name, title, summary, kind, input, returns, range, license.")
+        raise TouchstoneError(f"{filename}, line {first_line}: the header has no [tool.touchstone] table; add the line "
+                              "`# [tool.touchstone]` and below it name, title, summary, kind, input, returns, range, license.")
     for reserved in ("requires_python", "dependencies"):
         if reserved in fields:
-            raise Refusal(f"{filename}, line {_line(lines, first_line, reserved)}: `{reserved.replace('_', '-')}` "
-                          "goes above [tool.touchstone], as PEP 723 has it.")
+            raise TouchstoneError(f"{filename}, line {_line(lines, first_line, reserved)}: `{reserved.replace('_', '-')}` "
+                                  "goes above [tool.touchstone], as PEP 723 has it.")
     whole = {**fields}
     if "requires-python" in tables:
         whole["requires_python"] = tables["requires-python"]
@@ -200,30 +200,30 @@ def read_header(source: bytes, filename: str) -> Header:
     try:
         return Header.model_validate(_tuples(whole))
     except ValidationError as wrong:
-        raise Refusal(_sentence(wrong, lines, first_line, filename)) from None
+        raise TouchstoneError(_sentence(wrong, lines, first_line, filename)) from None
 
 
 def _decode(source: bytes, filename: str) -> str:
     if len(source) > FILE_BYTES:
-        raise Refusal(f"{filename}: the file has {len(source):,} bytes; a submission has at most {FILE_BYTES:,}. "
-                      "Weights belong in `models`, data in a dataset.")
+        raise TouchstoneError(f"{filename}: the file has {len(source):,} bytes; a submission has at most {FILE_BYTES:,}. "
+                              "Weights belong in `models`, data in a dataset.")
     if b"\0" in source:
-        raise Refusal(f"{filename}: the file holds a NUL byte; a submission is a plain UTF-8 text file.")
+        raise TouchstoneError(f"{filename}: the file holds a NUL byte; a submission is a plain UTF-8 text file.")
     try:
         text = source.decode("utf-8")
     except UnicodeDecodeError as wrong:
         line = source[: wrong.start].count(b"\n") + 1
-        raise Refusal(f"{filename}, line {line}: this is not UTF-8; save the file as UTF-8.") from None
+        raise TouchstoneError(f"{filename}, line {line}: this is not UTF-8; save the file as UTF-8.") from None
     hidden = HIDDEN.search(text)
     if hidden:
         line = text[: hidden.start()].count("\n") + 1
-        raise Refusal(f"{filename}, line {line}: the character U+{ord(hidden[0][0]):04X} makes lines look other than they are "
-                      "read; remove it.")
+        raise TouchstoneError(f"{filename}, line {line}: the character U+{ord(hidden[0][0]):04X} makes lines look other than "
+                              "they are read; remove it.")
     for number, words in enumerate(text.split("\n", 2)[:2], start=1):
         cookie = CODING.match(words)
         if cookie and cookie[1].lower().replace("_", "-") not in ("utf-8", "utf8"):
-            raise Refusal(f"{filename}, line {number}: the coding {printable(cookie[1], 30)!r} is declared; "
-                          "only UTF-8 is read. Remove the line.")
+            raise TouchstoneError(f"{filename}, line {number}: the coding {printable(cookie[1], 30)!r} is declared; "
+                                  "only UTF-8 is read. Remove the line.")
     return text
 
 
@@ -239,26 +239,26 @@ def _block(text: str, filename: str) -> tuple[int, str]:
             continue
         if end:
             if line == "# /// script":
-                raise Refusal(f"{filename}, line {number}: a second `# /// script` block; a file has one header.")
+                raise TouchstoneError(f"{filename}, line {number}: a second `# /// script` block; a file has one header.")
             continue
         if line == "# ///":
             end = number
             continue
         if line != "#" and not line.startswith("# "):
-            raise Refusal(f"{filename}, line {number}: the header that starts in line {start} goes on until a line `# ///`, and "
-                          "every line of it starts with `# `.")
+            raise TouchstoneError(f"{filename}, line {number}: the header that starts in line {start} goes on until a line `# "
+                                  "///`, and every line of it starts with `# `.")
         size += len(line.encode()) + 1
         if len(line) > LINE_CHARACTERS:
-            raise Refusal(f"{filename}, line {number}: {len(line):,} characters; a header's line has at most "
-                          f"{LINE_CHARACTERS:,}.")
+            raise TouchstoneError(f"{filename}, line {number}: {len(line):,} characters; a header's line has at most "
+                                  f"{LINE_CHARACTERS:,}.")
         if size > HEADER_BYTES:
-            raise Refusal(f"{filename}, line {number}: the header is longer than {HEADER_BYTES:,} bytes; shorten it.")
+            raise TouchstoneError(f"{filename}, line {number}: the header is longer than {HEADER_BYTES:,} bytes; shorten it.")
         inner.append(line[2:])
     if not start:
-        raise Refusal(f"{filename}: no header. A submission starts with `# /// script`, then TOML in comment lines with a "
-                      "[tool.touchstone] table, then `# ///`; see \"Your first metric\" in the README.")
+        raise TouchstoneError(f"{filename}: no header. A submission starts with `# /// script`, then TOML in comment lines with "
+                              "a [tool.touchstone] table, then `# ///`; see \"Your first metric\" in the README.")
     if not end:
-        raise Refusal(f"{filename}, line {start}: the header that starts here is never closed; end it with `# ///`.")
+        raise TouchstoneError(f"{filename}, line {start}: the header that starts here is never closed; end it with `# ///`.")
     return start + 1, "\n".join(inner)
 
 
@@ -269,10 +269,10 @@ def _parse(block: str, first_line: int, filename: str) -> dict[str, Any]:
         found = re.search(r"^(?P<what>.*?)(?: \(at line (?P<line>\d+), column \d+\))?$", str(wrong).split("\n")[0])
         what = printable(found["what"], 120) if found else "not TOML"
         number = int(found["line"]) if found and found["line"] else block.count("\n") + 1
-        raise Refusal(f"{filename}, line {first_line + number - 1}: the header is not valid TOML here: {what}.") from None
+        raise TouchstoneError(f"{filename}, line {first_line + number - 1}: the header is not valid TOML here: {what}.") from None
     except (RecursionError, ValueError):
-        raise Refusal(f"{filename}, line {first_line}: the header is nested too deeply, or holds a number too large, "
-                      "to be read as TOML.") from None
+        raise TouchstoneError(f"{filename}, line {first_line}: the header is nested too deeply, or holds a number too large, "
+                              "to be read as TOML.") from None
 
 
 def _tuples(value: Any) -> Any:

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.hashing import digest_of
 from harness.models.registry import model_fingerprint
 from harness.models.vector_composition import SUITE_VECTORS, VectorSpec
@@ -65,26 +65,26 @@ class Entry:
         return digest_of(described)
 
 
-def read_submission(path: Path) -> Submission:
+def load_submission(path: Path) -> Submission:
     """The submission in a file, its header validated and its models known; the file is not executed."""
-    submission = read_file(path)
-    find_all_models(submission)
+    submission = parse_file(path)
+    check_models(submission)
     return submission
 
 
-def find_all_models(submission: Submission) -> None:
+def check_models(submission: Submission) -> None:
     """Refuses a model that is not known, or not here."""
     header = submission.header
     for model in (*header.models, *(name for variant in header.variants for name in variant.vectors_of)):
         model_fingerprint(model)
 
 
-def read_file(path: Path) -> Submission:
+def parse_file(path: Path) -> Submission:
     """The same, whether its models are here or not."""
     try:
         with path.open("rb") as file:
             source = file.read(FILE_BYTES + 1)
     except OSError as wrong:
-        raise Refusal(f"{path}: the file cannot be read ({wrong.strerror}).") from None
+        raise TouchstoneError(f"{path}: the file cannot be read ({wrong.strerror}).") from None
     return Submission(path.name, source, read_header(source, path.name))
 

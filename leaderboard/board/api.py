@@ -10,14 +10,14 @@ from fastapi import FastAPI, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse
 
-from harness.base.errors import Refusal, printable
+from harness.base.errors import TouchstoneError, printable
 from leaderboard.board.downloads import FORMS, Order, table, written
 from leaderboard.board.router import Shelf
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.publishing.citations import CITATIONS, cite
 from leaderboard.publishing.release import ENSEMBLES, FACTS, REPLICATES, SCORES, SUMMARY, SUMS, UNITS
-from leaderboard.scoring.comparison import compare
-from leaderboard.scoring.custom_order import read_weights
+from leaderboard.scoring.comparison import compare_metrics
+from leaderboard.scoring.custom_order import parse_weights
 
 JSON = "application/json"
 FILES = (FACTS, SCORES, SUMMARY, SUMS, UNITS, REPLICATES, ENSEMBLES)
@@ -33,8 +33,8 @@ class NotThere(Exception):
 def add_api(site: FastAPI, shelf: Shelf) -> None:
     """All routes below /api."""
 
-    @site.exception_handler(Refusal)
-    async def refused(request: Request, wrong: Refusal) -> JSONResponse:
+    @site.exception_handler(TouchstoneError)
+    async def refused(request: Request, wrong: TouchstoneError) -> JSONResponse:
         return JSONResponse({"error": str(wrong)}, status_code=422)
 
     @site.exception_handler(NotThere)
@@ -44,7 +44,7 @@ def add_api(site: FastAPI, shelf: Shelf) -> None:
     def snapshot_of(release: str | None, suite: str | None = None) -> Snapshot:
         try:
             return shelf.snapshot(release, suite)
-        except Refusal as wrong:
+        except TouchstoneError as wrong:
             raise NotThere(str(wrong)) from None
 
     @site.get("/api/board", summary="Everything that is shown")
@@ -59,7 +59,7 @@ def add_api(site: FastAPI, shelf: Shelf) -> None:
                    release: Name = None, suite: Name = None) -> Response:
         if form not in FORMS:
             raise NotThere(f"There is no board.{printable(form, 20)}; there are {', '.join(FORMS)}.")
-        by = Order(None if weights is None else read_weights(weights), order)
+        by = Order(None if weights is None else parse_weights(weights), order)
         content = written(table(snapshot_of(release, suite), track, listed(names), listed(columns), by), form)
         return tagged(request, content, tag_of(content), FORMS[form], file=f"touchstone-{track}.{form}")
 
@@ -76,11 +76,11 @@ def add_api(site: FastAPI, shelf: Shelf) -> None:
                  release: Name = None, suite: Name = None) -> Response:
         snapshot, names = snapshot_of(release, suite), listed(metrics) or []
         if not 2 <= len(names) <= MOST_COMPARED:
-            raise Refusal(f"Name 2 to {MOST_COMPARED} metrics, parted by commas.")
+            raise TouchstoneError(f"Name 2 to {MOST_COMPARED} metrics, parted by commas.")
         for name in names:
             if snapshot.entry(name, track) is None:
                 raise NotThere(f'There is no metric "{printable(name, 80)}" in this track.')
-        found = compare(snapshot.samples, names, [task["name"] for task in snapshot.ranked_tasks(track)])
+        found = compare_metrics(snapshot.samples, names, [task["name"] for task in snapshot.ranked_tasks(track)])
         for pair in found["pairs"]:
             pair["p_of_overall"] = snapshot.p(track, pair["a"], pair["b"])
         return as_json(request, found)
@@ -90,9 +90,9 @@ def add_api(site: FastAPI, shelf: Shelf) -> None:
               release: Name = None) -> Response:
         snapshot = snapshot_of(release)
         if snapshot.release is None:
-            raise Refusal("What is shown is not released, and cannot be cited for ever. Name a release.")
+            raise TouchstoneError("What is shown is not released, and cannot be cited for ever. Name a release.")
         if form not in CITATIONS:
-            raise Refusal(f'There is no format "{printable(form, 20)}"; there are {", ".join(CITATIONS)}.')
+            raise TouchstoneError(f'There is no format "{printable(form, 20)}"; there are {", ".join(CITATIONS)}.')
         content = cite(snapshot.release, metric, task, form).encode()
         return tagged(request, content, tag_of(content), "text/plain")
 

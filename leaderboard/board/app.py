@@ -27,7 +27,7 @@ from leaderboard.board.components.layout import STATIC, script_of_pages
 from leaderboard.board.components.published import NOTES
 from leaderboard.board.router import Shelf
 from leaderboard.board.try_api import add_trying
-from leaderboard.scoring.comparison import compare
+from leaderboard.scoring.comparison import compare_metrics
 
 NO_SCRIPT = b'<noscript>This page needs JavaScript. The same numbers are at <a href="/api/board.csv">/api/board.csv</a>; touchstone site ' \
     b"writes pages that need none.</noscript>"
@@ -119,7 +119,7 @@ def blocks(shelf: Shelf) -> gr.Blocks:
             """Paired differences of metrics named with commas between."""
             snapshot = shelf.snapshot(release, suite)
             names = [name.strip() for name in metrics.split(",") if snapshot.entry(name.strip(), track)][:8]
-            return compare(snapshot.samples, names, [task["name"] for task in snapshot.ranked_tasks(track)])
+            return compare_metrics(snapshot.samples, names, [task["name"] for task in snapshot.ranked_tasks(track)])
         gr.api(board, api_name="board")
         gr.api(card, api_name="card")
         gr.api(compared, api_name="compare")

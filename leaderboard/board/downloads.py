@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from harness.base.errors import Refusal, did_you_mean, printable
+from harness.base.errors import TouchstoneError, did_you_mean, printable
 from leaderboard.board.pages.ranking import above_chance, columns_of, corrected, default_columns, value_of
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.publishing.citations import latex, markdown
 from leaderboard.scoring import custom_order as own_order
-from leaderboard.scoring.custom_order import by_weights, ordered
+from leaderboard.scoring.custom_order import sort_by_score, weighted_score
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
 FORMS = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet", "tex": "application/x-tex", "md": "text/markdown"}
@@ -32,16 +32,16 @@ def table(snapshot: Snapshot, track: str, names: Sequence[str] | None = None, co
           order: Order | None = None) -> pd.DataFrame:
     """A row a ranked metric: rank, name, title, score above chance with interval, and columns; in another order if it is given."""
     if track not in snapshot.tracks:
-        raise Refusal(f'There is no track "{printable(track, 40)}"; there are {", ".join(snapshot.tracks)}.')
+        raise TouchstoneError(f'There is no track "{printable(track, 40)}"; there are {", ".join(snapshot.tracks)}.')
     ranked = {entry["name"]: entry for entry in snapshot.entries(track) if entry["rank"] is not None}
     for name in names or ():
         if name not in ranked:
-            raise Refusal(f'There is no ranked metric "{printable(name, 80)}".{did_you_mean(name, ranked)}')
+            raise TouchstoneError(f'There is no ranked metric "{printable(name, 80)}".{did_you_mean(name, ranked)}')
     known = {key: title for key, title, _ in columns_of(snapshot, track)}
     wanted = default_columns(snapshot, track) if columns is None else list(columns)
     for key in wanted:
         if key not in known and columns is not None:
-            raise Refusal(f'There is no column "{printable(key, 80)}".{did_you_mean(key, known)}')
+            raise TouchstoneError(f'There is no column "{printable(key, 80)}".{did_you_mean(key, known)}')
     order = order or Order()
     own, beside = in_order(snapshot, track, ranked, order), corrected(snapshot, track)
     rows = []
@@ -65,17 +65,17 @@ def in_order(snapshot: Snapshot, track: str, ranked: Mapping[str, Mapping[str, A
     """Ranks by what is not the overall score; None by that."""
     tasks = [task["name"] for task in snapshot.ranked_tasks(track)]
     if order.weights is not None:
-        return by_weights({name: {task: above_chance(entry, task) for task in tasks} for name, entry in ranked.items()}, tasks, order.weights)
+        return weighted_score({name: {task: above_chance(entry, task) for task in tasks} for name, entry in ranked.items()}, tasks, order.weights)
     if order.by in (None, "overall"):
         return None
     if order.by == "borda":
-        return ordered({name: -math.inf if entry["borda"] is None else entry["borda"] for name, entry in ranked.items()})
+        return sort_by_score({name: -math.inf if entry["borda"] is None else entry["borda"] for name, entry in ranked.items()})
     task = str(order.by).removeprefix("task.")
     if task not in tasks:
-        raise Refusal(f'There is no order by "{printable(str(order.by), 80)}"; there are overall, borda, '
-                      f"{', '.join(f'task.{one}' for one in tasks)}.")
+        raise TouchstoneError(f'There is no order by "{printable(str(order.by), 80)}"; there are overall, borda, '
+                              f"{', '.join(f'task.{one}' for one in tasks)}.")
     scores = {name: above_chance(entry, task) for name, entry in ranked.items()}
-    return ordered({name: -math.inf if score is None else score for name, score in scores.items()})
+    return sort_by_score({name: -math.inf if score is None else score for name, score in scores.items()})
 
 
 def written(shown: pd.DataFrame, form: str) -> bytes:

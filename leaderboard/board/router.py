@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
 
-from harness.base.errors import Refusal, did_you_mean, printable
+from harness.base.errors import TouchstoneError, did_you_mean, printable
 from leaderboard.board.components.layout import PAGES, Choice, Links, framed
 from leaderboard.board.pages import (
     choose as choose_page,
@@ -35,7 +35,7 @@ from leaderboard.board.pages import (
 )
 from leaderboard.board.snapshot import Snapshot, of_release
 from leaderboard.publishing.release import read_release, releases
-from leaderboard.scoring.custom_order import sound
+from leaderboard.scoring.custom_order import check_weights
 
 TELLING = frozenset({"view", "metric", "against", "metrics", "track", "release", "suite", "task", "cost", "model", "symmetric", "kind"})
 OF_ENTRIES = frozenset({"board", "compare", "choose", "map"})
@@ -91,7 +91,7 @@ class Shelf:
         if page.status == 200 and asked.get("order") == "weights":
             snapshot = self.snapshot(asked.get("release"), asked.get("suite"))
             track = asked.get("track", snapshot.tracks[0])
-            if not sound(asked.get(f"w.{task['name']}", "1") for task in snapshot.ranked_tasks(track)):
+            if not check_weights(asked.get(f"w.{task['name']}", "1") for task in snapshot.ranked_tasks(track)):
                 return 422
         return page.status
 
@@ -102,7 +102,7 @@ class Shelf:
         if suite and not release and suite != self.first.facts["suite"]["name"]:
             if suite not in self.suites:
                 known = ", ".join([self.first.facts["suite"]["name"], *self.suites])
-                raise Refusal(f'There are no answers to a suite "{printable(suite, 40)}" here; there are some to {known}.')
+                raise TouchstoneError(f'There are no answers to a suite "{printable(suite, 40)}" here; there are some to {known}.')
             return self._read("suite", suite, self.suites[suite])
         return self.first
 
@@ -130,7 +130,7 @@ def page_of(shelf: Shelf, asked: Mapping[str, str]) -> Page:
     release, suite = asked.get("release", "")[:40] or None, asked.get("suite", "")[:80] or None
     try:
         snapshot = shelf.snapshot(release, suite)
-    except Refusal as wrong:
+    except TouchstoneError as wrong:
         return missing(shelf.first, Links(), str(wrong), shelf.choices(None))
     links = Links() if snapshot is shelf.first else Links(release=release, suite=None if release else suite)
     return drawn(snapshot, links, asked, shelf.choices(snapshot))

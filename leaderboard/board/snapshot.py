@@ -16,7 +16,7 @@ from harness.results.store import Store
 from leaderboard.publishing.release import Release
 from leaderboard.publishing.versions import Version, versions
 from leaderboard.report.build import board_facts
-from leaderboard.scoring.comparison import Samples, samples_in, samples_of
+from leaderboard.scoring.comparison import Samples, load_samples, samples_of_release
 from leaderboard.scoring.ranking import rank_suite
 
 TRACKS = {"corpus": "Corpus metrics", "text": "Text metrics"}
@@ -95,7 +95,7 @@ def of_store(suite: Suite, store: Store) -> Snapshot:
     rankings = rank_suite(store, suite)
     sources = {place.scored.name: place.scored.entry.submission.source.decode("utf-8", "replace")
                for ranking in rankings.values() for place in ranking.places}
-    return Snapshot(board_facts(suite, rankings, store), samples_of(rankings.values()), sources, versions=versions(store))
+    return Snapshot(board_facts(suite, rankings, store), load_samples(rankings.values()), sources, versions=versions(store))
 
 
 def of_release(release: Release) -> Snapshot:
@@ -103,5 +103,5 @@ def of_release(release: Release) -> Snapshot:
     here = {hashlib.sha256(content).hexdigest(): content.decode("utf-8", "replace")
             for content in (path.read_bytes() for path in sorted(SUBMISSIONS.glob("*.py")))}
     sources = {entry["name"]: here[entry["source_sha256"]] for entry in release.facts["entries"] if entry["source_sha256"] in here}
-    return Snapshot(release.facts, samples_in(release.units, release.replicates), sources, release,
+    return Snapshot(release.facts, samples_of_release(release.units, release.replicates), sources, release,
                     versions(None, release.folder.parent))

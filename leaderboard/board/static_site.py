@@ -6,7 +6,7 @@ import json
 from html import escape
 from pathlib import Path
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import PROJECT
 from leaderboard.board.components.layout import ONLY_SERVED, PAGES, STATIC, Links, file_of, script_of_pages
 from leaderboard.board.components.published import NOTES
@@ -36,7 +36,7 @@ def write_site(snapshot: Snapshot, folder: Path) -> int:
         for name, content in files.items():
             (folder / name).write_bytes(content)
     except OSError as wrong:
-        raise Refusal(f"{folder} cannot be written ({wrong.strerror}); name another folder.") from None
+        raise TouchstoneError(f"{folder} cannot be written ({wrong.strerror}); name another folder.") from None
     return len(files)
 
 

@@ -13,7 +13,7 @@ from fastapi.responses import JSONResponse
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import try_it as try_page
 from leaderboard.board.router import Shelf
-from leaderboard.workflows.try_texts import CORPUS_TEXTS, LINE_CHARACTERS, Busy, try_corpora, try_texts
+from leaderboard.workflows.try_texts import CORPUS_TEXTS, LINE_CHARACTERS, TryBusy, try_corpora, try_texts
 
 BODY_BYTES = 8 * CORPUS_TEXTS * LINE_CHARACTERS     # two corpora, four bytes a character
 JSON = "application/json"                           # a form of another site cannot send it
@@ -57,7 +57,7 @@ def add_trying(site: FastAPI, shelf: Shelf) -> None:
             return sentence(422, f"There is no such kind; there are {' and '.join(try_page.KINDS)}.")
         try:
             return JSONResponse({"html": await run_in_threadpool(answers, shelf, wanted, dict(request.query_params))})
-        except Busy:
+        except TryBusy:
             return sentence(429, "Somebody else is asking just now. Try again in some seconds.")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from leaderboard.cli.ensemble import ensembles_app
 from leaderboard.cli.explain import explaining_app
 from leaderboard.cli.figure import figures_app
@@ -25,11 +25,11 @@ from leaderboard.cli.options import (
     SuiteOption,
     TrackOption,
     TrustOption,
-    no_answers,
+    default_jobs,
     print_json,
-    side_by_side,
-    store_path,
-    use_mirror,
+    set_mirror,
+    store_address,
+    unknown_metric_error,
 )
 from leaderboard.cli.profile import profile_app
 from leaderboard.cli.release import citing_app
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
     from harness.evaluation.suite import Suite
     from harness.submission.submission import Entry
-    from leaderboard.cli.console import Drawn
+    from leaderboard.cli.console import ConsoleProgress
     from leaderboard.scoring.ranking import Ranking
 
 app = typer.Typer(
@@ -78,7 +78,7 @@ def main() -> None:
     """Runs the command line; a refusal is one sentence and exit code 2."""
     try:
         app()
-    except Refusal as refusal:
+    except TouchstoneError as refusal:
         print(f"touchstone: {refusal}", file=sys.stderr)
         sys.exit(REFUSED)
     except KeyboardInterrupt:
@@ -116,23 +116,23 @@ def run(
     [bold]touchstone run energy --only axioms --jobs 1[/bold]
     """
     from harness.base.paths import SUBMISSIONS
-    from harness.evaluation.loop import Interrupted
+    from harness.evaluation.loop import RunInterrupted
     from harness.evaluation.run import run_suite
     from harness.sandbox.limits import Limits
-    from harness.submission.selection import choose_entries
-    from leaderboard.cli.console import Drawn, report_run
-    from tasks.suite_files import read_suite
+    from harness.submission.selection import select_entries
+    from leaderboard.cli.console import ConsoleProgress, report_run
+    from tasks.suite_files import load_suite
 
-    use_mirror(data_dir)
-    progress = Drawn()
-    entries = choose_entries(what, SUBMISSIONS) if what else by_default(progress)
-    read = read_suite(suite)
+    set_mirror(data_dir)
+    progress = ConsoleProgress()
+    entries = select_entries(what, SUBMISSIONS) if what else default_entries(progress)
+    read = load_suite(suite)
     limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000).changed(limit or [])
-    path = store_path(store)
+    path = store_address(store)
     try:
         tally = run_suite(entries, read, path, only=only or [], again=refresh_env, retry=retry, trust=trust, limits=limits,
-                          jobs=side_by_side(jobs), progress=progress)
-    except Interrupted as stopped:
+                          jobs=default_jobs(jobs), progress=progress)
+    except RunInterrupted as stopped:
         progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored, {stopped.tally.planned - stopped.tally.done:,} "
                      "are left; the same line again goes on.")
         sys.exit(STOPPED)
@@ -141,12 +141,12 @@ def run(
     sys.exit(REFUSED if tally.refused else SOME_FAILED if tally.failed_in_store else ANSWERED)
 
 
-def by_default(progress: Drawn) -> list[Entry]:
+def default_entries(progress: ConsoleProgress) -> list[Entry]:
     """Every entry of submissions/ that can be asked here, and does not wait to be named; the others are said."""
     from harness.base.paths import SUBMISSIONS
-    from harness.submission.selection import look_through
+    from harness.submission.selection import scan_folder
 
-    here, absent = look_through(SUBMISSIONS)
+    here, absent = scan_folder(SUBMISSIONS)
     for name, lacking in absent.items():
         progress.say(f"Not asked: {name}, which needs the model {lacking.model}; see `touchstone models list`.")
     entries = [entry for submission in here for entry in submission.entries]
@@ -168,17 +168,17 @@ def check(
 
     [bold]touchstone check my_metric.py[/bold]
     """
-    from harness.submission.submission import read_submission
-    from leaderboard.cli.console import Drawn
+    from harness.submission.submission import load_submission
+    from leaderboard.cli.console import ConsoleProgress
     from leaderboard.cli.tables import print_check
     from leaderboard.workflows import check as checking
     from leaderboard.workflows.check import check_json
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
-    use_mirror(data_dir)
-    entries = read_submission(file).entries
-    read, progress = read_suite(suite), Drawn()
-    reports, confinement = checking.check_all(entries, read, trust, progress)
+    set_mirror(data_dir)
+    entries = load_submission(file).entries
+    read, progress = load_suite(suite), ConsoleProgress()
+    reports, confinement = checking.check_entries(entries, read, trust, progress)
     if as_json:
         print_json([check_json(report) for report in reports])
     else:
@@ -201,18 +201,18 @@ def show(
     [bold]touchstone show --suite smoke --json[/bold]
     [bold]touchstone show --track corpus --weights known_similarity:2,fine_tuning:1[/bold]
     """
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
-    read, path = read_suite(suite), store_path(store)
+    read, path = load_suite(suite), store_address(store)
     if weights is not None or borda:
         if weights is not None and borda:
-            raise Refusal("An order is by --weights or by --borda, not by both.")
+            raise TouchstoneError("An order is by --weights or by --borda, not by both.")
         show_own_order(read, path, weights, track, as_json)
         return
     if picture is not None:
-        from leaderboard.cli.console import draw, ranking_tables
+        from leaderboard.cli.console import draw_table, ranking_tables
 
-        draw(ranking_tables(ranking(read, path, track)[1], read, PICTURE_WIDTH), picture, PICTURE_WIDTH)
+        draw_table(ranking_tables(ranking(read, path, track)[1], read, PICTURE_WIDTH), picture, PICTURE_WIDTH)
     show_ranking(read, path, as_json, track=track)
 
 
@@ -225,31 +225,31 @@ def card(
 
     [bold]touchstone card energy[/bold]
     """
-    from leaderboard.cli.console import card as drawn
+    from leaderboard.cli.console import card_view as drawn
     from leaderboard.cli.console import output
     from leaderboard.report.build import card_facts
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
-    read = read_suite(suite)
-    opened, rankings = ranking(read, store_path(store))
+    read = load_suite(suite)
+    opened, rankings = ranking(read, store_address(store))
     places = [place for ranked in rankings.values() for place in ranked.places]
     found = {place.scored.track: place for place in places if place.scored.name == name}
     if not found:
-        raise no_answers(name, suite, dict.fromkeys(place.scored.name for place in places))
+        raise unknown_metric_error(name, suite, dict.fromkeys(place.scored.name for place in places))
     provenance = opened.provenance(next(iter(found.values())).scored.stored.digest)
     if as_json:
         print_json({**card_facts(found.values()), "runs": provenance})
     else:
-        output.print(drawn(found, provenance, beside(name, rankings)))
+        output.print(drawn(found, provenance, relation_to_others(name, rankings)))
 
 
 @app.command()
 def doctor(as_json: JsonOption = False) -> None:
     """What works on this machine and what does not: models, vectors, workers, folders, package index."""
     from leaderboard.cli.tables import print_findings
-    from leaderboard.workflows.doctor import examine
+    from leaderboard.workflows.doctor import examine_machine
 
-    findings = examine()
+    findings = examine_machine()
     if as_json:
         print_json([{"what": one.what, "ok": one.ok, "says": one.says} for one in findings])
     else:
@@ -257,7 +257,7 @@ def doctor(as_json: JsonOption = False) -> None:
     sys.exit(ANSWERED if all(one.ok for one in findings) else SOME_FAILED)
 
 
-def beside(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
+def relation_to_others(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
     """How an entry stands to others: who answers as it does, and whether it is the best for what it costs."""
     from leaderboard.report.build import cost_frontier, most_alike
 
@@ -285,26 +285,26 @@ def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] 
         raise nothing_answered(suite, path)
 
 
-def nothing_answered(suite: Suite, path: str) -> Refusal:
-    return Refusal(f"The store {path} has no answers to this state of the suite {suite.name} "
-                   f"({suite.name}@{suite.fingerprint[:6]}); `touchstone run --suite {suite.name}` asks for them.")
+def nothing_answered(suite: Suite, path: str) -> TouchstoneError:
+    return TouchstoneError(f"The store {path} has no answers to this state of the suite {suite.name} "
+                           f"({suite.name}@{suite.fingerprint[:6]}); `touchstone run --suite {suite.name}` asks for them.")
 
 
 def show_own_order(suite: Suite, path: str, weights: str | None, track: str | None, as_json: bool) -> None:
     """The ranked entries in another order: by weights, or where there are none by Borda points."""
     from leaderboard.cli.console import output, own_order_tables
-    from leaderboard.scoring.custom_order import by_borda, by_own_weights, of_tracks, read_weights
+    from leaderboard.scoring.custom_order import order_by_borda, order_by_weights, order_tracks, parse_weights
 
     _, rankings = ranking(suite, path, track)
     if not rankings:
         raise nothing_answered(suite, path)
     if not any(ranked.ranked for ranked in rankings.values()):
-        raise Refusal(f"Nobody is ranked on {suite.name} yet; `touchstone show` says why.")
+        raise TouchstoneError(f"Nobody is ranked on {suite.name} yet; `touchstone show` says why.")
     if weights is None:
-        orders = {name: by_borda(ranked) for name, ranked in rankings.items()}
+        orders = {name: order_by_borda(ranked) for name, ranked in rankings.items()}
     else:
-        read = read_weights(weights)
-        orders = {name: by_own_weights(ranked, read) for name, ranked in of_tracks(rankings, read).items()}
+        read = parse_weights(weights)
+        orders = {name: order_by_weights(ranked, read) for name, ranked in order_tracks(rankings, read).items()}
     if as_json:
         print_json({"suite": suite.name, "fingerprint": suite.fingerprint, "orders": orders})
     else:
@@ -313,7 +313,7 @@ def show_own_order(suite: Suite, path: str, weights: str | None, track: str | No
 
 def ranking(suite: Suite, path: str, track: str | None = None) -> tuple[Any, dict[str, Ranking]]:
     from harness.results.store import Store
-    from leaderboard.scoring.ranking import chosen, rank_suite
+    from leaderboard.scoring.ranking import rank_suite, select_family_defaults
 
     store = Store(path, read_only=True)
-    return store, chosen(rank_suite(store, suite), suite, track)
+    return store, select_family_defaults(rank_suite(store, suite), suite, track)

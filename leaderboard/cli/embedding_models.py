@@ -7,32 +7,32 @@ from typing import Any
 
 from rich.text import Text
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
+from harness.models import local_files
 from harness.models.api_services import SERVICES
 from harness.models.base import Model
-from harness.models.hub import DECLARED, fetch_model, fetched
-from harness.models.local_files import BROUGHT, bring, declared
-from harness.models.package_index import ARCHIVED_MODELS
+from harness.models.hub import HUB_MODEL_CARDS, downloaded_models, fetch_model
+from harness.models.package_index import PACKAGE_INDEX_MODELS
 from harness.models.registry import MODELS
-from leaderboard.cli.console import Drawn, messages, output, plain_table
+from leaderboard.cli.console import ConsoleProgress, messages, output, plain_table
 
 
 def describe_all() -> list[dict[str, Any]]:
     """The models that are here, and those that papers use and are not."""
-    here = fetched()
-    absent = [name for name in DECLARED if name not in {model.name for model in here}]
-    brought = [declared(name) for name in BROUGHT]
-    return [*(describe(one) for one in (*MODELS.values(), *ARCHIVED_MODELS.values(), *here, *brought, *SERVICES.values())),
-            *({"name": name, "title": DECLARED[name].title, "dimensions": None, "origin": "hub",
-               "licence": DECLARED[name].licence, "status": "unverified", "here": False, "unusable": DECLARED[name].unusable}
-              for name in absent)]
+    here = downloaded_models()
+    absent = [name for name in HUB_MODEL_CARDS if name not in {model.name for model in here}]
+    local = [local_files.get_local_model(name) for name in local_files.BROUGHT]
+    return [*(describe(model) for model in (*MODELS.values(), *PACKAGE_INDEX_MODELS.values(), *here, *local, *SERVICES.values())),
+            *({"name": name, "title": HUB_MODEL_CARDS[name].title, "dimensions": None, "origin": "hub",
+               "licence": HUB_MODEL_CARDS[name].licence, "status": "unverified", "here": False,
+               "unusable": HUB_MODEL_CARDS[name].unusable} for name in absent)]
 
 
 def describe(model: Model) -> dict[str, Any]:
     why = None
     try:
         model.ready()
-    except Refusal as refusal:
+    except TouchstoneError as refusal:
         why = str(refusal)
     return {"name": model.name, "title": model.title, "dimensions": model.dimensions, "origin": model.origin,
             "licence": model.licence, "status": "pinned" if model.verified else "unverified", "here": why is None,
@@ -64,12 +64,12 @@ def fetch_all(names: Sequence[str], again: bool) -> None:
         if name in MODELS or name in SERVICES:
             messages.print(f"{name}: nothing to fetch.")
             continue
-        if name in ARCHIVED_MODELS:
-            ARCHIVED_MODELS[name].fetch(Drawn())
-            messages.print(f"{name}: as pinned, in {ARCHIVED_MODELS[name].folder}", soft_wrap=True)
+        if name in PACKAGE_INDEX_MODELS:
+            PACKAGE_INDEX_MODELS[name].fetch(ConsoleProgress())
+            messages.print(f"{name}: as pinned, in {PACKAGE_INDEX_MODELS[name].folder}", soft_wrap=True)
             continue
-        if name in BROUGHT:
-            messages.print(f"{name}: in {bring(name, again=again).folder}, unverified: no pinned fingerprint; noted in "
+        if name in local_files.BROUGHT:
+            messages.print(f"{name}: in {local_files.register_local(name, again=again).folder}, unverified: no pinned fingerprint; noted in "
                            "brought.lock", soft_wrap=True)
             continue
         model = fetch_model(name, again=again)
@@ -80,12 +80,12 @@ def fetch_all(names: Sequence[str], again: bool) -> None:
 def verify_all() -> bool:
     """Whether the files of every model that is here are those of its fingerprint."""
     good = True
-    archived = (model for model in ARCHIVED_MODELS.values() if model.folder.is_dir())
-    brought = (model for model in map(declared, BROUGHT) if model.fingerprint)
-    for model in (*MODELS.values(), *archived, *fetched(), *brought):
+    archived = (model for model in PACKAGE_INDEX_MODELS.values() if model.folder.is_dir())
+    brought = (model for model in map(local_files.get_local_model, local_files.BROUGHT) if model.fingerprint)
+    for model in (*MODELS.values(), *archived, *downloaded_models(), *brought):
         try:
             model.verify()
-        except Refusal as refusal:
+        except TouchstoneError as refusal:
             messages.print(Text.assemble((f"{model.name}: ", "red"), str(refusal)), soft_wrap=True)
             good = False
         else:

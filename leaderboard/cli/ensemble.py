@@ -7,8 +7,8 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from harness.base.errors import Refusal
-from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, no_answers, print_json, store_path
+from harness.base.errors import TouchstoneError
+from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, print_json, store_address, unknown_metric_error
 
 ensembles_app = typer.Typer()
 FEW_SEEDS, MANY_DRAWS = 5, 200              # forests take seconds a split, so few of them; not learned again for an interval
@@ -31,20 +31,20 @@ def ensemble(
     """
     from harness.results.store import Store
     from leaderboard.cli.console import output, plain_table
-    from leaderboard.ensembles.learning import added, general
-    from leaderboard.ensembles.learning import ensemble as learn
-    from leaderboard.ensembles.training_tables import tables
+    from leaderboard.ensembles.learning import general, value_added
+    from leaderboard.ensembles.learning import learn as learn
+    from leaderboard.ensembles.training_tables import training_tables
     from leaderboard.scoring.scores import score_suite
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
     if len(set(names)) != len(names) or len(names) < 2:
-        raise Refusal("An ensemble is made of two metrics or more, each named once.")
-    read = read_suite(suite)
-    scored = {one.name: one for one in score_suite(Store(store_path(store), read_only=True), read)}
+        raise TouchstoneError("An ensemble is made of two metrics or more, each named once.")
+    read = load_suite(suite)
+    scored = {one.name: one for one in score_suite(Store(store_address(store), read_only=True), read)}
     for name in names:
         if name not in scored:
-            raise no_answers(name, suite, scored)
-    made = tables([scored[name] for name in names], task)
+            raise unknown_metric_error(name, suite, scored)
+    made = training_tables([scored[name] for name in names], task)
     found: dict[str, Any] = {}
     for table in made:
         quick = table.learner == "linear"
@@ -54,7 +54,7 @@ def ensemble(
             "learner": "linear regression without intercept" if quick else "random forest", "splits": rounds,
             "score": learned.score, "low": learned.low, "high": learned.high, "weights": learned.weights,
             "members": learned.members,
-            "added": {name: vars(added(table, name, rounds, draws)) for name in names
+            "added": {name: vars(value_added(table, name, rounds, draws)) for name in names
                       if quick or len(names) <= MOST_ADDED},
             "left_out": left_out(table) if quick else {}}
         if not quick:
@@ -83,21 +83,21 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
     [bold]touchstone baselines[/bold]     what is kept is not computed again: stop it anywhere, the same line goes on
     """
     from harness.results.store import Store
-    from leaderboard.cli.console import Drawn, output, plain_table
-    from leaderboard.ensembles.baselines import KIND, Baselines, compute
+    from leaderboard.cli.console import ConsoleProgress, output, plain_table
+    from leaderboard.ensembles.baselines import KIND, Baselines, compute_baselines
     from leaderboard.ensembles.summary import adds_facts, ensembles_facts
     from leaderboard.scoring.scores import score_suite
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
-    read, opened, progress = read_suite(suite), Store(store_path(store)), Drawn()
+    read, opened, progress = load_suite(suite), Store(store_address(store)), ConsoleProgress()
     scored = score_suite(opened, read)
-    compute(read, scored, opened, progress)
-    known = Baselines(read, scored, opened.derived(KIND))
+    compute_baselines(read, scored, opened, progress)
+    known = Baselines(read, scored, opened.cache_get(KIND))
     facts, adds = ensembles_facts(known), adds_facts(known)
     if as_json:
         print_json({"suite": read.name, "fingerprint": read.fingerprint, "ensembles": facts, "adds": adds})
         return
-    short = {task.name: task.declares.short for task in read.tasks}
+    short = {task.name: task.info.short for task in read.tasks}
     tasks = list(dict.fromkeys(task for row in facts["rows"] for task in row["tasks"]))
     output.print(plain_table(("", "all", *(short[task] for task in tasks)), [
         (escape(row["name"]), f"{row['overall']['value']:.3f}",

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from harness.base.errors import Refusal
-from leaderboard.cli.options import DataOption, JsonOption, StoreOption, SuiteOption, print_json, store_path, use_mirror
+from harness.base.errors import TouchstoneError
+from leaderboard.cli.options import DataOption, JsonOption, StoreOption, SuiteOption, print_json, set_mirror, store_address
 
 explaining_app = typer.Typer()
 
@@ -30,20 +30,20 @@ def explain(
     values: at least 4 of 5 is a paraphrase, 2 to under 4 related, under 1 (or put together at random) random.
     """
     from harness.results.store import Store
-    from leaderboard.cli.console import Drawn, output
+    from leaderboard.cli.console import ConsoleProgress, output
     from leaderboard.cli.tables import explanation_table
     from leaderboard.workflows import explain as explaining
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
     for text in (first, second):
         if any(0xD800 <= ord(letter) < 0xE000 for letter in text):
-            raise Refusal("One of the texts is not UTF-8; write it in UTF-8.")
-    use_mirror(data_dir)
-    found = explaining.explain(metric, first, second, read_suite(suite), Store(store_path(store), read_only=True), Drawn())
+            raise TouchstoneError("One of the texts is not UTF-8; write it in UTF-8.")
+    set_mirror(data_dir)
+    found = explaining.explain(metric, first, second, load_suite(suite), Store(store_address(store), read_only=True), ConsoleProgress())
     if as_json:
-        print_json(explaining.as_json(found))
+        print_json(explaining.explanation_json(found))
         return
     output.print(explanation_table(found))
     output.print()
     output.print(found.sentence, markup=False, highlight=False, soft_wrap=True)
-    output.print(explaining.made_of(found), style="dim", markup=False, soft_wrap=True)
+    output.print(explaining.describe_classes(found), style="dim", markup=False, soft_wrap=True)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, no_answers, print_json, store_path
+from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, print_json, store_address, unknown_metric_error
 
 figures_app = typer.Typer()
 
@@ -23,11 +23,11 @@ def parity(
 
     [bold]touchstone parity chrf[/bold]
     """
-    from leaderboard.cli.console import Drawn, output
+    from leaderboard.cli.console import ConsoleProgress, output
     from leaderboard.cli.tables import parity_table
-    from leaderboard.workflows.parity import compare
+    from leaderboard.workflows.parity import compare_libraries
 
-    rows = compare(metric, Drawn())
+    rows = compare_libraries(metric, ConsoleProgress())
     if as_json:
         print_json([dataclasses.asdict(row) for row in rows])
     else:
@@ -72,13 +72,13 @@ def figure(
     from leaderboard.figures.corpus import FIGURES, write
     from leaderboard.figures.distributional import CORPUS_FIGURES
     from leaderboard.scoring.scores import score_suite
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
-    read = read_suite(suite)
-    scored = {one.name: one for one in score_suite(Store(store_path(store), read_only=True), read)}
+    read = load_suite(suite)
+    scored = {one.name: one for one in score_suite(Store(store_address(store), read_only=True), read)}
     for name in names:
         if name not in scored:
-            raise no_answers(name, suite, scored)
+            raise unknown_metric_error(name, suite, scored)
     drawn = {**FIGURES, **CORPUS_FIGURES}[kind.value]([scored[name] for name in names])
     for path in write(drawn, folder, f"{kind.value}-{'-'.join(names)}"):
         messages.print(str(path), soft_wrap=True)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 
 SuiteOption = Annotated[str, typer.Option(help="core, smoke, or a TOML file of your own.", rich_help_panel="What")]
 StoreOption = Annotated[str | None, typer.Option(metavar="FILE|postgresql://…", help="The results store.  [default: "
@@ -28,31 +28,31 @@ JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Metrics as
 ANSWERED, SOME_FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 
 
-def use_mirror(folder: Path | None) -> None:
+def set_mirror(folder: Path | None) -> None:
     if folder is not None:
         os.environ["TOUCHSTONE_DATA"] = str(folder.resolve())
 
 
-def side_by_side(jobs: int | None) -> int:
+def default_jobs(jobs: int | None) -> int:
     """As many as were asked for, or one a processor."""
     return jobs or len(os.sched_getaffinity(0))
 
 
-def no_answers(name: str, suite: str, known: Iterable[str]) -> Refusal:
+def unknown_metric_error(name: str, suite: str, known: Iterable[str]) -> TouchstoneError:
     """What to say of a metric that the store knows nothing of."""
-    return Refusal(f'The store has no answers of "{name}" to the suite {suite}.{did_you_mean(name, known)} '
-                   f"`touchstone run {name} --suite {suite}` asks it.")
+    return TouchstoneError(f'The store has no answers of "{name}" to the suite {suite}.{did_you_mean(name, known)} '
+                           f"`touchstone run {name} --suite {suite}` asks it.")
 
 
-def store_path(named: str | None) -> str:
+def store_address(named: str | None) -> str:
     """The store's file or address; a password has no place on a command line, which everybody on the machine can read."""
     from urllib.parse import urlsplit
 
     from harness.base.paths import default_store
 
     if named is not None and "://" in named and urlsplit(named).password is not None:
-        raise Refusal("--store holds a password, which everybody on this machine can read there; put it into PGPASSWORD or "
-                      "~/.pgpass, or the whole address into TOUCHSTONE_STORE.")
+        raise TouchstoneError("--store holds a password, which everybody on this machine can read there; put it into PGPASSWORD "
+                              "or ~/.pgpass, or the whole address into TOUCHSTONE_STORE.")
     return named if named is not None else default_store()
 
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from harness.base.errors import Refusal
-from leaderboard.cli.options import DataOption, JsonOption, print_json, side_by_side, use_mirror
+from harness.base.errors import TouchstoneError
+from leaderboard.cli.options import DataOption, JsonOption, default_jobs, print_json, set_mirror
 
 profile_app = typer.Typer()
 
@@ -40,8 +40,8 @@ def profile(
     [bold]touchstone profile --train t.csv --test v.csv --generated g.jsonl --keep 500 --filtered best.txt[/bold]
     """
     from harness.base.paths import cache_folder
-    from harness.models.vector_cache import EmbeddingCache
-    from leaderboard.cli.console import Drawn, messages, output
+    from harness.models.vector_cache import VectorCache
+    from leaderboard.cli.console import ConsoleProgress, messages, output
     from leaderboard.corpus_profile import report as profile_report
     from leaderboard.corpus_profile.grammar import RULES, errors_by_rule, language_tool
     from leaderboard.corpus_profile.plausibility import ORDER, model_surprise, ngram_surprise
@@ -49,20 +49,20 @@ def profile(
     from leaderboard.corpus_profile.profile import profile as profiled
     from leaderboard.corpus_profile.read_texts import read_texts
 
-    use_mirror(data_dir)
+    set_mirror(data_dir)
     if (keep is None) != (filtered is None):
-        raise Refusal("--keep and --filtered belong together: how many texts, and where to.")
+        raise TouchstoneError("--keep and --filtered belong together: how many texts, and where to.")
     for path in (html, filtered):
         if path is not None and not path.parent.is_dir():
-            raise Refusal(f"{path} cannot be written: there is no folder {path.parent}.")
+            raise TouchstoneError(f"{path} cannot be written: there is no folder {path.parent}.")
     learned, held_out, written = (read_texts(one) for one in (train, test, generated))
-    progress = Drawn()
-    cache = EmbeddingCache(model, cache_folder())
+    progress = ConsoleProgress()
+    cache = VectorCache(model, cache_folder())
     check, check_name = ((language_tool(languagetool), f"LanguageTool at {languagetool}") if languagetool else
                          (errors_by_rule, f"{len(RULES)} rules of ours, which find less than LanguageTool"))
     surprise, surprise_name = ((model_surprise(plausibility), plausibility) if plausibility else
                                (ngram_surprise(learned), f"Kneser-Ney n-grams of order {ORDER} of the training texts"))
-    cache.fill(sorted({text for corpus in (learned, held_out, written) for text in corpus}), progress, threads=side_by_side(None))
+    cache.fill(sorted({text for corpus in (learned, held_out, written) for text in corpus}), progress, threads=default_jobs(None))
     judges = Judges(cache.vectors, model, check, check_name, surprise, surprise_name)
     found = profiled(learned, held_out, written, judges, progress)
     if filtered is not None and keep is not None:
@@ -81,4 +81,4 @@ def write(path: Path, content: str) -> None:
     try:
         path.write_text(content, encoding="utf-8")
     except OSError as wrong:
-        raise Refusal(f"{path} cannot be written ({wrong.strerror}).") from None
+        raise TouchstoneError(f"{path} cannot be written ({wrong.strerror}).") from None

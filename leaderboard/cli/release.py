@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from leaderboard.cli.options import (
     ANSWERED,
     SOME_FAILED,
@@ -18,10 +18,10 @@ from leaderboard.cli.options import (
     StoreOption,
     SuiteOption,
     TrackOption,
-    no_answers,
     print_json,
-    store_path,
-    use_mirror,
+    set_mirror,
+    store_address,
+    unknown_metric_error,
 )
 
 citing_app = typer.Typer()
@@ -56,9 +56,9 @@ def release(
     from harness.results.store import Store
     from leaderboard.cli.console import messages
     from leaderboard.publishing.release import release as make
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
-    made = make(name, read_suite(suite), Store(store_path(store), read_only=True))
+    made = make(name, load_suite(suite), Store(store_address(store), read_only=True))
     names = {entry["name"] for entry in made.facts["entries"]}
     messages.print(f"{made.folder}: {len(names)} metrics, {len(made.units):,} scores of units, checksums in "
                    "SHA256SUMS.", soft_wrap=True)
@@ -75,19 +75,19 @@ def verify(
     [bold]touchstone verify 2026.1 --sample 20[/bold]
     """
     from harness.base.paths import SUBMISSIONS
-    from harness.submission.selection import read_folder
-    from leaderboard.cli.console import Drawn, messages
+    from harness.submission.selection import load_available
+    from leaderboard.cli.console import ConsoleProgress, messages
     from leaderboard.publishing.release import read_release
     from leaderboard.publishing.verify import verify as ask_again
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
-    use_mirror(data_dir)
+    set_mirror(data_dir)
     read = read_release(name)
     messages.print(f"{read.name} is as it was made." + (f" It is {read.errata}." if read.errata else ""), soft_wrap=True)
     if not sample:
         return
-    entries = [entry for submission in read_folder(SUBMISSIONS) for entry in submission.entries]
-    found = ask_again(read, read_suite(read.facts["suite"]["name"]), entries, sample, Drawn())
+    entries = [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries]
+    found = ask_again(read, load_suite(read.facts["suite"]["name"]), entries, sample, ConsoleProgress())
     for one in found:
         if not one.agrees:
             now = one.reason if one.now is None else f"{one.now:.6f} now"
@@ -130,29 +130,29 @@ def compare(
     """
     from harness.results.store import Store
     from leaderboard.cli.console import difference_table, output
-    from leaderboard.scoring.comparison import compare as compared
-    from leaderboard.scoring.comparison import samples_of
-    from leaderboard.scoring.ranking import chosen, rank_suite
-    from tasks.suite_files import read_suite
+    from leaderboard.scoring.comparison import compare_metrics as compared
+    from leaderboard.scoring.comparison import load_samples
+    from leaderboard.scoring.ranking import rank_suite, select_family_defaults
+    from tasks.suite_files import load_suite
 
-    read = read_suite(suite)
-    rankings = rank_suite(Store(store_path(store), read_only=True), read)
+    read = load_suite(suite)
+    rankings = rank_suite(Store(store_address(store), read_only=True), read)
     known = {place.scored.name for ranking in rankings.values() for place in ranking.places}
     for name in (a, b):
         if name not in known:
-            raise no_answers(name, suite, known)
+            raise unknown_metric_error(name, suite, known)
     found: dict[str, Any] = {}
-    for name, ranking in chosen(rankings, read, track).items():
+    for name, ranking in select_family_defaults(rankings, read, track).items():
         scored = {place.scored.name: place.scored for place in ranking.places}
         if a not in scored or b not in scored:
             continue
         tasks = [score.task.name for score in scored[a].ranked_tasks]
-        pair, = compared(samples_of([ranking]), (a, b), tasks)["pairs"]
+        pair, = compared(load_samples([ranking]), (a, b), tasks)["pairs"]
         found[name] = {**pair, "p_of_overall": ranking.p(a, b)}
         if not as_json:
             output.print(difference_table(scored[a], scored[b], found[name]))
     if not found:
-        raise Refusal(f'"{a}" and "{b}" have no track in common in which both were asked.')
+        raise TouchstoneError(f'"{a}" and "{b}" have no track in common in which both were asked.')
     if as_json:
         print_json({"a": a, "b": b, "tracks": found})
 
@@ -171,15 +171,15 @@ def export(
     """
     from harness.results.store import Store
     from leaderboard.publishing.citations import export as exported
-    from leaderboard.scoring.ranking import chosen, rank_suite
-    from tasks.suite_files import read_suite
+    from leaderboard.scoring.ranking import rank_suite, select_family_defaults
+    from tasks.suite_files import load_suite
 
-    read = read_suite(suite)
-    content = exported(chosen(rank_suite(Store(store_path(store), read_only=True), read), read, track), form.value, to)
+    read = load_suite(suite)
+    content = exported(select_family_defaults(rank_suite(Store(store_address(store), read_only=True), read), read, track), form.value, to)
     if content is not None and to is not None:
         try:
             to.write_text(content, encoding="utf-8")
         except OSError as wrong:
-            raise Refusal(f"{to} cannot be written ({wrong.strerror}).") from None
+            raise TouchstoneError(f"{to} cannot be written ({wrong.strerror}).") from None
     elif content is not None:
         print(content, end="")

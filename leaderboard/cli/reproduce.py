@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from leaderboard.cli.options import (
     ANSWERED,
     SOME_FAILED,
@@ -17,9 +17,9 @@ from leaderboard.cli.options import (
     DataOption,
     JobsOption,
     StoreOption,
-    side_by_side,
-    store_path,
-    use_mirror,
+    default_jobs,
+    set_mirror,
+    store_address,
 )
 
 if TYPE_CHECKING:
@@ -69,26 +69,26 @@ def reproduce(
     [bold]touchstone reproduce yamshchikov2020 --data-dir mirror[/bold]   needs a snapshot of its pairs
     """
     if figures is not None and paper is not Paper.ackerman:
-        raise Refusal("--figures goes with ackerman; of the others, `touchstone figure` draws what is in the store.")
-    use_mirror(data_dir)
+        raise TouchstoneError("--figures goes with ackerman; of the others, `touchstone figure` draws what is in the store.")
+    set_mirror(data_dir)
     if paper is Paper.zwerdling2021:
-        reproduce_zwerdling(only or [], form, side_by_side(jobs))
+        reproduce_zwerdling(only or [], form, default_jobs(jobs))
     elif paper is Paper.yamshchikov2020:
-        reproduce_yamshchikov(only or [], form, store_path(store), side_by_side(jobs))
+        reproduce_yamshchikov(only or [], form, store_address(store), default_jobs(jobs))
     elif paper is Paper.ackerman:
-        reproduce_ackerman(only or [], form, figures, store_path(store), side_by_side(jobs))
+        reproduce_ackerman(only or [], form, figures, store_address(store), default_jobs(jobs))
     elif paper is Paper.usmb:
-        reproduce_usmb(only or [], form, store_path(store), side_by_side(jobs))
+        reproduce_usmb(only or [], form, store_address(store), default_jobs(jobs))
     else:
-        reproduce_kour(repetitions, only or [], form, store_path(store), side_by_side(jobs))
+        reproduce_kour(repetitions, only or [], form, store_address(store), default_jobs(jobs))
 
 
 def reproduce_kour(repetitions: int, only: list[str], form: Form, path: str, jobs: int) -> None:
     from harness.results.store import Store
     from leaderboard.papers import kour2022 as reproduction
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
-    suite = read_suite(reproduction.SUITE, repetitions)
+    suite = load_suite(reproduction.SUITE, repetitions)
     failed = ask(reproduction.compared(), suite, path, only, jobs)
     cells = reproduction.reproduce(Store(path, read_only=True), suite)
     show(form, reproduction.as_terminal(cells), reproduction.summary(cells), reproduction.as_markdown(cells),
@@ -101,9 +101,9 @@ def reproduce_usmb(only: list[str], form: Form, path: str, jobs: int) -> None:
     from leaderboard.cli.console import plain_table
     from leaderboard.papers import usmb
     from leaderboard.scoring.scores import score_suite
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
-    suite, unmixed, wanted = read_suite(usmb.SUITE), read_suite(usmb.BY_CONDITION), only or list(usmb.TASKS)
+    suite, unmixed, wanted = load_suite(usmb.SUITE), load_suite(usmb.BY_CONDITION), only or list(usmb.TASKS)
     failed = ask(usmb.compared(), suite, path, wanted, jobs)
     in_its_batch = [entry for entry in usmb.compared() if entry.name == usmb.IN_ITS_BATCH]
     conditions = [one for one in wanted if one in ("robustness", "sensitivity")]
@@ -118,17 +118,17 @@ def reproduce_usmb(only: list[str], form: Form, path: str, jobs: int) -> None:
 
 def reproduce_ackerman(only: list[str], form: Form, folder: Path | None, path: str, jobs: int) -> None:
     from harness.base.paths import cache_folder
-    from harness.models.vector_cache import EmbeddingCache
+    from harness.models.vector_cache import VectorCache
     from harness.results.store import Store
-    from leaderboard.cli.console import Drawn, messages
+    from leaderboard.cli.console import ConsoleProgress, messages
     from leaderboard.figures.corpus import write
     from leaderboard.figures.distributional import CORPUS_FIGURES, component_curves, components_figure
     from leaderboard.papers import ackerman2023 as reproduction
     from leaderboard.scoring.scores import score_suite
     from tasks.corpus.distributionality import Distributionality
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
-    suite = read_suite(reproduction.SUITE)
+    suite = load_suite(reproduction.SUITE)
     failed = ask(reproduction.compared(), suite, path, only, jobs)
     lines = reproduction.reproduce(Store(path, read_only=True), suite)
     show(form, reproduction.as_terminal(lines), reproduction.summary(lines), reproduction.as_markdown(lines),
@@ -136,9 +136,9 @@ def reproduce_ackerman(only: list[str], form: Form, folder: Path | None, path: s
     if folder is not None:
         scored = [one for one in score_suite(Store(path, read_only=True), suite) if one.name in reproduction.METRICS]
         drawn = {kind: CORPUS_FIGURES[kind](scored) for kind in ("distributionality", "densities", "deviations", "perturbation")}
-        task, cache = Distributionality(), EmbeddingCache(suite.model.name, cache_folder())
+        task, cache = Distributionality(), VectorCache(suite.model.name, cache_folder())
         units = suite.units(task)
-        cache.fill(sorted({text for unit in units for text in task.texts(unit)}), Drawn(), jobs)
+        cache.fill(sorted({text for unit in units for text in task.texts(unit)}), ConsoleProgress(), jobs)
         drawn["components"] = components_figure(component_curves(units, task, cache))
         for kind, figure_ in drawn.items():
             for file in write(figure_, folder, kind):
@@ -148,29 +148,29 @@ def reproduce_ackerman(only: list[str], form: Form, folder: Path | None, path: s
 
 def reproduce_zwerdling(only: list[str], form: Form, jobs: int) -> None:
     from harness.base.paths import cache_folder
-    from harness.models.vector_cache import EmbeddingCache
-    from leaderboard.cli.console import Drawn
+    from harness.models.vector_cache import VectorCache
+    from leaderboard.cli.console import ConsoleProgress
     from leaderboard.papers import zwerdling2021 as reproduction
 
     for name in only:
         if name not in reproduction.CORPORA:
-            raise Refusal(f'The paper has no corpus "{name}".{did_you_mean(name, reproduction.CORPORA)} '
-                          f"It has {', '.join(reproduction.CORPORA)}.")
-    cache = EmbeddingCache(reproduction.MODEL, cache_folder())
-    rows = reproduction.reproduce(only or list(reproduction.CORPORA), cache, jobs, Drawn())
+            raise TouchstoneError(f'The paper has no corpus "{name}".{did_you_mean(name, reproduction.CORPORA)} '
+                                  f"It has {', '.join(reproduction.CORPORA)}.")
+    cache = VectorCache(reproduction.MODEL, cache_folder())
+    rows = reproduction.reproduce(only or list(reproduction.CORPORA), cache, jobs, ConsoleProgress())
     show(form, reproduction.as_terminal(rows), reproduction.LEGEND, reproduction.as_markdown(rows), reproduction.as_csv(rows))
 
 
 def reproduce_yamshchikov(only: list[str], form: Form, path: str, jobs: int) -> None:
     from harness.results.store import Store
     from leaderboard.papers import yamshchikov2020 as reproduction
-    from tasks.suite_files import read_suite
-    from tasks.text.human_ordering import read
+    from tasks.suite_files import load_suite
+    from tasks.text.human_ordering import read_pairs
 
-    suite = read_suite(reproduction.SUITE)
+    suite = load_suite(reproduction.SUITE)
     failed = ask(reproduction.compared(), suite, path, only, jobs)
     rows = reproduction.reproduce(Store(path, read_only=True), suite)
-    most = reproduction.ceilings(read(reproduction.DATASET))
+    most = reproduction.ceilings(read_pairs(reproduction.DATASET))
     show(form, reproduction.as_terminal(rows, most), "\n".join(reproduction.remarks(rows)), reproduction.as_markdown(rows, most),
          reproduction.as_csv(rows, most))
     sys.exit(SOME_FAILED if failed else ANSWERED)
@@ -178,14 +178,14 @@ def reproduce_yamshchikov(only: list[str], form: Form, path: str, jobs: int) -> 
 
 def ask(entries: list[Entry], suite: Suite, path: str, only: list[str], jobs: int) -> bool:
     """Asks what the store has no answers of; whether some of all units have failed."""
-    from harness.evaluation.loop import Interrupted
+    from harness.evaluation.loop import RunInterrupted
     from harness.evaluation.run import run_suite
-    from leaderboard.cli.console import Drawn, report_run
+    from leaderboard.cli.console import ConsoleProgress, report_run
 
-    progress = Drawn()
+    progress = ConsoleProgress()
     try:
         tally = run_suite(entries, suite, path, only=only, jobs=jobs, progress=progress)
-    except Interrupted as stopped:
+    except RunInterrupted as stopped:
         progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored; the same line again goes on.")
         sys.exit(STOPPED)
     report_run(tally)

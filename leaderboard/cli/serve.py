@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from harness.base.errors import Refusal
-from leaderboard.cli.options import ANSWERED, StoreOption, SuiteOption, store_path
+from harness.base.errors import TouchstoneError
+from leaderboard.cli.options import ANSWERED, StoreOption, SuiteOption, store_address
 
 if TYPE_CHECKING:
     from leaderboard.board.snapshot import Snapshot
@@ -43,7 +43,8 @@ def serve(
         try:
             tried.bind((host, port))
         except OSError as wrong:
-            raise Refusal(f"{host}:{port} cannot be served ({wrong.strerror}); take another with --port or --host.") from None
+            raise TouchstoneError(f"{host}:{port} cannot be served ({wrong.strerror}); take another with --port or "
+                                  "--host.") from None
     shown, suites = snapshot(suite, store, release)
     if shown.nobody:
         messages.print(shown.nobody, soft_wrap=True, markup=False)
@@ -69,7 +70,7 @@ def site(
 
     shown, _ = snapshot(suite, store, release)
     if shown.nobody:
-        raise Refusal(shown.nobody)
+        raise TouchstoneError(shown.nobody)
     messages.print(f"{write_site(shown, folder)} files in {folder}: {shown.title}.", soft_wrap=True, markup=False)
     sys.exit(ANSWERED)
 
@@ -84,15 +85,15 @@ def snapshot(suite: str, store: str | None, release: str | None) -> tuple[Snapsh
     from harness.results.store import Store
     from leaderboard.board.snapshot import of_release, of_store
     from leaderboard.publishing.release import read_release, releases
-    from tasks.suite_files import FOLDER, read_suite
+    from tasks.suite_files import FOLDER, load_suite
 
     def read_again(name: str) -> Snapshot:
-        return of_store(read_suite(name), opened)
+        return of_store(load_suite(name), opened)
 
-    path = store_path(store)
+    path = store_address(store)
     nothing_asked = store is None and "TOUCHSTONE_STORE" not in os.environ and not os.path.exists(path)
     if release is not None or (nothing_asked and releases()):
         return of_release(read_release(release)), {}
-    opened, first = Store(path, read_only=True), read_suite(suite)
+    opened, first = Store(path, read_only=True), load_suite(suite)
     others = [name for name in opened.suites() if name != first.name and (FOLDER / f"{name}.toml").exists()]
     return of_store(first, opened), {name: partial(read_again, name) for name in others}

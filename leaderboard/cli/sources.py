@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.cli.options import ANSWERED, REFUSED, DataOption, JsonOption, print_json, use_mirror
+from leaderboard.cli.options import ANSWERED, REFUSED, DataOption, JsonOption, print_json, set_mirror
 
 data_app = typer.Typer(no_args_is_help=True, help="The datasets: what there is, fetching, verifying.")
 models_app = typer.Typer(no_args_is_help=True, help="The embedding models: what there is, fetching, verifying.")
@@ -30,11 +30,11 @@ def data_list(as_json: JsonOption = False) -> None:
 def data_show(name: Annotated[str, typer.Argument(help="A dataset's name.")], data_dir: DataOption = None,
               as_json: JsonOption = False) -> None:
     """One dataset: where it comes from, its licence and citation, its size and fingerprint."""
-    from leaderboard.cli.console import Drawn
+    from leaderboard.cli.console import ConsoleProgress
     from leaderboard.cli.datasets import describe_one, print_one
 
-    use_mirror(data_dir)
-    described = describe_one(name, Drawn())
+    set_mirror(data_dir)
+    described = describe_one(name, ConsoleProgress())
     if as_json:
         print_json(described)
     else:
@@ -55,11 +55,11 @@ def data_fetch(
     [bold]touchstone data fetch sms tweets[/bold]
     [bold]touchstone data fetch stsb scifact --mirror snapshots[/bold]
     """
-    from leaderboard.cli.console import Drawn
+    from leaderboard.cli.console import ConsoleProgress
     from leaderboard.cli.datasets import fetch_all
 
-    use_mirror(data_dir)
-    fetch_all(names or [], again, to, Drawn())
+    set_mirror(data_dir)
+    fetch_all(names or [], again, to, ConsoleProgress())
 
 
 @data_app.command("verify")
@@ -68,7 +68,7 @@ def data_verify(names: Annotated[list[str] | None, typer.Argument(metavar="[NAME
     """Read datasets that are here and compare their rows with the fingerprints; fetches nothing."""
     from leaderboard.cli.datasets import verify_all
 
-    use_mirror(data_dir)
+    set_mirror(data_dir)
     sys.exit(ANSWERED if verify_all(names or []) else REFUSED)
 
 

@@ -16,9 +16,9 @@ from leaderboard.cli.options import (
     JobsOption,
     StoreOption,
     SuiteOption,
-    side_by_side,
-    store_path,
-    use_mirror,
+    default_jobs,
+    set_mirror,
+    store_address,
 )
 
 submitting_app = typer.Typer()
@@ -39,22 +39,22 @@ def submit(
     """
     from harness.evaluation.run import run_suite
     from harness.results.store import Store
-    from harness.submission.submission import read_submission
-    from leaderboard.cli.console import Drawn, messages, report_run
+    from harness.submission.submission import load_submission
+    from leaderboard.cli.console import ConsoleProgress, messages, report_run
     from leaderboard.cli.tables import print_check
     from leaderboard.workflows import check as checking
-    from leaderboard.workflows.submit import State, bundle
-    from tasks.suite_files import read_suite
+    from leaderboard.workflows.submit import State, write_bundle
+    from tasks.suite_files import load_suite
 
-    use_mirror(data_dir)
-    submission, read, path, progress = read_submission(file), read_suite(suite), store_path(store), Drawn()
-    reports, confinement = checking.check_all(submission.entries, read, False, progress)
+    set_mirror(data_dir)
+    submission, read, path, progress = load_submission(file), load_suite(suite), store_address(store), ConsoleProgress()
+    reports, confinement = checking.check_entries(submission.entries, read, False, progress)
     print_check(reports, confinement)
     if any(report.failures for report in reports):
         messages.print("Not submitted: mend what failed, then submit again.")
         sys.exit(SOME_FAILED)
-    report_run(run_suite(submission.entries, read, path, jobs=side_by_side(jobs), progress=progress))
-    place, made = bundle(submission, read, reports, Store(path, read_only=True), folder)
+    report_run(run_suite(submission.entries, read, path, jobs=default_jobs(jobs), progress=progress))
+    place, made = write_bundle(submission, read, reports, Store(path, read_only=True), folder)
     for one in made.entries:
         messages.print(f"{one.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")
                        + above_chance(one.overall), soft_wrap=True, markup=False)
@@ -74,12 +74,12 @@ def rerun(
     [bold]touchstone rerun bundles/my_metric[/bold]
     """
     from harness.sandbox.limits import Limits
-    from leaderboard.cli.console import Drawn, output
+    from leaderboard.cli.console import ConsoleProgress, output
     from leaderboard.workflows.submit import State
-    from leaderboard.workflows.submit import rerun as ask_again
+    from leaderboard.workflows.submit import rerun_bundle as ask_again
 
-    use_mirror(data_dir)
-    found = ask_again(bundle, store_path(store), Limits(), side_by_side(jobs), Drawn())
+    set_mirror(data_dir)
+    found = ask_again(bundle, store_address(store), Limits(), default_jobs(jobs), ConsoleProgress())
     for one in found:
         overall = {track: one.scored.in_track(track).overall for track in one.scored.tracks}
         output.print(f"{one.said.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")

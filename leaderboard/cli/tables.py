@@ -9,15 +9,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from harness.sandbox.layers import Confinement
-from leaderboard.cli.console import axiom_table, duration, output, plain_table
-from leaderboard.workflows.check import Report, advice
+from harness.sandbox.layers import Sandbox
+from leaderboard.cli.console import axiom_table, format_duration, output, plain_table
+from leaderboard.workflows.check import CheckReport, give_advice
 from leaderboard.workflows.doctor import Finding
-from leaderboard.workflows.explain import SHOWN, Explanation
-from leaderboard.workflows.parity import Row
+from leaderboard.workflows.explain import PERCENTILES, Explanation
+from leaderboard.workflows.parity import ParityRow
 
 
-def print_check(reports: Sequence[Report], confinement: Confinement) -> None:
+def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
     for report in reports:
         header = report.entry.header
         output.print(Text.assemble((report.entry.name, "bold"), f"  {header.title}, {header.kind} metric, takes {header.input}, "
@@ -37,24 +37,24 @@ def print_check(reports: Sequence[Report], confinement: Confinement) -> None:
         if report.accuracy is not None and report.calls_per_second is not None and report.seconds_on_core is not None:
             output.print(f"\nOn corpora made here, A = {report.accuracy:.2f} (0.5 is chance, 1 is perfect). About "
                          f"{report.calls_per_second:,.0f} calls a second at n = 100; core would take it at most about "
-                         f"{duration(report.seconds_on_core)} on one processor.")
-        for sentence in advice(report):
+                         f"{format_duration(report.seconds_on_core)} on one processor.")
+        for sentence in give_advice(report):
             output.print(f"[yellow]Consider:[/yellow] {escape(sentence)}")
         verdict = (f"Sound. Next: touchstone run {report.entry.submission.filename}" if report.sound
                    else "Not sound yet: mend what is said above, then check again.")
-        circumstances = f"checked in {duration(report.seconds)}; layers: {', '.join(confinement.layers)}"
+        circumstances = f"checked in {format_duration(report.seconds)}; layers: {', '.join(confinement.layers)}"
         output.print(f"\n{escape(verdict)}   [dim]({circumstances})[/dim]\n")
 
 
 def explanation_table(found: Explanation) -> Table:
-    return plain_table(("pairs", "how many", *(f"{one}%" for one in SHOWN), "less alike than this one", "which"), [
+    return plain_table(("pairs", "how many", *(f"{one}%" for one in PERCENTILES), "less alike than this one", "which"), [
         (Text(place.of, style="bold"), f"{place.pairs:,}", *(f"{place.quantiles[str(one)]:.4g}" if place.quantiles else "-"
-                                                             for one in SHOWN),
+                                                             for one in PERCENTILES),
          "unknown" if place.percentile is None else f"{place.percentile:.0f}%", Text(place.meaning, style="dim"))
         for place in found.places])
 
 
-def parity_table(rows: Sequence[Row]) -> Table:
+def parity_table(rows: Sequence[ParityRow]) -> Table:
     return plain_table(("", "call", "largest difference", "rank correlation", "the same as"), [
         (Text(row.name, style="bold"), *map(Text, (row.call, *((row.missing, "", "") if row.missing else (
             f"{row.difference:.3f}", "-" if row.correlation is None else f"{row.correlation:.3f}", row.same_as or "")))))

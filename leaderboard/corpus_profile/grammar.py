@@ -13,8 +13,8 @@ from urllib.error import URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
-from harness.base.errors import Refusal
-from harness.base.progress import Progress, Silent
+from harness.base.errors import TouchstoneError
+from harness.base.progress import NoProgress, Progress
 
 Checker = Callable[[str], int]              # the number of errors in a text
 
@@ -55,15 +55,15 @@ def language_tool(address: str) -> Checker:
             with urlopen(f"{address.rstrip('/')}/v2/check", body, timeout=30) as answer:
                 return len(json.loads(answer.read())["matches"])
         except (URLError, OSError, ValueError, KeyError) as wrong:
-            raise Refusal(f"LanguageTool at {address} does not answer ({wrong}); start its server, or leave --languagetool "
-                          "out.") from None
+            raise TouchstoneError(f"LanguageTool at {address} does not answer ({wrong}); start its server, or leave "
+                                  "--languagetool out.") from None
     check("It works.")
     return check
 
 
 def errors_per_word(texts: Sequence[str], check: Checker, progress: Progress | None = None) -> list[float]:
     """Of each text."""
-    stage = (progress or Silent()).stage("Checking grammar", len(texts), "texts")
+    stage = (progress or NoProgress()).stage("Checking grammar", len(texts), "texts")
     try:
         found = []
         for text in texts:

@@ -15,8 +15,8 @@ import numpy as np
 from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
-from harness.base.errors import Refusal
-from harness.base.progress import Progress, Silent
+from harness.base.errors import TouchstoneError
+from harness.base.progress import NoProgress, Progress
 
 ABSENT = "\0"                               # every word that the other corpus does not have: none of them matches
 SURROGATES = range(0xD800, 0xE000)
@@ -67,14 +67,15 @@ class WordIndex:
         code = 1 + len(self._letters)
         code += len(SURROGATES) if code >= SURROGATES.start else 0
         if code >= ALPHABET:
-            raise Refusal("A corpus with more than 1,112,063 different words cannot be compared word by word; take a part of it.")
+            raise TouchstoneError("A corpus with more than 1,112,063 different words cannot be compared word by word; take a "
+                                  "part of it.")
         return self._letters.setdefault(word, chr(code))
 
     def nearest(self, texts: Sequence[str], progress: Progress | None = None, title: str = "Edit distances") -> Nearest:
         """Of each text the nearest of the index."""
         distances, rows = np.ones(len(texts)), np.full(len(texts), -1)
         known: dict[str, tuple[float, int]] = {}
-        stage = (progress or Silent()).stage(title, len(texts), "texts")
+        stage = (progress or NoProgress()).stage(title, len(texts), "texts")
         try:
             for place, text in enumerate(texts):
                 if text not in known:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from harness.base.errors import Refusal
-from harness.base.progress import Progress, Silent
-from tasks.generators.causal_lm import Tuned, refused
+from harness.base.errors import TouchstoneError
+from harness.base.progress import NoProgress, Progress
+from tasks.generators.causal_lm import TunedGenerator, check_weights
 from tasks.generators.ngrams import NGrams
 
 ORDER = 3
@@ -32,13 +32,14 @@ def model_surprise(name: str) -> Surprise:
     try:
         config = AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as wrong:
-        raise refused(name, wrong) from None
+        raise check_weights(name, wrong) from None
     architectures = config.architectures or []
     if any("MaskedLM" in one for one in architectures):
         return masked_surprise(name)
     if any("CausalLM" in one or "LMHead" in one for one in architectures):
-        return Tuned(name, 0).surprise
-    raise Refusal(f'"{name}" is neither a causal nor a masked language model ({", ".join(architectures) or "it does not say"}).')
+        return TunedGenerator(name, 0).surprise
+    raise TouchstoneError(f'"{name}" is neither a causal nor a masked language model '
+                          f'({", ".join(architectures) or "it does not say"}).')
 
 
 def masked_surprise(name: str) -> Surprise:
@@ -65,7 +66,7 @@ def masked_surprise(name: str) -> Surprise:
 
 def surprises(texts: Sequence[str], surprise: Surprise, progress: Progress | None = None) -> np.ndarray:
     """Texts x (negative log probability, words)."""
-    stage = (progress or Silent()).stage("Plausibility", len(texts), "texts")
+    stage = (progress or NoProgress()).stage("Plausibility", len(texts), "texts")
     try:
         found = np.zeros((len(texts), 2))
         for row, text in enumerate(texts):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from harness.base.progress import Progress, Silent
+from harness.base.progress import NoProgress, Progress
 from leaderboard.corpus_profile.grammar import Checker, errors_per_word
 from leaderboard.corpus_profile.nearest import Nearest, WordIndex
 from leaderboard.corpus_profile.plausibility import Surprise, perplexity, surprises
@@ -109,7 +109,7 @@ class Judges:
 def profile(train: Sequence[str], test: Sequence[str], generated: Sequence[str], judges: Judges,
             progress: Progress | None = None) -> Profile:
     """Everything about the generated corpus, with train and test as baselines."""
-    progress = progress or Silent()
+    progress = progress or NoProgress()
     corpora = {"train": train, "test": test, "generated": generated}
     curve = unique_curve(generated, train)
     errors = {name: np.array(errors_per_word(texts, judges.check, progress)) for name, texts in corpora.items()}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from tasks.data import loading as data
 
 COLUMNS = ("text", "sentence", "content")   # which column holds the texts, the first that is there
@@ -18,17 +18,17 @@ def read_texts(named: str) -> list[str]:
     path = Path(named)
     if path.suffix.lower() not in ENDINGS:
         if path.exists():
-            raise Refusal(f'{named}: texts are read of files that end in {", ".join(ENDINGS)}.')
-        return list(data.corpus(named))
+            raise TouchstoneError(f'{named}: texts are read of files that end in {", ".join(ENDINGS)}.')
+        return list(data.load_corpus(named))
     try:
         found = (path.read_text(encoding="utf-8-sig").splitlines() if path.suffix.lower() == ".txt" else column(path))
     except FileNotFoundError:
-        raise Refusal(f"There is no file {named}.") from None
+        raise TouchstoneError(f"There is no file {named}.") from None
     except (OSError, UnicodeDecodeError, ValueError) as wrong:      # pandas and pyarrow raise ValueErrors of many kinds
-        raise Refusal(f"{named} cannot be read: {str(wrong).splitlines()[0]}.") from None
+        raise TouchstoneError(f"{named} cannot be read: {str(wrong).splitlines()[0]}.") from None
     texts = [text for one in found if (text := one.strip())]
     if not texts:
-        raise Refusal(f"{named} holds no text.")
+        raise TouchstoneError(f"{named} holds no text.")
     return texts
 
 
@@ -41,5 +41,5 @@ def column(path: Path) -> list[str]:
         rows = pd.read_parquet(path)
     name = next((name for name in COLUMNS if name in rows.columns), None)
     if name is None:
-        raise Refusal(f'{path} has no column "text"; it has {", ".join(map(str, rows.columns))}.')
+        raise TouchstoneError(f'{path} has no column "text"; it has {", ".join(map(str, rows.columns))}.')
     return [text for text in rows[name] if isinstance(text, str)]

@@ -13,13 +13,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.hashing import digest_of
 from harness.base.progress import Progress
 from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from leaderboard.ensembles.learning import Table, added, ensemble, general
-from leaderboard.ensembles.training_tables import MADE, tables, task_of
+from leaderboard.ensembles.learning import TrainingTable, general, learn, value_added
+from leaderboard.ensembles.training_tables import MADE, task_of, training_tables
 from leaderboard.scoring.scores import Scored
 
 MEMBERS = ("cosine", "levenshtein", "rouge", "jaccard", "bm25_plus")        # whose ensembles USMB prints
@@ -30,7 +30,7 @@ LEAVES, GENERAL = "leaves", "general"       # kinds of ensembles beside the pape
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearnedEnsemble:
     """An ensemble on one table, beside its members on the same held-out parts."""
 
     table: str
@@ -45,7 +45,7 @@ class Learned:
 
 
 @dataclass(frozen=True)
-class Worth:
+class AddedValue:
     """What a metric adds on one table: the ensemble with it less the ensemble without it."""
 
     table: str
@@ -63,7 +63,7 @@ class Job:
     key: str
     title: str
     table: str
-    compute: Callable[[], list[Learned] | Worth]
+    compute: Callable[[], list[LearnedEnsemble] | AddedValue]
 
 
 class Baselines:
@@ -109,7 +109,7 @@ class Baselines:
     def questions(self) -> str:
         """What names the questions that are learned from: other tasks may change without anything being learned anew."""
         learned_from = {task_of(name) for name in MADE}
-        return digest_of([[task.name, task.declares.measure_version, [unit.id for unit in self.suite.units(task)]]
+        return digest_of([[task.name, task.info.measure_version, [unit.id for unit in self.suite.units(task)]]
                           for task in self.suite.tasks if task.name in learned_from])
 
     def key(self, table: str, what: str, *names: Sequence[str]) -> str:
@@ -119,83 +119,83 @@ class Baselines:
 
     # ---- computing -------------------------------------------------------------------------------------------------------
 
-    def table(self, name: str, scored: Sequence[Scored]) -> Table:
-        return tables(scored, name)[0]
+    def table(self, name: str, scored: Sequence[Scored]) -> TrainingTable:
+        return training_tables(scored, name)[0]
 
-    def learn(self, name: str) -> list[Learned]:
+    def learn(self, name: str) -> list[LearnedEnsemble]:
         table = self.table(name, self.members)
         if table.learner == "linear":
-            return [learned(table, "linear regression without intercept", LINEAR_SPLITS, LINEAR_DRAWS)]
+            return [learn_ensemble(table, "linear regression without intercept", LINEAR_SPLITS, LINEAR_DRAWS)]
         splits = ADDED_SPLITS if small(table) else FOREST_SPLITS
-        return [learned(table, "random forest", splits), learned(table, LEAVES, splits)]
+        return [learn_ensemble(table, "random forest", splits), learn_ensemble(table, LEAVES, splits)]
 
-    def learn_general(self, names: Sequence[str]) -> list[Learned]:
+    def learn_general(self, names: Sequence[str]) -> list[LearnedEnsemble]:
         made = [self.table(name, self.members) for name in names]
         found = general(made, LINEAR_SPLITS)
-        return [Learned(table.task, GENERAL, LINEAR_SPLITS, found[table.task], len(table.names)) for table in made]
+        return [LearnedEnsemble(table.task, GENERAL, LINEAR_SPLITS, found[table.task], len(table.names)) for table in made]
 
-    def worth(self, one: Scored, name: str) -> Worth:
+    def worth(self, one: Scored, name: str) -> AddedValue:
         table = self.table(name, [*(member for member in self.members if member.name != one.name), one])
         if table.learner == "linear":
-            found, splits, learner = added(table, one.name, ADDED_SPLITS, LINEAR_DRAWS), ADDED_SPLITS, "linear regression"
+            found, splits, learner = value_added(table, one.name, ADDED_SPLITS, LINEAR_DRAWS), ADDED_SPLITS, "linear regression"
         else:
             splits, learner = ADDED_SPLITS if small(table) else ADDED_FOREST_SPLITS, "random forest, leaves of at least 10"
-            found = added(table, one.name, splits, learner="leaves", most=ADDED_PAIRS)
-        return Worth(name, learner, splits, found.value, found.low, found.high)
+            found = value_added(table, one.name, splits, learner="leaves", most=ADDED_PAIRS)
+        return AddedValue(name, learner, splits, found.value, found.low, found.high)
 
     # ---- reading ---------------------------------------------------------------------------------------------------------
 
     def missing(self) -> list[Job]:
         return [job for job in self.jobs() if job.key not in self.kept]
 
-    def learned(self) -> list[Learned]:
+    def learned(self) -> list[LearnedEnsemble]:
         """The ensembles that are kept, of all tables."""
         found = [adapter().validate_python(self.kept[job.key]) for job in self.jobs() if job.key in self.kept]
         return [one for some in found if isinstance(some, list) for one in some]
 
-    def added_by(self) -> dict[str, list[Worth]]:
+    def added_by(self) -> dict[str, list[AddedValue]]:
         """What each metric adds, as far as it is kept."""
-        found: dict[str, list[Worth]] = {}
+        found: dict[str, list[AddedValue]] = {}
         for job in self.jobs():
             worth = adapter().validate_python(self.kept[job.key]) if job.key in self.kept else None
-            if isinstance(worth, Worth):
+            if isinstance(worth, AddedValue):
                 found.setdefault(job.title, []).append(worth)
         return found
 
 
 @cache
-def adapter() -> TypeAdapter[list[Learned] | Worth]:
-    return TypeAdapter(list[Learned] | Worth)
+def adapter() -> TypeAdapter[list[LearnedEnsemble] | AddedValue]:
+    return TypeAdapter(list[LearnedEnsemble] | AddedValue)
 
 
-def learned(table: Table, learner: str, splits: int, draws: int = 0) -> Learned:
-    found = ensemble(table, splits, draws, "leaves" if learner == LEAVES else None)
-    return Learned(table.task, learner, splits, found.score, len(table.names), found.low, found.high, found.weights,
-                   found.members)
+def learn_ensemble(table: TrainingTable, learner: str, splits: int, draws: int = 0) -> LearnedEnsemble:
+    found = learn(table, splits, draws, "leaves" if learner == LEAVES else None)
+    return LearnedEnsemble(table.task, learner, splits, found.score, len(table.names), found.low, found.high, found.weights,
+                           found.members)
 
 
-def compute(suite: Suite, scored: Sequence[Scored], store: Store, progress: Progress) -> int:
+def compute_baselines(suite: Suite, scored: Sequence[Scored], store: Store, progress: Progress) -> int:
     """Computes what is not kept yet, each kept the moment it is known; how many that were."""
-    known = Baselines(suite, scored, store.derived(KIND))
+    known = Baselines(suite, scored, store.cache_get(KIND))
     reason = known.reason()
     if reason is not None:
-        raise Refusal(f"There is no ensemble yet: {reason}.")
+        raise TouchstoneError(f"There is no ensemble yet: {reason}.")
     missing = known.missing()
     with store.writing():
         stage = progress.stage("Learning", len(missing), "ensembles")
         try:
             for job in missing:
-                store.keep_derived(KIND, job.key, plain(job.compute()))
+                store.cache_put(KIND, job.key, plain(job.compute()))
                 stage.advance(1, note=f"{job.title}, {job.table}")
         finally:
             stage.close()
     return len(missing)
 
 
-def small(table: Table) -> bool:
+def small(table: TrainingTable) -> bool:
     """Whether a forest learns it so soon that it can be learned on many splits."""
     return len(table.target) <= ADDED_PAIRS
 
 
-def plain(found: list[Learned] | Worth) -> Any:
+def plain(found: list[LearnedEnsemble] | AddedValue) -> Any:
     return [asdict(one) for one in found] if isinstance(found, list) else asdict(found)

@@ -25,7 +25,7 @@ LEAVES = 10                                 # `min_samples_leaf` of the forest b
 Learner = Literal["linear", "intercept", "forest", "leaves"]
 
 
-class Each(NamedTuple):
+class SplitScores(NamedTuple):
     """Scores whose mean over strata is a table's score: of a choice, a query, a sample of texts."""
 
     values: np.ndarray
@@ -35,7 +35,7 @@ class Each(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class TrainingTable:
     """The questions of one task as rows, with the answers of some metrics and what would be right."""
 
     task: str
@@ -48,14 +48,14 @@ class Table:
     learner: Learner
     score: Callable[[np.ndarray, np.ndarray], float]        # of predictions, and how often each row counts: 0 if it is not judged
     middle: float = 0.0                     # taken off a forest's probabilities, where 0 is undecided
-    each: Callable[[np.ndarray, np.ndarray], Each] | None = None        # where the score is a mean: what of
+    each: Callable[[np.ndarray, np.ndarray], SplitScores] | None = None        # where the score is a mean: what of
 
     @cached_property
     def names(self) -> np.ndarray:
         """The groups that there are."""
         return np.unique(self.groups)
 
-    def of(self, metrics: Sequence[str]) -> Table:
+    def of(self, metrics: Sequence[str]) -> TrainingTable:
         """The same questions with the answers of some of the metrics."""
         columns = [self.metrics.index(name) for name in metrics]
         return replace(self, metrics=tuple(metrics), answers=self.answers[:, columns])
@@ -70,7 +70,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Judged:
+class JudgedSplit:
     """What came of one split."""
 
     score: float
@@ -78,7 +78,7 @@ class Judged:
     predictions: np.ndarray                 # rows; not a number where none was asked for
 
 
-def split(table: Table, seed: int, drawn: bool = False) -> Split:
+def split_groups(table: TrainingTable, seed: int, drawn: bool = False) -> Split:
     """A fifth of the groups held out; with `drawn`, of groups that are first drawn again with replacement."""
     rng = np.random.default_rng(seed)
     names = table.names
@@ -97,20 +97,20 @@ def split(table: Table, seed: int, drawn: bool = False) -> Split:
     return Split(times * ~any_held, times * all_held)
 
 
-def judge(table: Table, parted: Split, seed: int = 0, learner: Learner | None = None, most: int = MOST_PAIRS) -> Judged:
+def judge_split(table: TrainingTable, parted: Split, seed: int = 0, learner: Learner | None = None, most: int = MOST_PAIRS) -> JudgedSplit:
     """Learns from the one part, answers for the other, and scores that."""
     learner = learner or table.learner
     rows = np.flatnonzero(parted.judged)
     if learner in ("linear", "intercept"):
-        predicted, weights = linear(table, parted.learned, rows, learner == "intercept")
+        predicted, weights = fit_linear(table, parted.learned, rows, learner == "intercept")
     else:
-        predicted, weights = forest(table, parted.learned, rows, seed, 1 if learner == "forest" else LEAVES, most)
+        predicted, weights = fit_forest(table, parted.learned, rows, seed, 1 if learner == "forest" else LEAVES, most)
     predictions = np.full(len(table.target), np.nan)
     predictions[rows] = predicted
-    return Judged(table.score(predictions, parted.judged), weights, predictions)
+    return JudgedSplit(table.score(predictions, parted.judged), weights, predictions)
 
 
-def linear(table: Table, times: np.ndarray, rows: np.ndarray, intercept: bool) -> tuple[np.ndarray, np.ndarray]:
+def fit_linear(table: TrainingTable, times: np.ndarray, rows: np.ndarray, intercept: bool) -> tuple[np.ndarray, np.ndarray]:
     """Least squares by the normal equations."""
     x = np.column_stack([table.answers, np.ones(len(table.answers))]) if intercept else table.answers
     weighted = x.T * times
@@ -119,7 +119,7 @@ def linear(table: Table, times: np.ndarray, rows: np.ndarray, intercept: bool) -
     return x[rows] @ beta, size / size.sum() if size.any() else size
 
 
-def forest(table: Table, times: np.ndarray, rows: np.ndarray, seed: int, leaf: int, most: int) -> tuple[np.ndarray, np.ndarray]:
+def fit_forest(table: TrainingTable, times: np.ndarray, rows: np.ndarray, seed: int, leaf: int, most: int) -> tuple[np.ndarray, np.ndarray]:
     """The probability that the target holds, by scikit-learn's random forest; learned from so many pairs at most."""
     from sklearn.ensemble import RandomForestClassifier
 
@@ -145,26 +145,26 @@ class Ensemble:
     members: dict[str, float]
 
 
-def ensemble(table: Table, seeds: int, draws: int = 0, learner: Learner | None = None) -> Ensemble:
+def learn(table: TrainingTable, seeds: int, draws: int = 0, learner: Learner | None = None) -> Ensemble:
     """The score of an ensemble over so many splits.
 
     Its interval is of groups drawn again with the splits inside; without draws, of what was judged, as it was learned.
     """
-    splits = [split(table, seed) for seed in range(seeds)]
-    judged = [judge(table, one, seed, learner) for seed, one in enumerate(splits)]
+    splits = [split_groups(table, seed) for seed in range(seeds)]
+    judged = [judge_split(table, one, seed, learner) for seed, one in enumerate(splits)]
     weights = np.mean([one.weights for one in judged], axis=0)
     alone = np.ascontiguousarray(table.answers.T)       # a score looks at nothing but what is judged
     members = {name: float(np.nanmean([table.score(answers, one.judged) for one in splits]))
                for name, answers in zip(table.metrics, alone, strict=True)}
     if draws:
-        again = [judge(table, split(table, seeds + draw, drawn=True), draw, learner).score for draw in range(draws)]
+        again = [judge_split(table, split_groups(table, seeds + draw, drawn=True), draw, learner).score for draw in range(draws)]
         found = Estimate(float(np.nanmean([one.score for one in judged])), *interval(again), seeds)
     else:
         found = mean_over_splits(table, splits, [one.predictions for one in judged])
     return Ensemble(found.value, found.low, found.high, dict(zip(table.metrics, map(float, weights), strict=True)), members)
 
 
-def mean_over_splits(table: Table, splits: Sequence[Split], predictions: Sequence[np.ndarray],
+def mean_over_splits(table: TrainingTable, splits: Sequence[Split], predictions: Sequence[np.ndarray],
                      less: Sequence[np.ndarray] | None = None) -> Estimate:
     """The mean score of predictions over splits, or of how much they score above others.
 
@@ -190,7 +190,7 @@ def mean_over_splits(table: Table, splits: Sequence[Split], predictions: Sequenc
     return Estimate(value, value + found.low - found.value, value + found.high - found.value, found.units)
 
 
-def mean_of_strata(each: Each) -> float:
+def mean_of_strata(each: SplitScores) -> float:
     """The mean over strata of the weighted means within them; not a number where nothing is judged."""
     weight = np.bincount(each.stratum, each.times)
     whole, known = np.bincount(each.stratum, each.times * each.values), weight > 0
@@ -198,7 +198,7 @@ def mean_of_strata(each: Each) -> float:
 
 
 @dataclass(frozen=True)
-class Added:
+class ValueAdded:
     """What a metric adds to others: the ensemble with it less the ensemble without."""
 
     value: float
@@ -206,8 +206,8 @@ class Added:
     high: float | None
 
 
-def added(table: Table, metric: str, seeds: int, draws: int = 0, learner: Learner | None = None,
-          most: int = MOST_PAIRS) -> Added:
+def value_added(table: TrainingTable, metric: str, seeds: int, draws: int = 0, learner: Learner | None = None,
+                most: int = MOST_PAIRS) -> ValueAdded:
     """With an intercept on both sides: without one a constant would add what an intercept does.
 
     The interval is of groups drawn again with the splits inside; without draws, of what was judged, and of the chance in
@@ -217,41 +217,41 @@ def added(table: Table, metric: str, seeds: int, draws: int = 0, learner: Learne
     others = table.of([name for name in table.metrics if name != metric])
 
     def difference(parted: Split, seed: int) -> float:
-        return judge(table, parted, seed, learner, most).score - judge(others, parted, seed, learner, most).score
+        return judge_split(table, parted, seed, learner, most).score - judge_split(others, parted, seed, learner, most).score
     if not draws:
-        splits = [split(table, seed) for seed in range(seeds)]
-        sides = [[judge(one, parted, seed, learner, most).predictions for seed, parted in enumerate(splits)]
+        splits = [split_groups(table, seed) for seed in range(seeds)]
+        sides = [[judge_split(one, parted, seed, learner, most).predictions for seed, parted in enumerate(splits)]
                  for one in (table, others)]
-        once_more = [judge(others, parted, AGAIN + seed, learner, most).score for seed, parted in enumerate(splits)]
+        once_more = [judge_split(others, parted, AGAIN + seed, learner, most).score for seed, parted in enumerate(splits)]
         alone = [table.score(one, parted.judged) for one, parted in zip(sides[1], splits, strict=True)]
         by_chance = np.subtract(once_more, alone)
         return widened(mean_over_splits(table, splits, *sides), by_chance)
-    found = [difference(split(table, seed), seed) for seed in range(seeds)]
-    low, high = interval([difference(split(table, seeds + draw, drawn=True), draw) for draw in range(draws)])
-    return Added(float(np.nanmean(found)), low, high)
+    found = [difference(split_groups(table, seed), seed) for seed in range(seeds)]
+    low, high = interval([difference(split_groups(table, seeds + draw, drawn=True), draw) for draw in range(draws)])
+    return ValueAdded(float(np.nanmean(found)), low, high)
 
 
-def widened(found: Estimate, by_chance: np.ndarray) -> Added:
+def widened(found: Estimate, by_chance: np.ndarray) -> ValueAdded:
     """An estimate over splits whose interval holds too what chance alone makes of the difference in each of them."""
     if found.low is None or found.high is None:
-        return Added(found.value, None, None)
+        return ValueAdded(found.value, None, None)
     reach = float(stats.t.ppf(0.975, len(by_chance)) * np.sqrt(np.mean(by_chance ** 2) / len(by_chance)))
-    return Added(found.value, found.value - float(np.hypot(found.value - found.low, reach)),
-                 found.value + float(np.hypot(found.high - found.value, reach)))
+    return ValueAdded(found.value, found.value - float(np.hypot(found.value - found.low, reach)),
+                      found.value + float(np.hypot(found.high - found.value, reach)))
 
 
-def without(table: Table, what: Literal["condition", "dataset"], name: str, seed: int) -> Judged:
+def without(table: TrainingTable, what: Literal["condition", "dataset"], name: str, seed: int) -> JudgedSplit:
     """Learned without the rows of one condition or dataset, judged as ever; of a dataset, on that one alone."""
-    parted, of_it = split(table, seed), getattr(table, what) == name
+    parted, of_it = split_groups(table, seed), getattr(table, what) == name
     judged = parted.judged * of_it if what == "dataset" else parted.judged
-    return judge(table, Split(parted.learned * ~of_it, judged), seed)
+    return judge_split(table, Split(parted.learned * ~of_it, judged), seed)
 
 
-def general(tables: Sequence[Table], seeds: int) -> dict[str, float]:
+def general(tables: Sequence[TrainingTable], seeds: int) -> dict[str, float]:
     """One linear combination for all tasks, each of the same weight in learning: its score on each."""
     found: dict[str, list[float]] = {table.task: [] for table in tables}
     for seed in range(seeds):
-        parted = [split(table, seed) for table in tables]
+        parted = [split_groups(table, seed) for table in tables]
         gram = sum((scaled(table, one.learned)[0] for table, one in zip(tables, parted, strict=True)),
                    np.zeros((len(tables[0].metrics), len(tables[0].metrics))))
         right = sum((scaled(table, one.learned)[1] for table, one in zip(tables, parted, strict=True)),
@@ -262,7 +262,7 @@ def general(tables: Sequence[Table], seeds: int) -> dict[str, float]:
     return {task: float(np.nanmean(scores)) for task, scores in found.items()}
 
 
-def scaled(table: Table, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def scaled(table: TrainingTable, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The normal equations of one task, per row."""
     weighted = table.answers * times[:, None] / times.sum()
     return weighted.T @ table.answers, weighted.T @ table.target

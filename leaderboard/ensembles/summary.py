@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from leaderboard.ensembles.baselines import GENERAL, LEAVES, MEMBERS, Baselines, Learned
+from leaderboard.ensembles.baselines import GENERAL, LEAVES, MEMBERS, Baselines, LearnedEnsemble
 from leaderboard.ensembles.training_tables import MADE, task_of
 from leaderboard.report.build import estimate_facts
-from leaderboard.scoring.estimates import Estimate, above_chance, mean_of
+from leaderboard.scoring.estimates import Estimate, above_chance, mean_of_estimates
 
 TRACK, STANDING = "text", "ensemble, baseline, not ranked"
 TITLES = {"ensemble": "The five metrics that USMB joins, learned task by task",
@@ -35,27 +35,27 @@ def ensembles_facts(known: Baselines) -> dict[str, Any]:
             "reason": reason, "rows": rows, "weights": {one.table: dict(one.weights) for one in kinds["ensemble"]}}
 
 
-def has_leaves(one: Learned, learned: Sequence[Learned]) -> bool:
+def has_leaves(one: LearnedEnsemble, learned: Sequence[LearnedEnsemble]) -> bool:
     """Whether the table has an ensemble with large leaves beside this one."""
     return one.learner != LEAVES and any(other.table == one.table and other.learner == LEAVES for other in learned)
 
 
-def alone(one: Learned, member: str) -> Learned:
-    return Learned(one.table, "", one.splits, one.members[member], one.units)
+def alone(one: LearnedEnsemble, member: str) -> LearnedEnsemble:
+    return LearnedEnsemble(one.table, "", one.splits, one.members[member], one.units)
 
 
-def row(name: str, title: str, learned: Sequence[Learned], chance: Mapping[str, float]) -> dict[str, Any]:
+def row(name: str, title: str, learned: Sequence[LearnedEnsemble], chance: Mapping[str, float]) -> dict[str, Any]:
     """Its score on each task, that of alignment being the mean of its two tables'; the overall score is as everybody's."""
     tasks: dict[str, Any] = {}
     corrected = []
     for task in dict.fromkeys(task_of(one.table) for one in learned):
         mine = [one for one in learned if task_of(one.table) == task]
-        score = mean_of([Estimate(one.score, one.low, one.high, one.units) for one in mine])
+        score = mean_of_estimates([Estimate(one.score, one.low, one.high, one.units) for one in mine])
         above = [None if edge is None else above_chance(edge, chance[task]) for edge in (score.value, score.low, score.high)]
         corrected.append(Estimate(above[0] or 0.0, above[1], above[2], score.units))
         tasks[task] = {"score": estimate_facts(score), "above_chance": above[0], "splits": min(one.splits for one in mine),
                        "learner": " and ".join(dict.fromkeys(one.learner for one in mine if one.learner))}
-    return {"name": name, "title": title, "overall": estimate_facts(mean_of(corrected)), "tasks": tasks}
+    return {"name": name, "title": title, "overall": estimate_facts(mean_of_estimates(corrected)), "tasks": tasks}
 
 
 def adds_facts(known: Baselines) -> dict[str, dict[str, Any]]:

@@ -11,11 +11,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.stats import rankdata
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.units import Unit
-from leaderboard.ensembles.learning import Each, Table, mean_of_strata
+from leaderboard.ensembles.learning import SplitScores, TrainingTable, mean_of_strata
 from leaderboard.scoring.scores import Scored
-from tasks.common.correlations import correlation_under
+from tasks.common.correlations import weighted_correlations
 from tasks.common.transformations import SEMANTIC, SUPERFICIAL
 from tasks.text import alignment, clustering, human_ordering, retrieval, robustness, sensitivity
 
@@ -25,10 +25,11 @@ UNION = 50                                  # of each metric's first documents, 
 Seen = Sequence[tuple[Unit, Sequence[Any]]]             # of each unit, an observation a metric
 
 
-def tables(scored: Sequence[Scored], task: str | None) -> list[Table]:
+def training_tables(scored: Sequence[Scored], task: str | None) -> list[TrainingTable]:
     """The tables of one task, or of all that any of the metrics was asked; refuses those that have not answered everything."""
     if task is not None and task not in MADE:
-        raise Refusal(f'There is no ensemble of the task "{task}".{did_you_mean(task, MADE)} There are {", ".join(MADE)}.')
+        raise TouchstoneError(f'There is no ensemble of the task "{task}".{did_you_mean(task, MADE)} There are '
+                              f'{", ".join(MADE)}.')
     found = []
     for name, make in MADE.items():
         of_task = task_of(name)
@@ -36,7 +37,7 @@ def tables(scored: Sequence[Scored], task: str | None) -> list[Table]:
         if of_task in scored[0].tasks and (task == name or (task is None and asked_any)):
             found.append(make(tuple(one.name for one in scored), observed(scored, of_task)))
     if not found:
-        raise Refusal(f"The suite {scored[0].suite.name} has no task of the text track; core has.")
+        raise TouchstoneError(f"The suite {scored[0].suite.name} has no task of the text track; core has.")
     return found
 
 
@@ -48,15 +49,16 @@ def task_of(table: str) -> str:
 def observed(scored: Sequence[Scored], task: str) -> Seen:
     for one in scored:
         if task not in one.tasks:
-            raise Refusal(f'"{one.name}" is no text metric; ensembles are made of text metrics.')
+            raise TouchstoneError(f'"{one.name}" is no text metric; ensembles are made of text metrics.')
         if len(one.tasks[task].observed) < one.tasks[task].planned:
-            raise Refusal(f'"{one.name}" has answered {len(one.tasks[task].observed)} of {one.tasks[task].planned} units of '
-                          f"{task}; `touchstone run {one.name} --suite {one.suite.name}` asks the rest.")
+            raise TouchstoneError(f'"{one.name}" has answered {len(one.tasks[task].observed)} of {one.tasks[task].planned} units '
+                                  'of '
+                                  f"{task}; `touchstone run {one.name} --suite {one.suite.name}` asks the rest.")
     units = scored[0].suite.units(scored[0].tasks[task].task)
     return [(unit, [one.tasks[task].observed[unit.id] for one in scored]) for unit in units]
 
 
-def numbered(values: Sequence[Any]) -> np.ndarray:
+def number_groups(values: Sequence[Any]) -> np.ndarray:
     """Values as numbers, by their first appearance."""
     known: dict[Any, int] = {}
     return np.array([known.setdefault(value, len(known)) for value in values], dtype=int)
@@ -70,7 +72,7 @@ def unit_scale(one: Any, raw: np.ndarray) -> np.ndarray:
     return np.asarray(scale.to_unit_interval(raw, np.ones_like(raw)))
 
 
-def axis(metrics: tuple[str, ...], seen: Seen) -> Table:
+def axis(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
     answers, target, groups, datasets = [], [], [], []
     for unit, each in seen:
         if unit.parameters["kind"] == alignment.AXIS and each[0].places:
@@ -83,11 +85,11 @@ def axis(metrics: tuple[str, ...], seen: Seen) -> Table:
 
     def score(predictions: np.ndarray, times: np.ndarray) -> float:
         judged = [rows[times[rows] > 0] for rows in inside]
-        r = [correlation_under(predictions[rows], ratings[rows], times[None, rows])[0] for rows in judged if len(rows) > 2]
+        r = [weighted_correlations(predictions[rows], ratings[rows], times[None, rows])[0] for rows in judged if len(rows) > 2]
         known = [one for one in r if np.isfinite(one)]
         return float((1 + np.mean(known)) / 2) if known else float("nan")
-    return Table(alignment.AXIS, metrics, np.concatenate(answers), scaled(target, names), numbered(groups)[:, None], names, names,
-                 "linear", score)
+    return TrainingTable(alignment.AXIS, metrics, np.concatenate(answers), scaled(target, names), number_groups(groups)[:, None], names, names,
+                         "linear", score)
 
 
 def scaled(target: Sequence[float], names: np.ndarray) -> np.ndarray:
@@ -99,7 +101,7 @@ def scaled(target: Sequence[float], names: np.ndarray) -> np.ndarray:
     return found
 
 
-def comparisons(metrics: tuple[str, ...], seen: Seen) -> Table:
+def comparisons(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
     answers, target, groups, datasets = [], [], [], []
     for unit, observed in seen:
         if unit.parameters["kind"] == alignment.COMPARISONS and observed[0].places:
@@ -110,17 +112,17 @@ def comparisons(metrics: tuple[str, ...], seen: Seen) -> Table:
             datasets += [unit.parameters["dataset"]] * len(observed[0].places)
     signs, names = np.array(target), np.array(datasets)
 
-    documents = numbered(groups)
+    documents = number_groups(groups)
 
-    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+    def each(predictions: np.ndarray, times: np.ndarray) -> SplitScores:
         rows = np.flatnonzero(times)
         right = np.where(predictions[rows] == 0, 0.5, ((predictions[rows] > 0) == (signs[rows] > 0)).astype(float))
-        return Each(right, times[rows], documents[rows], np.zeros(len(rows), dtype=int))
-    return Table(alignment.COMPARISONS, metrics, np.concatenate(answers), signs, documents[:, None], names, names, "forest",
-                 lambda predictions, times: mean_of_strata(each(predictions, times)), 0.5, each)
+        return SplitScores(right, times[rows], documents[rows], np.zeros(len(rows), dtype=int))
+    return TrainingTable(alignment.COMPARISONS, metrics, np.concatenate(answers), signs, documents[:, None], names, names, "forest",
+                         lambda predictions, times: mean_of_strata(each(predictions, times)), 0.5, each)
 
 
-def of_robustness(metrics: tuple[str, ...], seen: Seen) -> Table:
+def robustness_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
     answers, groups, datasets = [], [], []
     columns = [robustness.CONDITIONS.index(name) for name in TARGETS]
     for unit, observed in seen:
@@ -133,22 +135,22 @@ def of_robustness(metrics: tuple[str, ...], seen: Seen) -> Table:
         datasets += [unit.parameters["dataset"]] * int(whole.sum())
     together, count = np.concatenate(answers), len(columns)
     targets, names = np.array(list(TARGETS.values())), np.array(datasets)
-    documents, strata = numbered(groups), numbered(datasets)
+    documents, strata = number_groups(groups), number_groups(datasets)
 
-    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+    def each(predictions: np.ndarray, times: np.ndarray) -> SplitScores:
         at = np.flatnonzero(times[::count])
         rows = predictions.reshape(-1, count)[at]
         superficial, semantic, summary = (rows[:, targets == value] for value in (1.0, 0.0, 0.5))
         holds = [superficial.min(axis=1) > semantic.max(axis=1), summary[:, 0] > semantic.max(axis=1),
                  superficial.min(axis=1) > summary[:, 0]]
-        return Each(np.mean(holds, axis=0), times[::count][at], documents[at], strata[at])
-    return Table("robustness", metrics, together.reshape(-1, len(metrics)), np.tile(targets, len(together)),
-                 np.repeat(documents, count)[:, None], np.tile(np.array(list(TARGETS)), len(together)),
-                 np.repeat(names, count), "linear", lambda predictions, times: mean_of_strata(each(predictions, times)),
-                 each=each)
+        return SplitScores(np.mean(holds, axis=0), times[::count][at], documents[at], strata[at])
+    return TrainingTable("robustness", metrics, together.reshape(-1, len(metrics)), np.tile(targets, len(together)),
+                         np.repeat(documents, count)[:, None], np.tile(np.array(list(TARGETS)), len(together)),
+                         np.repeat(names, count), "linear", lambda predictions, times: mean_of_strata(each(predictions, times)),
+                         each=each)
 
 
-def of_sensitivity(metrics: tuple[str, ...], seen: Seen) -> Table:
+def sensitivity_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
     answers, groups, datasets = [], [], []
     count = len(sensitivity.CONDITIONS)
     for unit, observed in seen:
@@ -158,35 +160,35 @@ def of_sensitivity(metrics: tuple[str, ...], seen: Seen) -> Table:
         answers.append(np.stack(values, axis=-1))
         groups += [(unit.parameters["dataset"], place) for place in observed[0].places]
         datasets += [unit.parameters["dataset"]] * len(observed[0].places)
-    together, names, documents, strata = np.concatenate(answers), np.array(datasets), numbered(groups), numbered(datasets)
+    together, names, documents, strata = np.concatenate(answers), np.array(datasets), number_groups(groups), number_groups(datasets)
 
-    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+    def each(predictions: np.ndarray, times: np.ndarray) -> SplitScores:
         at = np.flatnonzero(times[::count])
-        changed, constant = sensitivity.score_of(np.clip(predictions.reshape(-1, count)[at], 0, 1))
-        return Each((changed + constant) / 2, times[::count][at], documents[at], strata[at])
-    conditions = np.array([sensitivity.name_of(condition) for condition in sensitivity.CONDITIONS])
-    return Table("sensitivity", metrics, together.reshape(-1, len(metrics)), np.tile(sensitivity.IDEAL, len(together)),
-                 np.repeat(documents, count)[:, None], np.tile(conditions, len(together)), np.repeat(names, count),
-                 "linear", lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
+        changed, constant = sensitivity.sensitivity_score(np.clip(predictions.reshape(-1, count)[at], 0, 1))
+        return SplitScores((changed + constant) / 2, times[::count][at], documents[at], strata[at])
+    conditions = np.array([sensitivity.condition_name(condition) for condition in sensitivity.CONDITIONS])
+    return TrainingTable("sensitivity", metrics, together.reshape(-1, len(metrics)), np.tile(sensitivity.IDEAL, len(together)),
+                         np.repeat(documents, count)[:, None], np.tile(conditions, len(together)), np.repeat(names, count),
+                         "linear", lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
 
 
-def of_clustering(metrics: tuple[str, ...], seen: Seen) -> Table:
+def clustering_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
     """A row a pair of texts of one sample; judged are pairs of which both texts are held out."""
     answers, target, groups, datasets, starts, offset = [], [], [], [], [0], 0
     labels_of: list[np.ndarray] = []
     for unit, observed in seen:
         labels = np.array(observed[0].labels)
         first, second = np.triu_indices(len(labels), 1)
-        answers.append(np.column_stack([clustering.symmetrised(one)[first, second] for one in observed]))
+        answers.append(np.column_stack([clustering.symmetrize(one)[first, second] for one in observed]))
         target.append((labels[first] == labels[second]).astype(float))
         groups.append(np.column_stack([first, second]) + offset)
         datasets += [unit.parameters["dataset"]] * len(first)
         starts.append(starts[-1] + len(first))
         labels_of.append(labels)
         offset += len(labels)
-    pairs, every, names, strata = np.concatenate(groups), np.concatenate(labels_of), np.array(datasets), numbered(datasets)
+    pairs, every, names, strata = np.concatenate(groups), np.concatenate(labels_of), np.array(datasets), number_groups(datasets)
 
-    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+    def each(predictions: np.ndarray, times: np.ndarray) -> SplitScores:
         from sklearn.metrics import adjusted_mutual_info_score
 
         found, judged = [], []
@@ -202,12 +204,12 @@ def of_clustering(metrics: tuple[str, ...], seen: Seen) -> Table:
             guessed = clustering.clusters(np.clip(similarity, 0, 1), "average", len(np.unique(labels)))
             found.append(float(adjusted_mutual_info_score(labels, guessed)))
             judged.append(sample)
-        return Each(np.array(found), np.ones(len(found)), np.array(judged, dtype=int), strata[np.array(starts)[judged]])
-    return Table("clustering", metrics, np.concatenate(answers), np.concatenate(target), pairs, names, names, "forest",
-                 lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
+        return SplitScores(np.array(found), np.ones(len(found)), np.array(judged, dtype=int), strata[np.array(starts)[judged]])
+    return TrainingTable("clustering", metrics, np.concatenate(answers), np.concatenate(target), pairs, names, names, "forest",
+                         lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
 
 
-def of_retrieval(metrics: tuple[str, ...], seen: Seen) -> Table:
+def retrieval_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
     """A row a query and a document that is among the first of some metric; a query stands in all conditions at once."""
     answers, target, groups, conditions, datasets, number, relevant = [], [], [], [], [], [], []
     query_number = 0
@@ -227,9 +229,9 @@ def of_retrieval(metrics: tuple[str, ...], seen: Seen) -> Table:
     names, augmented = np.array(datasets), np.array(conditions) != retrieval.ORIGINAL
     starts = np.flatnonzero(np.r_[True, np.diff(asked) > 0, True])
 
-    queries, strata = numbered(groups), numbered(datasets)
+    queries, strata = number_groups(groups), number_groups(datasets)
 
-    def each(predictions: np.ndarray, times: np.ndarray) -> Each:
+    def each(predictions: np.ndarray, times: np.ndarray) -> SplitScores:
         shares, asked_at = [], []
         for query, (start, stop) in enumerate(zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True)):
             if times[start] > 0 and augmented[start]:
@@ -238,12 +240,12 @@ def of_retrieval(metrics: tuple[str, ...], seen: Seen) -> Table:
                 shares.append(right[start:stop][best].sum() / n)
                 asked_at.append(start)
         at = np.array(asked_at, dtype=int)
-        return Each(np.array(shares), times[at], queries[at], strata[at])
-    return Table("retrieval", metrics, np.concatenate(answers), right, queries[:, None], np.array(conditions), names, "forest",
-                 lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
+        return SplitScores(np.array(shares), times[at], queries[at], strata[at])
+    return TrainingTable("retrieval", metrics, np.concatenate(answers), right, queries[:, None], np.array(conditions), names, "forest",
+                         lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
 
 
-def of_human_ordering(metrics: tuple[str, ...], seen: Seen) -> Table:
+def human_ordering_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
     """A row a pair that people rated, of parallel texts."""
     answers, target, texts, sets = [], [], [], []
     for unit, each in seen:
@@ -253,16 +255,16 @@ def of_human_ordering(metrics: tuple[str, ...], seen: Seen) -> Table:
             texts += [[(unit.stratum[1], pair.a), (unit.stratum[1], pair.b)] for pair in human_ordering.pairs_of(unit)]
             sets += [unit.stratum[1]] * len(each[0].places)
     names, people = np.array(sets), np.array(target)
-    numbers = numbered([text for pair in texts for text in pair]).reshape(-1, 2)
+    numbers = number_groups([text for pair in texts for text in pair]).reshape(-1, 2)
     inside = [np.flatnonzero(names == name) for name in np.unique(names)]
 
     def score(predictions: np.ndarray, times: np.ndarray) -> float:
         judged = [rows[times[rows] > 0] for rows in inside]
-        r = [correlation_under(rankdata(predictions[rows]), rankdata(people[rows]), times[None, rows])[0]
+        r = [weighted_correlations(rankdata(predictions[rows]), rankdata(people[rows]), times[None, rows])[0]
              for rows in judged if len(rows) > 2]
         return float(np.mean(np.nan_to_num(r))) if r else float("nan")
-    return Table("human_ordering", metrics, np.concatenate(answers), scaled(target, names), met(numbers, names), names, names,
-                 "linear", score)
+    return TrainingTable("human_ordering", metrics, np.concatenate(answers), scaled(target, names), met(numbers, names), names, names,
+                         "linear", score)
 
 
 def met(texts: np.ndarray, names: np.ndarray) -> np.ndarray:
@@ -277,6 +279,6 @@ def met(texts: np.ndarray, names: np.ndarray) -> np.ndarray:
     return np.asarray(groups)
 
 
-MADE: Mapping[str, Callable[[tuple[str, ...], Seen], Table]] = {
-    alignment.AXIS: axis, alignment.COMPARISONS: comparisons, "robustness": of_robustness, "sensitivity": of_sensitivity,
-    "clustering": of_clustering, "retrieval": of_retrieval, "human_ordering": of_human_ordering}
+MADE: Mapping[str, Callable[[tuple[str, ...], Seen], TrainingTable]] = {
+    alignment.AXIS: axis, alignment.COMPARISONS: comparisons, "robustness": robustness_table, "sensitivity": sensitivity_table,
+    "clustering": clustering_table, "retrieval": retrieval_table, "human_ordering": human_ordering_table}

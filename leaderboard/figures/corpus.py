@@ -15,12 +15,12 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 from scipy import stats
 
-from harness.base.errors import Refusal, printable
+from harness.base.errors import TouchstoneError, printable
 from leaderboard.scoring.scores import Scored, TaskScore
 from tasks.common.mixtures import separated_pairs
 from tasks.common.transformations import PLACES
-from tasks.corpus.known_similarity import Distances, described
-from tasks.text.sensitivity import CONDITIONS, SIZES, name_of
+from tasks.corpus.known_similarity import MixtureDistances, distance_measures
+from tasks.text.sensitivity import CONDITIONS, SIZES, condition_name
 
 PALETTE = ("#3b5bdb", "#e8590c", "#2b8a3e", "#ae3ec9", "#0c8599", "#c92a2a", "#5f3dc4", "#868e96")
 WIDTH, HEIGHT = 900, 540
@@ -89,7 +89,7 @@ def radar(scored: Sequence[Scored]) -> go.Figure:
     for number, one in enumerate(scored):
         values = {**measured(one, "known_similarity", RADAR), **measured(one, "convergence", CONTRASTS)}
         if not values:
-            raise Refusal(f'The store has no measures of "{one.name}" for a radar.')
+            raise TouchstoneError(f'The store has no measures of "{one.name}" for a radar.')
         around = [*values, next(iter(values))]
         figure.add_scatterpolar(theta=around, r=[values[name] for name in around], name=one.name,
                                 line_color=PALETTE[number % len(PALETTE)], opacity=0.7,
@@ -103,7 +103,7 @@ def boxes(scored: Sequence[Scored]) -> go.Figure:
     figure = go.Figure()
     for number, one in enumerate(scored):
         values = [measures for seen in by_stratum([one], "known_similarity").values() for each in seen.values()
-                  for measures in (described(distances(item), item.k) for item in each)]
+                  for measures in (distance_measures(distances(item), item.k) for item in each)]
         figure.add_box(x=[short for measures in values for short in RADAR],
                        y=[measures[name] for measures in values for name in RADAR.values()], name=one.name,
                        marker_color=PALETTE[number % len(PALETTE)])
@@ -125,9 +125,9 @@ def sensitivity(scored: Sequence[Scored]) -> go.Figure:
             for number, one in enumerate(scored):
                 measures = score_of(one, "sensitivity").measures
                 if not measures:
-                    raise Refusal(f'"{one.name}" has answered no units of sensitivity yet in this store; `touchstone run '
-                                  f"{one.name} --suite {one.suite.name} --only sensitivity` asks it.")
-                figure.add_scatter(x=sizes, y=[measures[name_of(each)].value for each in conditions], mode="lines+markers",
+                    raise TouchstoneError(f'"{one.name}" has answered no units of sensitivity yet in this store; `touchstone run '
+                                          f"{one.name} --suite {one.suite.name} --only sensitivity` asks it.")
+                figure.add_scatter(x=sizes, y=[measures[condition_name(each)].value for each in conditions], mode="lines+markers",
                                    line_color=PALETTE[number % len(PALETTE)], name=one.name, legendgroup=one.name,
                                    showlegend=row == column == 1, row=row, col=column)
     figure.update_xaxes(title_text="share of the tokens", tickformat=".0%", row=len(kinds))
@@ -139,7 +139,7 @@ def tasks(scored: Sequence[Scored]) -> go.Figure:
     """The scores of the text track's tasks with their intervals, in groups of bars; chance is a line across a group."""
     figure = go.Figure()
     asked = [score for score in scored[0].in_track("text").ranked_tasks if score.score is not None]
-    titles = [score.task.declares.title for score in asked]
+    titles = [score.task.info.title for score in asked]
     for number, one in enumerate(scored):
         found = [score_of(one, score.task.name).score for score in asked]
         above, below = ([0.0 if score is None or (edge := getattr(score, side)) is None else abs(edge - score.value)
@@ -164,8 +164,8 @@ def by_stratum(scored: Sequence[Scored], task: str) -> dict[tuple[str, ...], dic
     for one in scored:
         score = score_of(one, task)
         if not score.observed:
-            raise Refusal(f'"{one.name}" has answered no units of {task} yet in this store; `touchstone run {one.name} '
-                          f"--suite {one.suite.name} --only {task}` asks it.")
+            raise TouchstoneError(f'"{one.name}" has answered no units of {task} yet in this store; `touchstone run {one.name} '
+                                  f"--suite {one.suite.name} --only {task}` asks it.")
         for unit in one.suite.units(score.task):
             if unit.id in score.observed:
                 facets.setdefault(unit.stratum, {}).setdefault(one.name, []).append(score.observed[unit.id])
@@ -174,7 +174,7 @@ def by_stratum(scored: Sequence[Scored], task: str) -> dict[tuple[str, ...], dic
 
 def score_of(scored: Scored, task: str) -> TaskScore:
     if task not in scored.tasks:
-        raise Refusal(f'The suite "{scored.suite.name}" has no task {task}, which this figure shows.')
+        raise TouchstoneError(f'The suite "{scored.suite.name}" has no task {task}, which this figure shows.')
     return scored.tasks[task]
 
 
@@ -184,13 +184,13 @@ def measured(scored: Scored, task: str, names: Mapping[str, str]) -> dict[str, f
     return {shown: max(0.0, measures[name].value) for shown, name in names.items() if name in measures}
 
 
-def distances(seen: Distances) -> np.ndarray:
+def distances(seen: MixtureDistances) -> np.ndarray:
     """Of both directions, their mean, as they are ranked."""
     forward, backward = (seen.scale.as_distance(np.array(side)) for side in (seen.forward, seen.backward))
     return np.asarray((forward + backward) / 2)
 
 
-def standardised(seen: Sequence[Distances]) -> tuple[np.ndarray, np.ndarray]:
+def standardised(seen: Sequence[MixtureDistances]) -> tuple[np.ndarray, np.ndarray]:
     """Separations and z-scored distances, of all repetitions."""
     separations = np.concatenate([[j - i for i, j in separated_pairs(one.k)] for one in seen])
     z = []
@@ -248,10 +248,11 @@ def write(figure: go.Figure, folder: Path, name: str) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         figure.write_html(html, include_plotlyjs=True)
     except OSError as wrong:
-        raise Refusal(f"{html} cannot be written ({wrong.strerror}); name another folder with --to.") from None
+        raise TouchstoneError(f"{html} cannot be written ({wrong.strerror}); name another folder with --to.") from None
     try:
         figure.write_image(png, scale=2)
     except Exception as wrong:              # noqa: BLE001 - it starts a browser, where anything can go wrong
-        raise Refusal(f"{html} is written; the PNG is not, because no browser draws it here ({printable(str(wrong), 160)}). "
-                      "Install Chromium, for instance with `apt-get install chromium`.") from None
+        raise TouchstoneError(f"{html} is written; the PNG is not, because no browser draws it here "
+                              f"({printable(str(wrong), 160)}). Install Chromium, for instance with `apt-get install "
+                              "chromium`.") from None
     return [html, png]

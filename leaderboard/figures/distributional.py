@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from leaderboard.figures.corpus import FACETS_ACROSS, PALETTE, band, by_stratum, dressed, faceted, half_width, score_of
 from leaderboard.figures.precision_recall import Components, components, euclidean
 from leaderboard.scoring.scores import Scored
-from tasks.common.corpus_faults import Fault
+from tasks.common.corpus_faults import CorpusFault
 from tasks.corpus.diagnostics import Diagnostics
-from tasks.corpus.distributionality import GRID, Distributionality, Sweep, density, separations, standardised
+from tasks.corpus.distributionality import GRID, Distributionality, ParaphraseDistances, kernel_density, separations, standardize
 from tasks.corpus.local_perturbation import DELTAS, DIMENSIONS, SHARES
 
 PROTOTYPES = {"ENERGY": "#212529", "AHD": "#adb5bd"}
@@ -42,17 +42,17 @@ def place_of(number: int, across: int = FACETS_ACROSS) -> dict[str, int]:
     return {"row": number // across + 1, "col": number % across + 1}
 
 
-def by_separation(seen: Sequence[Sweep], of: Callable[[Sweep], np.ndarray]) -> np.ndarray:
+def by_separation(seen: Sequence[ParaphraseDistances], of: Callable[[ParaphraseDistances], np.ndarray]) -> np.ndarray:
     """Redraws x separations: mean standardised distance at l; a redraw in which nothing differs is left out."""
     rows = []
     for one in seen:
-        z, separation = standardised(of(one)), separations(one)
+        z, separation = standardize(of(one)), separations(one)
         if z is not None:
             rows.append([z[separation == level].mean() for level in np.unique(separation)])
     return np.array(rows)
 
 
-def answered(seen: Sweep) -> np.ndarray:
+def answered(seen: ParaphraseDistances) -> np.ndarray:
     return seen.scale.as_distance(np.array(seen.answers))
 
 
@@ -82,12 +82,12 @@ def densities(scored: Sequence[Scored]) -> go.Figure:
     levels = [*(level for level in DENSITIES_AT if level < first[0].k), first[0].k]
     figure = faceted([f"{' · '.join(stratum)}, l = {level}" for level in levels], across=2)
 
-    def draw(seen: Sequence[Sweep], of: Callable[[Sweep], np.ndarray], name: str, colour: str, dash: str) -> None:
-        z = [(found, separations(one)) for one in seen if (found := standardised(of(one))) is not None]
+    def draw(seen: Sequence[ParaphraseDistances], of: Callable[[ParaphraseDistances], np.ndarray], name: str, colour: str, dash: str) -> None:
+        z = [(found, separations(one)) for one in seen if (found := standardize(of(one))) is not None]
         for number, level in enumerate(levels if z else ()):
             pooled = np.concatenate([values[separation == level] for values, separation in z])
             inside = np.abs(GRID) <= 4
-            figure.add_scatter(x=GRID[inside][::10], y=density(pooled)[inside][::10], mode="lines", name=name, legendgroup=name,
+            figure.add_scatter(x=GRID[inside][::10], y=kernel_density(pooled)[inside][::10], mode="lines", name=name, legendgroup=name,
                                line={"color": colour, "dash": dash}, showlegend=number == 0, **place_of(number, 2))
     draw(first, lambda one: one.energy, "ENERGY", PROTOTYPES["ENERGY"], "dash")
     draw(first, lambda one: one.ahd, "AHD", PROTOTYPES["AHD"], "dash")
@@ -111,7 +111,7 @@ def deviations(scored: Sequence[Scored]) -> go.Figure:
                            error_y={"array": [(y.high or y.value) - y.value]},
                            marker_color=PALETTE[place % len(PALETTE)], showlegend=False)
     if not figure.data:
-        raise Refusal("None of these metrics has deviations from the prototypes in this store.")
+        raise TouchstoneError("None of these metrics has deviations from the prototypes in this store.")
     figure.add_scatter(x=[0, 1.1 * most], y=[0, 1.1 * most], mode="lines", line={"color": "#868e96", "dash": "dot"},
                        showlegend=False)
     figure.update_xaxes(title_text="deviation from AHD")
@@ -163,9 +163,9 @@ def faults(scored: Sequence[Scored]) -> go.Figure:
     rows = []
     for one in scored:
         measures = score_of(one, Diagnostics.name).measures
-        rows.append([measures[fault.value].value if fault.value in measures else None for fault in Fault])
+        rows.append([measures[fault.value].value if fault.value in measures else None for fault in CorpusFault])
     figure = go.Figure(go.Heatmap(
-        z=rows, x=[fault.value.replace("_", " ") for fault in Fault], y=[one.name for one in scored], zmin=-1, zmax=1,
+        z=rows, x=[fault.value.replace("_", " ") for fault in CorpusFault], y=[one.name for one in scored], zmin=-1, zmax=1,
         colorscale="RdBu", texttemplate="%{z:.2f}", hovertemplate="%{y}, %{x}: %{z:.2f}<extra></extra>"))
     return dressed(figure, "Which faults a metric sees (1), is blind to (0), takes for a virtue (-1)")
 
@@ -175,7 +175,7 @@ CORPUS_FIGURES: Mapping[str, Callable[[Sequence[Scored]], go.Figure]] = {
     "fine_tuning": fine_tuning, "faults": faults}
 
 
-def component_curves(units: Sequence[Unit], task: Distributionality, cache: EmbeddingCache) -> dict[int, np.ndarray]:
+def component_curves(units: Sequence[Unit], task: Distributionality, cache: VectorCache) -> dict[int, np.ndarray]:
     """For each k: redraws x separations x components, means over the pairs at l."""
     found: dict[int, list[np.ndarray]] = {k: [] for k in NEIGHBOURS}
     for unit in units:

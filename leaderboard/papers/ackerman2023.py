@@ -17,10 +17,10 @@ from rich.text import Text
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.resampling import plans
+from leaderboard.scoring.resampling import make_plans
 from leaderboard.scoring.scores import score_entry
 
 SUITE = "ackerman"
@@ -52,13 +52,13 @@ class Line:
 
 def compared() -> list[Entry]:
     """The entries that are compared; of a family only those that the paper has."""
-    return [entry for entry in choose_entries(dict.fromkeys(name.partition("[")[0] for name in METRICS), SUBMISSIONS)
+    return [entry for entry in select_entries(dict.fromkeys(name.partition("[")[0] for name in METRICS), SUBMISSIONS)
             if entry.name in METRICS]
 
 
 def reproduce(store: Store, suite: Suite) -> list[Line]:
     """A line for each metric of which the store has answers."""
-    entries, drawn = {stored.entry.name: stored for stored in store.entries()}, plans(suite)
+    entries, drawn = {stored.entry.name: stored for stored in store.entries()}, make_plans(suite)
     lines = []
     for name, (published, energy) in METRICS.items():
         if name not in entries:

@@ -17,10 +17,10 @@ from harness.base.paths import SUBMISSIONS
 from harness.evaluation.suite import Suite
 from harness.results.outcomes import Outcome, Status
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
 from leaderboard.papers.published_tables import Figure, kour2022_rerun, kour2022_table3
-from tasks.corpus.known_similarity import described
+from tasks.corpus.known_similarity import distance_measures
 
 PAIR = ("clinc150", "banking77")
 SUITE = "kour2022"
@@ -98,7 +98,7 @@ def noise_units(a: Sample, b: Sample | None) -> float | None:
 
 def compared() -> list[Entry]:
     """The entries that are compared; of a family only the one that the paper has."""
-    return [entry for entry in choose_entries(METRICS, SUBMISSIONS) if entry.name in METRICS]
+    return [entry for entry in select_entries(METRICS, SUBMISSIONS) if entry.name in METRICS]
 
 
 def reproduce(store: Store, suite: Suite) -> list[Cell]:
@@ -134,7 +134,7 @@ def ours(suite: Suite, outcomes: Mapping[str, Outcome]) -> dict[tuple[int | None
         seen: list[Any] = [outcomes[unit.id].observation for unit in answered]
         if task.name == "known_similarity":
             for one in seen:
-                keep(one.k, described(one.scale.as_distance(np.array(one.forward)), one.k))
+                keep(one.k, distance_measures(one.scale.as_distance(np.array(one.forward)), one.k))
         else:
             for measures in task.measure_all(answered, seen):
                 keep(None, measures.values)

@@ -10,10 +10,10 @@ from typing import Any
 
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.suite import Suite
-from harness.submission.selection import read_folder
+from harness.submission.selection import load_available
 from harness.submission.submission import Entry
-from leaderboard.ensembles.learning import ensemble
-from leaderboard.ensembles.training_tables import tables
+from leaderboard.ensembles.learning import learn
+from leaderboard.ensembles.training_tables import training_tables
 from leaderboard.papers.published_tables import UsmbFigure, usmb_tables
 from leaderboard.report.build import estimate_facts
 from leaderboard.scoring.estimates import Estimate
@@ -53,7 +53,7 @@ class Row:
 def compared() -> list[Entry]:
     """The entries that stand in the published tables, as far as this clone has them."""
     wanted = set(METRICS.values())
-    return [entry for submission in read_folder(SUBMISSIONS) for entry in submission.entries if entry.name in wanted]
+    return [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries if entry.name in wanted]
 
 
 def reproduce(scored: Mapping[str, Scored], suite: Suite, by_condition: Scored | None = None) -> list[Row]:
@@ -112,7 +112,7 @@ def ensembles(scored: Mapping[str, Scored], suite: Suite) -> dict[tuple[str, str
         of_task = "alignment" if name in ("axis", "comparisons") else name
         if not all(one.tasks[of_task].complete and not one.tasks[of_task].failures for one in members if of_task in one.tasks):
             continue
-        learned = ensemble(tables(members, name)[0], SEEDS)
+        learned = learn(training_tables(members, name)[0], SEEDS)
         value = Estimate(learned.score, None, None, SEEDS)
         keys = {"axis": ("axis", "overall"), "comparisons": ("comparisons", "accuracy"), "robustness": ("robustness", "overall"),
                 "sensitivity": ("usmb", "sensitivity")}

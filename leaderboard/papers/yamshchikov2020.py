@@ -18,12 +18,12 @@ from rich.text import Text
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from harness.submission.selection import look_through
+from harness.submission.selection import scan_folder
 from harness.submission.submission import Entry
 from leaderboard.cli.console import plain_table
 from leaderboard.papers.published_tables import PairSet, PublishedOrdering, yamshchikov2020_tables
 from tasks.common import rank_orders as orders
-from tasks.text.human_ordering import RANDOM, Pair, read
+from tasks.text.human_ordering import RANDOM, Pair, read_pairs
 
 SUITE, DATASET, PEOPLE = "yamshchikov2020", "human_similarity_14", "human"
 # The paper's metric: our entry, in the definition of which the paper's means come out, where that is known.
@@ -77,19 +77,19 @@ class Row:
 def compared() -> list[Entry]:
     """Our entries that can be asked here; of a family only those that stand for the paper's."""
     wanted = set(METRICS.values())
-    return [entry for submission in look_through(SUBMISSIONS).here for entry in submission.entries if entry.name in wanted]
+    return [entry for submission in scan_folder(SUBMISSIONS).here for entry in submission.entries if entry.name in wanted]
 
 
 def reproduce(store: Store, suite: Suite, dataset: str = DATASET) -> list[Row]:
     """A row for each metric of the paper, and for people; what the store has no answers of is not run."""
     published = yamshchikov2020_tables()
     asked = {stored.entry.name: stored for stored in store.entries()}
-    means: dict[str, dict[PairSet, float]] = {PEOPLE: human_means(read(dataset))}
+    means: dict[str, dict[PairSet, float]] = {PEOPLE: human_means(read_pairs(dataset))}
     for metric, name in METRICS.items():
         found = set_means(store, suite, asked[name].digest) if name in asked else None
         if found is not None:
             means[metric] = found
-    lacking = {metric: f"needs the model {why.model}" for metric, why in look_through(SUBMISSIONS).absent.items()}
+    lacking = {metric: f"needs the model {why.model}" for metric, why in scan_folder(SUBMISSIONS).absent.items()}
     return compare(published, means, lacking)
 
 

@@ -16,12 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.base.progress import Progress
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from leaderboard.corpus_profile.grammar import RULES, errors_by_rule
 from leaderboard.corpus_profile.plausibility import ORDER, ngram_surprise
 from leaderboard.corpus_profile.profile import Judges, Row, profile, unique_curve
 from leaderboard.papers.published_tables import zwerdling2021_tables
-from tasks.common.corpus_faults import augmented
+from tasks.common.corpus_faults import augment_text
 from tasks.data import loading as data
 
 CORPORA = {"news_headlines": "huffpost_headlines", "amazon_phone_reviews": "amazon_phone_reviews",
@@ -43,7 +43,7 @@ class Compared:
     ours: dict[str, float | None] | None    # None: not built here
 
 
-def reproduce(names: Sequence[str], cache: EmbeddingCache, threads: int, progress: Progress) -> list[Compared]:
+def reproduce(names: Sequence[str], cache: VectorCache, threads: int, progress: Progress) -> list[Compared]:
     """The rows of these corpora, by the paper's names."""
     found = []
     for corpus in names:
@@ -63,12 +63,12 @@ def reproduce(names: Sequence[str], cache: EmbeddingCache, threads: int, progres
 
 def parts(name: str) -> tuple[list[str], list[str], list[str]]:
     """Train, test, and one EDA text for each of train."""
-    texts = data.corpus(name)
+    texts = data.load_corpus(name)
     rows = np.random.default_rng(SEED).permutation(len(texts))[:MOST].tolist()
     first = round(TRAIN_SHARE * len(rows))
     train, test = [texts[row] for row in rows[:first]], [texts[row] for row in rows[first:]]
     rng = np.random.default_rng([SEED, 1])
-    return train, test, [augmented(text, rng) for text in train]
+    return train, test, [augment_text(text, rng) for text in train]
 
 
 def figures(row: Row) -> dict[str, float | None]:

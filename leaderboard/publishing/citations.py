@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.evaluation.task import Paper, Task
 from leaderboard.publishing.release import Release, as_csv, table
 from leaderboard.scoring.ranking import Ranking
@@ -25,11 +25,11 @@ def cite(release: Release, metric: str, task_name: str, form: str) -> str:
     entry = release.entry(metric, known.get(task_name))
     asked = entry["tasks"]
     if task_name not in asked:
-        raise Refusal(f'The release {release.name} has no task "{task_name}".{did_you_mean(task_name, asked)} '
-                      f"It has {', '.join(asked)}.")
+        raise TouchstoneError(f'The release {release.name} has no task "{task_name}".{did_you_mean(task_name, asked)} '
+                              f"It has {', '.join(asked)}.")
     if asked[task_name]["score"] is None:
-        raise Refusal(f'"{metric}" has no score on {task_name} in {release.name}'
-                      f"{': ' + asked[task_name]['not_applicable'] if asked[task_name]['not_applicable'] else ''}.")
+        raise TouchstoneError(f'"{metric}" has no score on {task_name} in {release.name}'
+                              f"{': ' + asked[task_name]['not_applicable'] if asked[task_name]['not_applicable'] else ''}.")
     return CITATIONS[form](release, entry, TASKS[task_name])
 
 
@@ -38,12 +38,12 @@ def as_bibtex(release: Release, entry: Mapping[str, Any], task: Task[Any]) -> st
     suite, score = release.facts["suite"], entry["tasks"][task.name]
     signature = score["signature"]
     items = [bibtex("misc", f"touchstone{release.name.replace('.', '_')}", {
-        "title": f"{{Touchstone}} {release.name}: {latex(entry['title'])} on {latex(task.declares.title.lower())}",
+        "title": f"{{Touchstone}} {release.name}: {latex(entry['title'])} on {latex(task.info.title.lower())}",
         "author": "{The Touchstone contributors}", "year": release.name.split(".")[0],
         "note": latex(f"Suite {suite['name']}@{suite['fingerprint'][:6]}, {in_words(entry, task)}, signature {signature}"),
         **({"annote": latex(f"The metric: {entry['paper']}")} if entry["paper"] else {})})]
-    if task.declares.paper is not None:
-        items.append(paper_bibtex(task.declares.paper))
+    if task.info.paper is not None:
+        items.append(paper_bibtex(task.info.paper))
     return "\n\n".join(items) + "\n"
 
 
@@ -73,7 +73,7 @@ def as_markdown(release: Release, entry: Mapping[str, Any], task: Task[Any]) -> 
 
 def as_text(release: Release, entry: Mapping[str, Any], task: Task[Any]) -> str:
     standing = f" This release is {release.errata}." if release.errata else ""
-    paper = task.declares.paper
+    paper = task.info.paper
     behind = f" The task is that of {paper.authors[0].split(',')[0]} et al. {paper.year}, {paper.url}." if paper else ""
     return (f"{entry['name']} ({entry['title']}): {in_words(entry, task)}. Touchstone {release.name}, signature "
             f"{entry['tasks'][task.name]['signature']}.{behind}{standing}\n")
@@ -86,7 +86,7 @@ CITATIONS: Mapping[str, Callable[[Release, Mapping[str, Any], Task[Any]], str]] 
 def in_words(entry: Mapping[str, Any], task: Task[Any]) -> str:
     score, rank = entry["tasks"][task.name]["score"], entry["rank"]
     place = f"rank {rank} {between(entry)}".strip() if rank else f"not ranked ({entry['not_ranked']})"
-    return f"{task.declares.title.lower()} {number(score)} {interval(score)}, {place}"
+    return f"{task.info.title.lower()} {number(score)} {interval(score)}, {place}"
 
 
 def number(score: Mapping[str, Any]) -> str:
@@ -119,11 +119,11 @@ def export(rankings: Mapping[str, Ranking], form: str, to: Path | None) -> str |
     rows = [row for ranking in rankings.values() for row in table(ranking.places)]
     if form == "parquet":
         if to is None:
-            raise Refusal("A Parquet table goes into a file: name it with --to table.parquet.")
+            raise TouchstoneError("A Parquet table goes into a file: name it with --to table.parquet.")
         try:
             pd.DataFrame(rows).to_parquet(to, index=False)
         except OSError as wrong:
-            raise Refusal(f"{to} cannot be written ({wrong.strerror}).") from None
+            raise TouchstoneError(f"{to} cannot be written ({wrong.strerror}).") from None
         return None
     if form == "csv":
         return as_csv(rows)
@@ -136,7 +136,7 @@ def wide(ranking: Ranking, form: str) -> str:
     """A row an entry, a column a ranked task, for LaTeX and Markdown; lines where the ranking draws them."""
     tasks = [score.task for score in ranking.places[0].scored.ranked_tasks] if ranking.places else []
     escape = latex if form == "latex" else markdown
-    heading = ["rank", "for sure", "metric", *(task.declares.title for task in tasks)]
+    heading = ["rank", "for sure", "metric", *(task.info.title for task in tasks)]
     rows: list[Sequence[str]] = []
     for place in ranking.ranked:
         low, high = place.interval or (None, None)

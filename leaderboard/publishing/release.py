@@ -21,14 +21,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.paths import PROJECT
 from harness.evaluation.suite import Suite
 from harness.models.registry import find_model
 from harness.results.store import Store
 from leaderboard.ensembles.summary import ensembles_csv
 from leaderboard.report.build import board_facts
-from leaderboard.scoring.ranking import Placed, Ranking, rank_suite
+from leaderboard.scoring.ranking import RankedEntry, Ranking, rank_suite
 from tasks.data import loading as data
 
 FOLDER = PROJECT / "leaderboard" / "releases"
@@ -64,21 +64,22 @@ class Release:
         if found is None:
             known = dict.fromkeys(one["name"] for one in entries)
             among = f" among its {track} metrics" if track is not None else ""
-            raise Refusal(f'The release {self.name} has no metric "{name}"{among}.{did_you_mean(name, known)}')
+            raise TouchstoneError(f'The release {self.name} has no metric "{name}"{among}.{did_you_mean(name, known)}')
         return dict(found)
 
 
 def release(name: str, suite: Suite, store: Store, folder: Path = FOLDER) -> Release:
     """Writes a release; refuses what must not be cited."""
     if not NAME.fullmatch(name):
-        raise Refusal(f'"{name}" is not the name of a release; they are called by year and number, such as 2026.1.')
+        raise TouchstoneError(f'"{name}" is not the name of a release; they are called by year and number, such as 2026.1.')
     if (folder / name).exists():
-        raise Refusal(f"The release {name} is there already, and releases are never written again. Take the next number; what is "
-                      "wrong with an old one is said in errata.toml.")
+        raise TouchstoneError(f"The release {name} is there already, and releases are never written again. Take the next number; "
+                              "what is wrong with an old one is said in errata.toml.")
     refuse_unverified(suite)
     rankings = rank_suite(store, suite)
     if not any(ranking.ranked for ranking in rankings.values()):
-        raise Refusal(f"Nobody is ranked in the suite {suite.name} yet; `touchstone run --suite {suite.name}` asks the metrics.")
+        raise TouchstoneError(f"Nobody is ranked in the suite {suite.name} yet; `touchstone run --suite {suite.name}` asks the "
+                              "metrics.")
     if any("context-dependent" in place.scored.marks for ranking in rankings.values() for place in ranking.ranked):
         raise AssertionError("a context-dependent entry is among the ranked")
     written = folder / f".{name}.partial"
@@ -95,19 +96,19 @@ def release(name: str, suite: Suite, store: Store, folder: Path = FOLDER) -> Rel
         written.rename(folder / name)
     except OSError as wrong:
         shutil.rmtree(written, ignore_errors=True)
-        raise Refusal(f"The release cannot be written to {folder} ({wrong.strerror}).") from None
+        raise TouchstoneError(f"The release cannot be written to {folder} ({wrong.strerror}).") from None
     return read_release(name, folder)
 
 
 def refuse_unverified(suite: Suite) -> None:
     """Data and models whose fingerprint nobody pinned may have been anything."""
     names = sorted({source.name for question in suite.questions for source in question.unit.data})
-    unverified = [f'the dataset "{name}"' for name in names if not data.find(name).fingerprint]
+    unverified = [f'the dataset "{name}"' for name in names if not data.get_dataset(name).fingerprint]
     if not find_model(suite.model.name).verified:
         unverified.append(f'the model "{suite.model.name}"')
     if unverified:
-        raise Refusal(f"The suite {suite.name} rests on what is not verified: {', '.join(unverified)}. A release needs a pinned "
-                      "fingerprint of each in the registry.")
+        raise TouchstoneError(f"The suite {suite.name} rests on what is not verified: {', '.join(unverified)}. A release needs a "
+                              "pinned fingerprint of each in the registry.")
 
 
 def contents_of(name: str, suite: Suite, store: Store, rankings: Mapping[str, Ranking]) -> dict[str, bytes]:
@@ -119,7 +120,7 @@ def contents_of(name: str, suite: Suite, store: Store, rankings: Mapping[str, Ra
             SCORES: as_csv(table(places)).encode(), SUMMARY: summary(name, suite, rankings).encode(), **joined}
 
 
-def table(places: Iterable[Placed]) -> list[dict[str, Any]]:
+def table(places: Iterable[RankedEntry]) -> list[dict[str, Any]]:
     """A row an entry and measure; the score of a task is its measure `score`, the overall score that of the task `all`."""
     rows = []
     for place in places:
@@ -146,7 +147,7 @@ def as_csv(rows: Sequence[dict[str, Any]]) -> str:
 def units_of(rankings: Iterable[Ranking]) -> pd.DataFrame:
     rows = [(place.scored.name, place.scored.stored.digest, name, unit.id, " | ".join(unit.stratum), score.by_unit[unit.id])
             for ranking in rankings for place in ranking.places for name, score in place.scored.tasks.items()
-            if score.by_unit and score.task.declares.track == place.scored.track
+            if score.by_unit and score.task.info.track == place.scored.track
             for unit in place.scored.suite.units(score.task) if unit.id in score.by_unit]
     return pd.DataFrame(rows, columns=["entry", "digest", "task", "unit", "stratum", "score"])
 
@@ -189,10 +190,10 @@ def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
     if name is None:
         standing = [one for one in known if not said.get(one, {}).get("withdrawn")]
         if not standing:
-            raise Refusal("There is no release yet; `touchstone release YEAR.NUMBER` makes one from the store.")
+            raise TouchstoneError("There is no release yet; `touchstone release YEAR.NUMBER` makes one from the store.")
         name = standing[-1]
     if name not in known:
-        raise Refusal(f'There is no release "{name}".{did_you_mean(name, known)} There are {", ".join(known) or "none"}.')
+        raise TouchstoneError(f'There is no release "{name}".{did_you_mean(name, known)} There are {", ".join(known) or "none"}.')
     place = folder / name
     try:
         sums = (line.split("  ", 1) for line in (place / SUMS).read_text(encoding="utf-8").splitlines())
@@ -200,10 +201,10 @@ def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
         found = {path.name for path in place.iterdir()} - {SUMS}
         wrong = sorted(file for file in found | stated.keys() if file not in found or stated.get(file) != sha256(place / file))
         if wrong:
-            raise Refusal(f"The release {name} is not as it was made: {', '.join(wrong)}. Restore {place}.")
+            raise TouchstoneError(f"The release {name} is not as it was made: {', '.join(wrong)}. Restore {place}.")
         facts = json.loads((place / FACTS).read_text(encoding="utf-8"))
     except (OSError, ValueError) as broken:
-        raise Refusal(f"The release {name} cannot be read ({broken}). Restore {place}.") from None
+        raise TouchstoneError(f"The release {name} cannot be read ({broken}). Restore {place}.") from None
     return Release(name, place, facts, sentence(said.get(name)))
 
 
@@ -214,7 +215,7 @@ def errata(folder: Path) -> dict[str, dict[str, Any]]:
     except FileNotFoundError:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as wrong:
-        raise Refusal(f"{folder / 'errata.toml'} cannot be read: {wrong}.") from None
+        raise TouchstoneError(f"{folder / 'errata.toml'} cannot be read: {wrong}.") from None
 
 
 def sentence(said: dict[str, Any] | None) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
 from harness.base.progress import Progress
 from harness.evaluation.run import run_suite
@@ -41,9 +41,9 @@ class Again:
 def verify(release: Release, suite: Suite, entries: Sequence[Entry], sample: int, progress: Progress) -> list[Again]:
     """Asks a sample of (entry, unit) again; which ones, the release's name decides."""
     if release.facts["suite"]["fingerprint"] != suite.fingerprint:
-        raise Refusal(f"The suite {suite.name} has changed since {release.name}: its fingerprint was "
-                      f"{release.facts['suite']['fingerprint'][:6]} and is {suite.fingerprint[:6]}. Check out the commit "
-                      f"{(release.facts['harness']['commit'] or 'of the release')[:12]} to verify it.")
+        raise TouchstoneError(f"The suite {suite.name} has changed since {release.name}: its fingerprint was "
+                              f"{release.facts['suite']['fingerprint'][:6]} and is {suite.fingerprint[:6]}. Check out the commit "
+                              f"{(release.facts['harness']['commit'] or 'of the release')[:12]} to verify it.")
     units = release.units[["entry", "digest", "task", "unit", "score"]].values.tolist()
     places = np.random.default_rng(seed_of(release.name)).choice(len(units), min(sample, len(units)), replace=False)
     chosen: dict[tuple[str, str], list[tuple[str, str, float]]] = {}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.results.store import Store
 from leaderboard.publishing.release import FOLDER, read_release, releases
 
@@ -31,7 +31,7 @@ def versions(store: Store | None, folder: Path = FOLDER) -> dict[str, Sequence[V
     for name in releases(folder):
         try:
             facts = read_release(name, folder).facts
-        except Refusal:
+        except TouchstoneError:
             continue
         suite = f"{facts['suite']['name']}@{facts['suite']['fingerprint'][:6]}"
         for entry in facts["entries"]:

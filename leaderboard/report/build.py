@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 
 from harness.evaluation.suite import Suite
-from harness.results.provenance import commit, version
+from harness.results.provenance import harness_commit, harness_version
 from harness.results.store import Store
 from leaderboard.report.example_pairs import shown_pairs
 from leaderboard.report.rated_pairs import known_values
 from leaderboard.report.series import curves
-from leaderboard.scoring.estimates import Estimate, borda, frontier, redundancy
-from leaderboard.scoring.ranking import Placed, Ranking, ranks_on
+from leaderboard.scoring.estimates import Estimate, answer_correlation, borda_share, pareto_front
+from leaderboard.scoring.ranking import RankedEntry, Ranking, ranks_on
 from leaderboard.scoring.scores import Scored
-from tasks.properties.axioms import describe, worst_cases
+from tasks.properties.axioms import describe_verdict, worst_cases
 
 
 def suite_facts(suite: Suite) -> dict[str, Any]:
@@ -28,10 +28,10 @@ def suite_facts(suite: Suite) -> dict[str, Any]:
         "name": suite.name, "title": suite.title, "fingerprint": suite.fingerprint,
         "model": {"name": suite.model.name, "fingerprint": suite.model.fingerprint},
         "tasks": [{
-            "name": task.name, "title": task.declares.title, "track": task.declares.track, "score": task.declares.score,
-            "chance": task.declares.chance, "worst": task.declares.worst, "unit": task.declares.unit,
-            "ranked": task.declares.ranked, "observe_version": task.declares.observe_version,
-            "measure_version": task.declares.measure_version, "measures": dict(task.declares.measures),
+            "name": task.name, "title": task.info.title, "track": task.info.track, "score": task.info.score,
+            "chance": task.info.chance, "worst": task.info.worst, "unit": task.info.unit,
+            "ranked": task.info.ranked, "observe_version": task.info.observe_version,
+            "measure_version": task.info.measure_version, "measures": dict(task.info.measures),
             "asks": (type(task).__doc__ or "").split("\n")[0], "units": len(suite.units(task)),
             "data": sorted({source.name for unit in suite.units(task) for source in unit.data}),
         } for task in suite.tasks],
@@ -45,7 +45,7 @@ def board_facts(suite: Suite, rankings: Mapping[str, Ranking], store: Store, rel
 
     entries = []
     texts = [place.scored for place in rankings[TRACK].places] if TRACK in rankings else []
-    together = Baselines(suite, texts, store.derived(KIND)) if texts else None
+    together = Baselines(suite, texts, store.cache_get(KIND)) if texts else None
     adds = adds_facts(together) if together is not None else {}
     for ranking in rankings.values():
         panel = [place.scored for place in ranking.ranked]
@@ -58,7 +58,7 @@ def board_facts(suite: Suite, rankings: Mapping[str, Ranking], store: Store, rel
                             "adds": adds.get(place.scored.name) if place.scored.track == TRACK else None,
                             "environment": runs[0] if runs else None})
     return {
-        "release": release, "licence": "CC0-1.0", "harness": {"version": version(), "commit": commit()},
+        "release": release, "licence": "CC0-1.0", "harness": {"version": harness_version(), "commit": harness_commit()},
         "suite": suite_facts(suite), **standing(rankings), "agreement": {
             track: agreement([place.scored for place in ranking.places]) for track, ranking in rankings.items()},
         "shown_pairs": {track: shown_pairs(place.scored for place in ranking.places)
@@ -101,7 +101,7 @@ def borda_of(scored: Scored, panel: Sequence[Scored]) -> float | None:
         theirs = [other.tasks[task].score for other in panel]
         if score is None or not theirs:
             return None
-        shares.append(borda(score.value, [one.value for one in theirs if one is not None]))
+        shares.append(borda_share(score.value, [one.value for one in theirs if one is not None]))
     return float(np.mean(shares)) if shares else None
 
 
@@ -117,7 +117,7 @@ def agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
     names = [name for name, row in rows.items() if len(row) == longest]
     if longest < 2 or len(names) < 2:
         return None
-    values = redundancy(np.array([rows[name] for name in names]))
+    values = answer_correlation(np.array([rows[name] for name in names]))
     return {"entries": names, "values": [[round(float(r), 3) if np.isfinite(r) else None for r in row] for row in values]}
 
 
@@ -144,7 +144,7 @@ def cost_frontier(ranking: Ranking) -> list[str]:
 
 def unbeaten(known: Sequence[tuple[str, float, float]]) -> list[str]:
     """Of entries with cost and score: those than which none at no higher a cost is better."""
-    return [known[place][0] for place in frontier([cost for _, cost, _ in known], [score for _, _, score in known])]
+    return [known[place][0] for place in pareto_front([cost for _, cost, _ in known], [score for _, _, score in known])]
 
 
 def standing(rankings: Mapping[str, Ranking]) -> dict[str, Any]:
@@ -164,7 +164,7 @@ def rankings_facts(rankings: Mapping[str, Ranking], only: set[str] | None = None
                         if only is None or place.scored.name in only]}
 
 
-def card_facts(places: Iterable[Placed]) -> dict[str, Any]:
+def card_facts(places: Iterable[RankedEntry]) -> dict[str, Any]:
     """All about one entry: as its first track has it, with the tasks of all and its standing in each."""
     shown = [place_facts(place) for place in places]
     of_track = ("rank", "rank_interval", "not_ranked", "overall_above_chance", "usmb")
@@ -172,7 +172,7 @@ def card_facts(places: Iterable[Placed]) -> dict[str, Any]:
     return {**shown[0], "tasks": tasks, "tracks": {one["track"]: {key: one[key] for key in of_track} for one in shown}}
 
 
-def place_facts(place: Placed) -> dict[str, Any]:
+def place_facts(place: RankedEntry) -> dict[str, Any]:
     scored = place.scored
     return {
         "name": scored.name, "track": scored.track, "title": scored.entry.header.title, "kind": scored.entry.header.kind,
@@ -204,7 +204,7 @@ def header_facts(scored: Scored) -> dict[str, Any]:
         "symmetric": header.symmetric, "repeatable": header.repeatable, "control": header.control, "paper": header.paper,
         "models": list(header.models), "trained_on": list(header.trained_on), "filename": entry.submission.filename,
         "source_sha256": hashlib.sha256(entry.submission.source).hexdigest(), "first_seen": scored.stored.first_seen,
-        "worst_cases": {axiom: describe(verdict) for axiom, verdict in worst.items()}}
+        "worst_cases": {axiom: describe_verdict(verdict) for axiom, verdict in worst.items()}}
 
 
 def estimate_facts(estimate: Estimate | None) -> dict[str, Any] | None:

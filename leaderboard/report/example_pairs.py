@@ -24,7 +24,7 @@ def shown_pairs(scored: Iterable[Scored]) -> dict[str, Any] | None:
     if not entries:
         return None
     units = [unit for unit in entries[0].suite.units(entries[0].tasks[HumanOrdering.name].task)
-             if unit.parameters["kind"] == PARALLEL and data.find(unit.parameters["dataset"]).displayable]
+             if unit.parameters["kind"] == PARALLEL and data.get_dataset(unit.parameters["dataset"]).displayable]
     pairs = [pair for unit in units for pair in pairs_of(unit)]
     if len(pairs) < 2:
         return None

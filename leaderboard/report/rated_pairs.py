@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from leaderboard.scoring.scores import Scored
-from tasks.text.human_ordering import RANDOM, HumanOrdering, Rated
+from tasks.text.human_ordering import RANDOM, HumanOrdering, RatedAnswers
 
 CLASSES = {"random": "rated under 1 of 5, or put together at random", "related": "rated 2 to under 4 of 5",
            "paraphrase": "rated at least 4 of 5"}
@@ -21,7 +21,7 @@ KEPT = np.linspace(0, 100, 51)              # percentiles that a release keeps o
 HARDLY = 0.6                                # (paraphrase, random) pairs in the right order: fewer are hardly told apart
 
 
-def by_class(seen: Iterable[tuple[str, str, Rated]]) -> dict[str, list[float]]:
+def by_class(seen: Iterable[tuple[str, str, RatedAnswers]]) -> dict[str, list[float]]:
     """The answers of one metric to (dataset, kind of pairs, answers), by the class of the pair."""
     parts = list(seen)
     highest: dict[str, float] = {}

@@ -10,9 +10,9 @@ from scipy import stats
 
 from leaderboard.scoring.scores import Scored
 from tasks.common.mixtures import separated_pairs
-from tasks.corpus.convergence import Curves
-from tasks.corpus.diagnostics import STRENGTHS, Answers
-from tasks.corpus.known_similarity import Distances, KnownSimilarity
+from tasks.corpus.convergence import ConvergenceCurves
+from tasks.corpus.diagnostics import STRENGTHS, DiagnosticAnswers
+from tasks.corpus.known_similarity import KnownSimilarity, MixtureDistances
 from tasks.properties.timing import Times
 
 SECONDS, MEGABYTES = "seconds", "MB held at most"            # of the curves of cost
@@ -35,7 +35,7 @@ def curves(scored: Scored) -> list[dict[str, Any]]:
     return found
 
 
-def separation(title: str, seen: Sequence[Distances]) -> list[dict[str, Any]]:
+def separation(title: str, seen: Sequence[MixtureDistances]) -> list[dict[str, Any]]:
     """The distance, z-scored in each collection, against the separation: its mean over collections at each."""
     levels = np.array([j - i for i, j in separated_pairs(seen[0].k)])
     standardised = np.array([KnownSimilarity().answers(one) for one in seen])
@@ -44,7 +44,7 @@ def separation(title: str, seen: Sequence[Distances]) -> list[dict[str, Any]]:
              "series": [{"name": "", "points": points(range(1, seen[0].k), means)}]}]
 
 
-def convergence(title: str, seen: Sequence[Curves]) -> list[dict[str, Any]]:
+def convergence(title: str, seen: Sequence[ConvergenceCurves]) -> list[dict[str, Any]]:
     """The distance over d*, as samples grow, and as they get unequal; nothing where d* is not above 0."""
     star = float(np.mean([one.scale.as_distance(np.array(one.far)) for one in seen]))
     if star <= 0:
@@ -56,7 +56,7 @@ def convergence(title: str, seen: Sequence[Curves]) -> list[dict[str, Any]]:
             for what, sizes, answers in sides]
 
 
-def faults(title: str, seen: Sequence[Answers]) -> list[dict[str, Any]]:
+def faults(title: str, seen: Sequence[DiagnosticAnswers]) -> list[dict[str, Any]]:
     """The distance, z-scored in each unit, as ever more of a fault is put in: its mean over units at each strength."""
     distances = np.array([one.scale.as_distance(np.array(one.faulty)) for one in seen])
     spread = distances.std(axis=1, keepdims=True)

@@ -16,10 +16,15 @@ import pandas as pd
 
 from harness.base.hashing import seed_of
 from leaderboard.report.build import estimate_facts
-from leaderboard.scoring.estimates import CONFIDENCE, Estimate, stratified_mean, weights
+from leaderboard.scoring.estimates import CONFIDENCE, Estimate, stratified_mean, unit_weights
 from leaderboard.scoring.ranking import Ranking
 from leaderboard.scoring.resampling import Resampled
-from leaderboard.scoring.significance import at_least, influences, part_means, part_replicates
+from leaderboard.scoring.significance import (
+    jackknife_influences,
+    pairwise_tests_of_means,
+    pairwise_tests_of_replicates,
+    partial_conjunction_p,
+)
 
 DRAWS = 5_000
 
@@ -44,7 +49,7 @@ class Difference:
     p: float
 
 
-def samples_of(rankings: Iterable[Ranking]) -> dict[tuple[str, str], Sample]:
+def load_samples(rankings: Iterable[Ranking]) -> dict[tuple[str, str], Sample]:
     """The samples of everybody, on the ranked tasks."""
     found: dict[tuple[str, str], Sample] = {}
     for ranking in rankings:
@@ -56,7 +61,7 @@ def samples_of(rankings: Iterable[Ranking]) -> dict[tuple[str, str], Sample]:
     return found
 
 
-def samples_in(units: pd.DataFrame, replicates: pd.DataFrame) -> dict[tuple[str, str], Sample]:
+def samples_of_release(units: pd.DataFrame, replicates: pd.DataFrame) -> dict[tuple[str, str], Sample]:
     """The same from the files of a release."""
     found: dict[tuple[str, str], Sample] = {}
     for (entry, task), rows in units.groupby(["entry", "task"], sort=False):
@@ -68,58 +73,58 @@ def samples_in(units: pd.DataFrame, replicates: pd.DataFrame) -> dict[tuple[str,
     return found
 
 
-def difference(a: Sample, b: Sample) -> Difference | None:
+def paired_difference(a: Sample, b: Sample) -> Difference | None:
     """a less b, paired; None where they share nothing to be paired on."""
-    estimate = estimated(a, b)
+    estimate = estimate_difference(a, b)
     if estimate is None:
         return None
     if isinstance(a, Resampled) and isinstance(b, Resampled):
         both = np.array([a.left_out, b.left_out])
-        parted = part_replicates(np.array([a.value, b.value]), np.array([a.replicates, b.replicates]), influences(both, a.strata))
-        return Difference(estimate, one_sided(float(parted.p[0, 1]), a.value - b.value))
+        parted = pairwise_tests_of_replicates(np.array([a.value, b.value]), np.array([a.replicates, b.replicates]), jackknife_influences(both, a.strata))
+        return Difference(estimate, one_sided_p(float(parted.p[0, 1]), a.value - b.value))
     assert isinstance(a, ByUnit)
     assert isinstance(b, ByUnit)
-    shared = in_common(a, b)
+    shared = common_units(a, b)
     scores = np.array([[one.score[unit] for unit in shared] for one in (a, b)])
     rng = np.random.default_rng(seed_of("two beside each other", min(shared)))
-    parted = part_means(scores, weights([a.stratum[unit] for unit in shared]), DRAWS, rng)
-    return Difference(estimate, one_sided(float(parted.p[0, 1]), estimate.value))
+    parted = pairwise_tests_of_means(scores, unit_weights([a.stratum[unit] for unit in shared]), DRAWS, rng)
+    return Difference(estimate, one_sided_p(float(parted.p[0, 1]), estimate.value))
 
 
-def estimated(a: Sample, b: Sample) -> Estimate | None:
+def estimate_difference(a: Sample, b: Sample) -> Estimate | None:
     """The same without p, which takes thousands of draws."""
     if isinstance(a, Resampled) and isinstance(b, Resampled):
         return a.minus(b).estimate()
     if not isinstance(a, ByUnit) or not isinstance(b, ByUnit):
         return None
     cells: dict[str, list[float]] = {}
-    for unit in in_common(a, b):
+    for unit in common_units(a, b):
         cells.setdefault(a.stratum[unit], []).append(a.score[unit] - b.score[unit])
     return stratified_mean(cells.values()) if cells else None
 
 
-def in_common(a: ByUnit, b: ByUnit) -> list[str]:
+def common_units(a: ByUnit, b: ByUnit) -> list[str]:
     return [unit for unit in a.score if unit in b.score]
 
 
-def one_sided(p: float, difference: float) -> float:
+def one_sided_p(p: float, difference: float) -> float:
     return p / 2 if difference > 0 else 1 - p / 2
 
 
-def better_on(p: Sequence[float], level: float = 1 - CONFIDENCE) -> int:
+def count_better(p: Sequence[float], level: float = 1 - CONFIDENCE) -> int:
     """On how many tasks, at least, it is better for sure: the largest u with p(u of n) <= level (Benjamini and Heller 2008)."""
-    return max((u for u in range(1, len(p) + 1) if at_least(p, u) <= level), default=0)
+    return max((u for u in range(1, len(p) + 1) if partial_conjunction_p(p, u) <= level), default=0)
 
 
-def compare(samples: Samples, names: Sequence[str], tasks: Sequence[str]) -> dict[str, Any]:
+def compare_metrics(samples: Samples, names: Sequence[str], tasks: Sequence[str]) -> dict[str, Any]:
     """Every pair of some metrics on some tasks, as plain values."""
     pairs = []
     for a, b in itertools.combinations(names, 2):
-        found = {task: difference(samples[a, task], samples[b, task]) for task in tasks
+        found = {task: paired_difference(samples[a, task], samples[b, task]) for task in tasks
                  if (a, task) in samples and (b, task) in samples}
         known = {task: one for task, one in found.items() if one is not None}
         p = [one.p for one in known.values()]
         pairs.append({
             "a": a, "b": b, "tasks": {task: {**(estimate_facts(one.estimate) or {}), "p": one.p} for task, one in known.items()},
-            "a_better_on": better_on(p), "b_better_on": better_on([1 - one for one in p]), "of": len(p)})
+            "a_better_on": count_better(p), "b_better_on": count_better([1 - one for one in p]), "of": len(p)})
     return {"entries": list(names), "pairs": pairs}

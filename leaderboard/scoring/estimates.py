@@ -52,7 +52,7 @@ def stratified_mean(strata: Iterable[Sequence[float]]) -> Estimate | None:
     return Estimate(value, value - reach, value + reach, units)
 
 
-def mean_of(estimates: Sequence[Estimate]) -> Estimate:
+def mean_of_estimates(estimates: Sequence[Estimate]) -> Estimate:
     """The mean of independent estimates; its interval recovers their variances from their own (Zou and Donner 2008).
 
     low = mean - sqrt(sum((value - low)^2))/n, and the same upwards: exact for symmetric intervals, right in order for others.
@@ -66,7 +66,7 @@ def mean_of(estimates: Sequence[Estimate]) -> Estimate:
     return Estimate(value, value - below, value + above, units)
 
 
-def weights(strata: Sequence[object]) -> np.ndarray:
+def unit_weights(strata: Sequence[object]) -> np.ndarray:
     """Of each unit in the mean over strata of the means within them: 1/(C n_c)."""
     _, place, sizes = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True, return_counts=True)
     return 1 / (len(sizes) * sizes[place])
@@ -89,18 +89,18 @@ def above_chance(value: float, chance: float) -> float:
     return (value - chance) / (1 - chance)
 
 
-def borda(value: float, panel: Sequence[float]) -> float:
+def borda_share(value: float, panel: Sequence[float]) -> float:
     """The share of a panel that is beaten, ties one half: nobody else's presence changes it."""
     return sum(1.0 if value > other else 0.5 if value == other else 0.0 for other in panel) / len(panel)
 
 
-def redundancy(answers: np.ndarray) -> np.ndarray:
+def answer_correlation(answers: np.ndarray) -> np.ndarray:
     """m x m: Spearman correlation of the entries' answers (a row each) to the same questions; not a number for constants."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.atleast_2d(np.corrcoef(stats.rankdata(answers, axis=1)))
 
 
-def frontier(cost: Sequence[float], value: Sequence[float]) -> list[int]:
+def pareto_front(cost: Sequence[float], value: Sequence[float]) -> list[int]:
     """Whom nobody beats at a cost that is no higher, cheapest first."""
     kept: list[int] = []
     for i in sorted(range(len(cost)), key=lambda i: (cost[i], -value[i])):

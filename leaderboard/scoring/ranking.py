@@ -14,21 +14,28 @@ from functools import cached_property
 
 import numpy as np
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.hashing import seed_of
 from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from leaderboard.scoring.estimates import FEW_UNITS, weights
+from leaderboard.scoring.estimates import FEW_UNITS, unit_weights
 from leaderboard.scoring.resampling import DRAWS as PLANNED
-from leaderboard.scoring.resampling import Plan, plans, resampled_mean
+from leaderboard.scoring.resampling import Plan, make_plans, resampled_mean
 from leaderboard.scoring.scores import Scored, TaskScore, score_suite
-from leaderboard.scoring.significance import Parted, dividing_lines, influences, part_means, part_replicates, rank_intervals
+from leaderboard.scoring.significance import (
+    PairwiseTests,
+    dividing_lines,
+    jackknife_influences,
+    pairwise_tests_of_means,
+    pairwise_tests_of_replicates,
+    rank_intervals,
+)
 
 DRAWS = 5_000
 
 
 @dataclass(frozen=True)
-class Placed:
+class RankedEntry:
     """An entry and its place, or why it has none."""
 
     scored: Scored
@@ -41,12 +48,12 @@ class Placed:
 class Ranking:
     """Everybody in order, and what parts them."""
 
-    places: tuple[Placed, ...]
+    places: tuple[RankedEntry, ...]
     lines: tuple[int, ...]                  # after how many ranked entries a line is drawn
-    parted: Parted | None                   # of the ranked, in their order; None where too few units would part them
+    parted: PairwiseTests | None                   # of the ranked, in their order; None where too few units would part them
 
     @cached_property
-    def ranked(self) -> tuple[Placed, ...]:
+    def ranked(self) -> tuple[RankedEntry, ...]:
         return tuple(place for place in self.places if place.rank is not None)
 
     @cached_property
@@ -71,16 +78,16 @@ class Ranking:
         return float(self.parted.p[names.index(a), names.index(b)])
 
 
-def rank(scored: Iterable[Scored]) -> Ranking:
+def rank_entries(scored: Iterable[Scored]) -> Ranking:
     """Everybody in order, with rank intervals and dividing lines."""
-    places = order(scored)
+    places = rank_order(scored)
     ranked = [place.scored for place in places if place.rank is not None]
-    parted = part(ranked)
+    parted = compare_means(ranked)
     if parted is None:
         return Ranking(tuple(places), (), None)
     better = parted.better()
     intervals = rank_intervals(better)
-    placed = [Placed(place.scored, place.rank, place.reason, interval)
+    placed = [RankedEntry(place.scored, place.rank, place.reason, interval)
               for place, interval in zip(places[:len(ranked)], intervals, strict=True)]
     return Ranking((*placed, *places[len(ranked):]), tuple(dividing_lines(range(len(ranked)), better)), parted)
 
@@ -88,14 +95,14 @@ def rank(scored: Iterable[Scored]) -> Ranking:
 def rank_suite(store: Store, suite: Suite) -> dict[str, Ranking]:
     """Everybody whom the store has answers of, by the tracks in which anybody was asked."""
     scored = score_suite(store, suite)
-    found = {track: rank(one.in_track(track) for one in scored if track in one.tracks) for track in suite.tracks}
+    found = {track: rank_entries(one.in_track(track) for one in scored if track in one.tracks) for track in suite.tracks}
     return {track: ranking for track, ranking in found.items() if ranking.places}
 
 
-def chosen(rankings: Mapping[str, Ranking], suite: Suite, track: str | None) -> dict[str, Ranking]:
+def select_family_defaults(rankings: Mapping[str, Ranking], suite: Suite, track: str | None) -> dict[str, Ranking]:
     """Those of all tracks, or of the one that was named."""
     if track is not None and track not in suite.tracks:
-        raise Refusal(f'The suite {suite.name} has no track "{track}".{did_you_mean(track, suite.tracks)} It has '
+        raise TouchstoneError(f'The suite {suite.name} has no track "{track}".{did_you_mean(track, suite.tracks)} It has '
                       f"{', '.join(suite.tracks)}.")
     return {name: ranking for name, ranking in rankings.items() if track in (None, name)}
 
@@ -103,13 +110,13 @@ def chosen(rankings: Mapping[str, Ranking], suite: Suite, track: str | None) -> 
 def ranks_on(ranked: Sequence[Scored], task: str) -> list[tuple[int | None, tuple[int, int] | None]]:
     """The place of each ranked entry on one task, and the ranks it may have there; all pairs are judged at once, as overall."""
     scores = [one.tasks[task].score for one in ranked]
-    parted = part(ranked, task)
+    parted = compare_means(ranked, task)
     intervals: Sequence[tuple[int, int] | None] = [None] * len(ranked) if parted is None else rank_intervals(parted.better())
     return [(None if score is None else 1 + sum(other is not None and other.value > score.value for other in scores), interval)
             for score, interval in zip(scores, intervals, strict=True)]
 
 
-def part(ranked: Sequence[Scored], only: str | None = None) -> Parted | None:
+def compare_means(ranked: Sequence[Scored], only: str | None = None) -> PairwiseTests | None:
     """All pairs of ranked entries, judged at once on the ranked tasks of their track, or on one of them.
 
     Where all scores are means over units, on these, with signs drawn from the suite's fingerprint; else on replicates of the
@@ -119,7 +126,7 @@ def part(ranked: Sequence[Scored], only: str | None = None) -> Parted | None:
         return None
     asked = [[score for score in one.ranked_tasks if only in (None, score.task.name)] for one in ranked]
     if any(score.resampled is not None for score in asked[0]):
-        return part_resampled(ranked, asked, plans(ranked[0].suite))
+        return compare_replicates(ranked, asked, make_plans(ranked[0].suite))
     columns: list[np.ndarray] = []
     of_unit: list[np.ndarray] = []
     of_task: list[int] = []
@@ -129,12 +136,12 @@ def part(ranked: Sequence[Scored], only: str | None = None) -> Parted | None:
             return None
         of_task += [number] * len(units)
         columns.append(np.array([[scores[number].by_unit[unit.id] for unit in units] for scores in asked]))
-        of_unit.append(weights([unit.stratum for unit in units]) / (len(asked[0]) * (1 - task.declares.chance)))
+        of_unit.append(unit_weights([unit.stratum for unit in units]) / (len(asked[0]) * (1 - task.info.chance)))
     rng = np.random.default_rng(seed_of("who is better than whom", ranked[0].suite.fingerprint))
-    return part_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng, of_task)
+    return pairwise_tests_of_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng, of_task)
 
 
-def part_resampled(ranked: Sequence[Scored], asked: Sequence[Sequence[TaskScore]], drawn: Mapping[str, Plan]) -> Parted | None:
+def compare_replicates(ranked: Sequence[Scored], asked: Sequence[Sequence[TaskScore]], drawn: Mapping[str, Plan]) -> PairwiseTests | None:
     """The same by the mean scores under the draws of the tasks' plans, which are independent of each other."""
     if not all(drawn[score.task.name].tells for score in asked[0]):
         return None
@@ -148,27 +155,27 @@ def part_resampled(ranked: Sequence[Scored], asked: Sequence[Sequence[TaskScore]
         chance = np.array([[score.chance] for score in scores])
         overall += share * (np.array([one.replicates for one in found]) - chance)
         mean += (share * (np.array([[one.value] for one in found]) - chance))[:, 0]
-        parts += influences(share * np.array([one.left_out for one in found]), found[0].strata)
-    return part_replicates(mean, overall, parts)
+        parts += jackknife_influences(share * np.array([one.left_out for one in found]), found[0].strata)
+    return pairwise_tests_of_replicates(mean, overall, parts)
 
 
-def order(scored: Iterable[Scored]) -> list[Placed]:
+def rank_order(scored: Iterable[Scored]) -> list[RankedEntry]:
     """Ranked entries first, best first; then controls, then those that are not ranked; names settle the order of equals."""
     standing: list[tuple[float, Scored]] = []
-    apart: list[Placed] = []
+    apart: list[RankedEntry] = []
     for one in scored:
-        reason = why_unranked(one)
+        reason = unranked_reason(one)
         if reason is None and one.overall is not None:
             standing.append((one.overall, one))
         else:
-            apart.append(Placed(one, None, reason or "no score yet"))
+            apart.append(RankedEntry(one, None, reason or "no score yet"))
     placed = [(1 + sum(other > overall for other, _ in standing), one) for overall, one in standing]
-    ranked = [Placed(one, position, None) for position, one in sorted(placed, key=lambda pair: (pair[0], pair[1].name))]
+    ranked = [RankedEntry(one, position, None) for position, one in sorted(placed, key=lambda pair: (pair[0], pair[1].name))]
     apart.sort(key=lambda place: (place.reason != "control", -(place.scored.overall or 0.0), place.scored.name))
     return ranked + apart
 
 
-def why_unranked(scored: Scored) -> str | None:
+def unranked_reason(scored: Scored) -> str | None:
     """The reason why an entry has no rank; None if it has one."""
     if scored.entry.header.control:
         return "control"
@@ -179,7 +186,7 @@ def why_unranked(scored: Scored) -> str | None:
     if scored.overall is not None and not math.isfinite(scored.overall):
         return "its score is not a finite number"
     for score in scored.ranked_tasks:
-        title = score.task.declares.title.lower()
+        title = score.task.info.title.lower()
         if score.too_many_failed:
             return f"{len(score.failures)} of {score.asked} units of {title} failed"
         if score.not_applicable is not None:

@@ -15,7 +15,7 @@ from harness.base.units import Cluster, Unit
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Task
 from leaderboard.scoring.estimates import CONFIDENCE, FEW_UNITS, Estimate
-from leaderboard.scoring.significance import freedoms, influences
+from leaderboard.scoring.significance import degrees_of_freedom, jackknife_influences
 
 DRAWS = 2_000
 
@@ -43,18 +43,18 @@ class Plan:
         return Plan(tuple(clusters), self.counts[:, [column[cluster] for cluster in clusters]])
 
 
-def plans(suite: Suite) -> dict[str, Plan]:
+def make_plans(suite: Suite) -> dict[str, Plan]:
     """The plan of every ranked task of a suite, by its name; drawn from the suite's fingerprint and that name."""
     found = {}
     for task in suite.tasks:
-        if task.declares.ranked:
-            clusters = clusters_of(task, suite.units(task))
+        if task.info.ranked:
+            clusters = task_clusters(task, suite.units(task))
             rng = np.random.default_rng(seed_of("what is drawn again", suite.fingerprint, task.name))
             found[task.name] = Plan(clusters, stratified_plan([cluster.stratum for cluster in clusters], DRAWS, rng))
     return found
 
 
-def clusters_of(task: Task[Any], units: Sequence[Unit]) -> tuple[Cluster, ...]:
+def task_clusters(task: Task[Any], units: Sequence[Unit]) -> tuple[Cluster, ...]:
     """What a task says is drawn again; where it says nothing, its units."""
     named = task.clusters(units)
     return tuple(Cluster(unit.stratum, unit.id) for unit in units) if named is None else tuple(named)
@@ -62,7 +62,7 @@ def clusters_of(task: Task[Any], units: Sequence[Unit]) -> tuple[Cluster, ...]:
 
 def resample(task: Task[Any], units: Sequence[Unit], seen: Sequence[Any], plan: Plan) -> dict[str, Resampled]:
     """The score of some units, as "score", and the measures that are resampled with it.  None among `seen` is a failed unit."""
-    mine = plan.restricted(clusters_of(task, units))
+    mine = plan.restricted(task_clusters(task, units))
     count = len(mine.clusters)
     rows = np.concatenate([np.ones((1, count)), 1 - np.eye(count), mine.counts])
     return {name: Resampled(float(values[0]), values[1:count + 1], values[count + 1:], mine.strata)
@@ -150,8 +150,8 @@ def bca_interval(value: float, left_out: np.ndarray, replicates: np.ndarray, str
     if count < 2 or len(found) < 2 or flat or not math.isfinite(value):
         same = count > 1 and flat and math.isclose(found[0], value, rel_tol=0, abs_tol=1e-12)
         return Estimate(value, value if same else None, value if same else None, count)
-    parts = influences(left_out[None, :], strata)
-    influence, freedom = np.concatenate(parts, axis=1)[0], float(freedoms(parts, np.array([0]), np.array([0]))[0])
+    parts = jackknife_influences(left_out[None, :], strata)
+    influence, freedom = np.concatenate(parts, axis=1)[0], float(degrees_of_freedom(parts, np.array([0]), np.array([0]))[0])
     squares = float(np.sum(influence ** 2))
     acceleration = float(np.sum(influence ** 3)) / (6 * squares ** 1.5) if squares > 0 else 0.0
     below = (np.sum(found < value) + np.sum(found == value) / 2) / len(found)

@@ -14,11 +14,11 @@ from harness.evaluation.suite import Suite
 from harness.evaluation.task import Task
 from harness.models.vector_composition import vector_model_id
 from harness.results.outcomes import Failure, Outcome, Status
-from harness.results.provenance import version
+from harness.results.provenance import harness_version
 from harness.results.store import Store, StoredEntry
 from harness.submission.submission import Entry
-from leaderboard.scoring.estimates import Estimate, above_chance, mean_of, stratified_mean
-from leaderboard.scoring.resampling import Plan, Resampled, plans, resample
+from leaderboard.scoring.estimates import Estimate, above_chance, mean_of_estimates, stratified_mean
+from leaderboard.scoring.resampling import Plan, Resampled, make_plans, resample
 from leaderboard.scoring.signature import Signature
 from tasks.text.base import USMB
 
@@ -63,7 +63,7 @@ class TaskScore:
     @property
     def meanings(self) -> dict[str, str]:
         """Its measures by name and what they are: those that are declared, then those of single datasets."""
-        declared = self.task.declares.measures
+        declared = self.task.info.measures
         return {**declared, **{name: "" for name in self.measures if name not in declared}}
 
     @property
@@ -98,9 +98,9 @@ class Scored:
     @property
     def tracks(self) -> list[str]:
         """In which tracks it was asked anything; axioms alone, which all are asked, put nobody into one."""
-        ranked = {score.task.declares.track for score in self.tasks.values() if score.task.declares.ranked}
+        ranked = {score.task.info.track for score in self.tasks.values() if score.task.info.ranked}
         return [track for track in self.suite.tracks if (track in ranked or not ranked)
-                and any(score.asked for score in self.tasks.values() if score.task.declares.track == track)]
+                and any(score.asked for score in self.tasks.values() if score.task.info.track == track)]
 
     @cached_property
     def marks(self) -> frozenset[str]:
@@ -109,13 +109,13 @@ class Scored:
     @property
     def ranked_tasks(self) -> list[TaskScore]:
         """Those of its track."""
-        return [score for score in self.tasks.values() if score.task.declares.ranked and score.task.declares.track == self.track]
+        return [score for score in self.tasks.values() if score.task.info.ranked and score.task.info.track == self.track]
 
     @property
     def shown_tasks(self) -> list[TaskScore]:
         """Those of its track, and the properties."""
         return [score for score in self.tasks.values()
-                if not score.task.declares.ranked or score.task.declares.track == self.track]
+                if not score.task.info.ranked or score.task.info.track == self.track]
 
     @property
     def overall(self) -> float | None:
@@ -129,34 +129,34 @@ class Scored:
         """The same with its interval."""
         parts = [score.corrected for score in self.ranked_tasks]
         known = [part for part in parts if part is not None]
-        return mean_of(known) if parts and len(known) == len(parts) else None
+        return mean_of_estimates(known) if parts and len(known) == len(parts) else None
 
     @property
     def usmb(self) -> float | None:
         """USMB's own column: the mean of its tasks' scores as it computes them; None while one of them has none."""
-        parts = [score.measures.get(USMB) for score in self.ranked_tasks if USMB in score.task.declares.measures]
+        parts = [score.measures.get(USMB) for score in self.ranked_tasks if USMB in score.task.info.measures]
         known = [part.value for part in parts if part is not None]
         return sum(known) / len(known) if parts and len(known) == len(parts) else None
 
     def signature(self, score: TaskScore) -> Signature:
-        header, declares = self.entry.header, score.task.declares
+        header, declares = self.entry.header, score.task.info
         model = vector_model_id(self.entry.vectors, self.suite.model) if header.input != "texts" else None
         return Signature(
             entry=self.name, digest=self.stored.digest, suite=self.suite.name, fingerprint=self.suite.fingerprint,
-            task=declares.short, measure_version=declares.measure_version, version=version(),
+            task=declares.short, measure_version=declares.measure_version, version=harness_version(),
             lifted=header.kind == "text" and declares.track == "corpus" and declares.ranked,
             model=model.name if model is not None else None, model_fingerprint=model.fingerprint if model is not None else None)
 
 
 def score_suite(store: Store, suite: Suite) -> list[Scored]:
     """Every entry of the store that was asked anything of this suite."""
-    drawn = plans(suite)
+    drawn = make_plans(suite)
     scored = [score_entry(store, suite, stored, drawn) for stored in store.entries()]
     return [one for one in scored if any(score.asked for score in one.tasks.values())]
 
 
 def score_entry(store: Store, suite: Suite, stored: StoredEntry, drawn: Mapping[str, Plan]) -> Scored:
-    meant = [task for task in suite.tasks if task.meant_for(stored.entry)]
+    meant = [task for task in suite.tasks if task.accepts(stored.entry)]
     outcomes = store.outcomes(stored.digest, suite.forms)
     scores = {task.name: score_task(task, suite.units(task), outcomes, drawn.get(task.name)) for task in meant}
     return Scored(stored, suite, scores)
@@ -181,9 +181,9 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
     scored = [unit for unit in asked if outcomes[unit.id].status is not Status.NOT_APPLICABLE]
     chance = task.chance(answered, list(observed.values()))
     measured = task.measure_all(answered, list(observed.values()))
-    by_unit = dict.fromkeys((unit.id for unit in scored), task.declares.worst)
+    by_unit = dict.fromkeys((unit.id for unit in scored), task.info.worst)
     by_unit |= {unit.id: chance if one.score is None else one.score for unit, one in zip(answered, measured, strict=True)}
-    if not task.declares.ranked and all(measures.score is None for measures in measured):
+    if not task.info.ranked and all(measures.score is None for measures in measured):
         by_unit.clear()                     # a property that is no single number
     values: dict[str, dict[tuple[str, ...], list[float]]] = defaultdict(lambda: defaultdict(list))
     for unit, measures in zip(answered, measured, strict=True):

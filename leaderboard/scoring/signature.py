@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from harness.base.errors import Refusal, printable
+from harness.base.errors import TouchstoneError, printable
 
 _ENTRY = r"[a-z0-9][a-z0-9_.-]*(?:\[[a-z0-9][a-z0-9_.=-]*\])?"
 _MODEL = r"[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9_.-]+)?"
@@ -53,8 +53,8 @@ def parse_signature(text: str) -> Signature:
     """The signature that was written; digests and fingerprints come back as short as they were written."""
     found = _GRAMMAR.fullmatch(text)
     if not found:
-        raise Refusal(f"{printable(text, 80)!r} is not a signature; one looks like "
-                      "energy@d4e5|core@1a2b3c|ks.m2|emb:minilm@9f|ts:0.1.0.")
+        raise TouchstoneError(f"{printable(text, 80)!r} is not a signature; one looks like "
+                              "energy@d4e5|core@1a2b3c|ks.m2|emb:minilm@9f|ts:0.1.0.")
     version = found["measure_version"]
     return Signature(found["entry"], found["digest"], found["suite"], found["fingerprint"], found["task"],
                      int(version) if version else None, found["version"], bool(found["lifted"]),

@@ -11,12 +11,12 @@ from scipy import stats
 
 from leaderboard.scoring.estimates import CONFIDENCE
 
-LENT_UNITS = 30                             # at most, what the other pairs' spread counts for beside a pair's own
+BORROWED_UNITS = 30                             # at most, what the other pairs' spread counts for beside a pair's own
 
 DRAWS_AT_ONCE = 128                         # keeps 19,900 pairs of 200 entries below 50 MB
 
 
-def influences(left_out: np.ndarray, strata: np.ndarray) -> list[np.ndarray]:
+def jackknife_influences(left_out: np.ndarray, strata: np.ndarray) -> list[np.ndarray]:
     """What each cluster does to each of m statistics, by the jackknife within strata: m x clusters, an array a stratum."""
     found = []
     for stratum in np.unique(strata):
@@ -27,7 +27,7 @@ def influences(left_out: np.ndarray, strata: np.ndarray) -> list[np.ndarray]:
     return found
 
 
-def freedoms(parts: Sequence[np.ndarray], first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def degrees_of_freedom(parts: Sequence[np.ndarray], first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Welch and Satterthwaite's degrees of freedom of the difference of two statistics, or of one (`first` is `second`)."""
     whole, squared = np.zeros(len(first)), np.zeros(len(first))
     for part in parts:
@@ -43,7 +43,7 @@ def freedoms(parts: Sequence[np.ndarray], first: np.ndarray, second: np.ndarray)
 
 
 @dataclass(frozen=True)
-class Parted:
+class PairwiseTests:
     """All pairs of m entries, judged at once."""
 
     p: np.ndarray                           # m x m, symmetric: adjusted for the number of pairs
@@ -54,8 +54,8 @@ class Parted:
         return np.asarray((self.p <= level) & (self.difference > 0))
 
 
-def part_means(scores: np.ndarray, unit_weights: np.ndarray, draws: int, rng: np.random.Generator,
-               groups: Sequence[int] | None = None) -> Parted:
+def pairwise_tests_of_means(scores: np.ndarray, unit_weights: np.ndarray, draws: int, rng: np.random.Generator,
+                            groups: Sequence[int] | None = None) -> PairwiseTests:
     """Which weighted means differ: step-down max-T (Westfall and Young 1993) over all pairs, by flipping the signs of residuals.
 
     A unit's residual is its weighted score less the mean of its group, the units of one task.  For a pair T = sum(w D)/s, with
@@ -81,7 +81,7 @@ def part_means(scores: np.ndarray, unit_weights: np.ndarray, draws: int, rng: np
     grams = [part @ part.T for part in parts]
     squares = [np.maximum(gram[first, first] + gram[second, second] - 2 * gram[first, second], 0) for gram in grams]
     shared = float(np.median(sum(squares))) if len(first) else 0.0
-    units, lent = weighted.shape[1], min(LENT_UNITS, count - 2)
+    units, lent = weighted.shape[1], min(BORROWED_UNITS, count - 2)
     sizes = (weighted ** 2).sum(axis=1)
     least = 1e-12 * np.maximum(sizes[first], sizes[second])
 
@@ -103,10 +103,10 @@ def part_means(scores: np.ndarray, unit_weights: np.ndarray, draws: int, rng: np
             yield over_spread(difference, variance)
     observed = weighted.sum(axis=1)
     p = step_down(over_spread(observed[first] - observed[second], sum(squares)), drawn(), draws)
-    return Parted(*matrices(count, first, second, p, observed))
+    return PairwiseTests(*fill_matrices(count, first, second, p, observed))
 
 
-def part_replicates(values: np.ndarray, replicates: np.ndarray, parts: Sequence[np.ndarray] = ()) -> Parted:
+def pairwise_tests_of_replicates(values: np.ndarray, replicates: np.ndarray, parts: Sequence[np.ndarray] = ()) -> PairwiseTests:
     """Which statistics differ: step-down max-T over all pairs, from bootstrap replicates (entries x draws) of one plan.
 
     T is the difference over its standard deviation among the replicates; under the null it is drawn about the observed one.
@@ -122,14 +122,14 @@ def part_replicates(values: np.ndarray, replicates: np.ndarray, parts: Sequence[
     difference = values[first] - values[second]
     observed = np.abs(difference) / scale
     if parts:
-        observed = stats.norm.isf(stats.t.sf(observed, freedoms(parts, first, second)))
+        observed = stats.norm.isf(stats.t.sf(observed, degrees_of_freedom(parts, first, second)))
 
     def drawn() -> Iterator[np.ndarray]:
         for start in range(0, replicates.shape[1], DRAWS_AT_ONCE):
             some = replicates[:, start:start + DRAWS_AT_ONCE]
             yield np.abs((some[first] - some[second]).T - difference) / scale
     p = step_down(observed, drawn(), replicates.shape[1])
-    return Parted(*matrices(len(values), first, second, p, values))
+    return PairwiseTests(*fill_matrices(len(values), first, second, p, values))
 
 
 def step_down(observed: np.ndarray, drawn: Iterable[np.ndarray], draws: int) -> np.ndarray:
@@ -144,7 +144,7 @@ def step_down(observed: np.ndarray, drawn: Iterable[np.ndarray], draws: int) -> 
     return p
 
 
-def matrices(m: int, first: np.ndarray, second: np.ndarray, p: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fill_matrices(m: int, first: np.ndarray, second: np.ndarray, p: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     square = np.ones((m, m))
     square[first, second] = square[second, first] = p
     return square, values[:, None] - values[None, :]
@@ -161,7 +161,7 @@ def dividing_lines(order: Sequence[int], better: np.ndarray) -> list[int]:
     return [i for i in range(1, len(order)) if ordered[:i, i:].all()]
 
 
-def at_least(p: Sequence[float], u: int) -> float:
+def partial_conjunction_p(p: Sequence[float], u: int) -> float:
     """The p-value of "true in at least u of n": (n - u + 1) p_(u), of Benjamini and Heller 2008."""
     ordered = sorted(p)
     return min(1.0, (len(ordered) - u + 1) * ordered[u - 1])

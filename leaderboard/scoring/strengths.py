@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 
 from leaderboard.scoring.comparison import ByUnit, Samples
-from tasks.text.sensitivity import CONDITIONS, name_of
+from tasks.text.sensitivity import CONDITIONS, condition_name
 
 CHANGED = "found "                          # retrieval's measures of single conditions
-BY_MEASURE = {name_of(condition): condition for condition in CONDITIONS}
+BY_MEASURE = {condition_name(condition): condition for condition in CONDITIONS}
 SMALLEST = 0.005                            # a difference that is shown as 0 says nothing
 
 
 @dataclass(frozen=True)
-class Part:
+class TaskPart:
     """Some of a task's questions, and what two metrics score on them; 1 is perfect."""
 
     task: str
@@ -30,16 +30,16 @@ class Part:
         return self.a - self.b
 
 
-def parts(samples: Samples, a: Mapping[str, Any], b: Mapping[str, Any], tasks: Sequence[str]) -> list[Part]:
+def task_parts(samples: Samples, a: Mapping[str, Any], b: Mapping[str, Any], tasks: Sequence[str]) -> list[TaskPart]:
     """Every part of the tasks that both entries (as the facts have them) were asked."""
     found = []
     for task in tasks:
-        both = [dict(scored_parts(samples, entry, task)) for entry in (a, b)]
-        found += [Part(task, where, both[0][where], both[1][where]) for where in both[0] if where in both[1]]
+        both = [dict(score_parts(samples, entry, task)) for entry in (a, b)]
+        found += [TaskPart(task, where, both[0][where], both[1][where]) for where in both[0] if where in both[1]]
     return found
 
 
-def scored_parts(samples: Samples, entry: Mapping[str, Any], task: str) -> Iterator[tuple[str, float]]:
+def score_parts(samples: Samples, entry: Mapping[str, Any], task: str) -> Iterator[tuple[str, float]]:
     """The mean score of each stratum where a score is a mean over units; else the measures of single datasets and conditions."""
     sample = samples.get((entry["name"], task))
     if isinstance(sample, ByUnit):
@@ -61,7 +61,7 @@ def scored_parts(samples: Samples, entry: Mapping[str, Any], task: str) -> Itera
                 yield f"documents with {measure.removeprefix(CHANGED).replace('_', ' ')}", estimate["value"]
 
 
-def largest(found: Sequence[Part], count: int) -> tuple[list[Part], list[Part]]:
+def largest_differences(found: Sequence[TaskPart], count: int) -> tuple[list[TaskPart], list[TaskPart]]:
     """Those on which the first is furthest ahead, and those on which the second is, the largest first."""
     ahead = sorted((part for part in found if part.difference >= SMALLEST), key=lambda part: -part.difference)
     behind = sorted((part for part in found if part.difference <= -SMALLEST), key=lambda part: part.difference)

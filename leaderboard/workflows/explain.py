@@ -14,30 +14,30 @@ from typing import Any
 
 import numpy as np
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.progress import Progress
-from harness.environments.environment import prepare
+from harness.environments.environment import prepare_environments
 from harness.evaluation.assignment import Conditions
-from harness.evaluation.executor import Desk
-from harness.evaluation.input_encoder import Inputs
-from harness.evaluation.metric_session import check
+from harness.evaluation.executor import WorkerSlot
+from harness.evaluation.input_encoder import InputEncoder
+from harness.evaluation.metric_session import require_finite
 from harness.evaluation.suite import Suite
 from harness.models.package_index import fetch_models
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
 from harness.sandbox.faults import Fault
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
+from harness.sandbox.probe import probe_sandbox
 from harness.submission.submission import Entry
 from leaderboard.report.rated_pairs import CLASSES, FEWEST, HARDLY, by_class, share_below, sign_of, told_apart
-from tasks.text.human_ordering import HumanOrdering, Rated, pairs_of
+from tasks.text.human_ordering import HumanOrdering, RatedAnswers, pairs_of
 
 SEED = 20
-SHOWN = (5, 25, 50, 75, 95)                 # percentiles
+PERCENTILES = (5, 25, 50, 75, 95)                 # percentiles
 
 
 @dataclass(frozen=True)
-class Place:
+class ClassPosition:
     """A class of pairs, and where a value lies in it."""
 
     of: str
@@ -54,7 +54,7 @@ class Explanation:
     metric: str
     returns: str
     value: float
-    places: tuple[Place, ...]
+    places: tuple[ClassPosition, ...]
     datasets: Mapping[str, int]             # how many pairs of each are behind it, those of no class too
     told_apart: float | None                # share of (paraphrase, random) of which the paraphrase is more alike, ties one half
 
@@ -73,39 +73,41 @@ class Explanation:
 
 def explain(name: str, a: str, b: str, suite: Suite, store: Store, progress: Progress) -> Explanation:
     """Asks an entry of the store for its value of two texts, and places it among those that it has given."""
-    entry, seen = newest(name, suite, store)
+    entry, seen = stored_answers(name, suite, store)
     rated = [pair for question in suite.of([HumanOrdering.name]) for pair in pairs_of(question.unit)]
     collection = [text for pair in rated for text in (pair.a, pair.b)]
-    return place(entry, ask(entry, a, b, collection, suite, progress), seen)
+    return place_value(entry, score_pair(entry, a, b, collection, suite, progress), seen)
 
 
-def newest(name: str, suite: Suite, store: Store) -> tuple[Entry, list[tuple[str, str, Rated]]]:
+def stored_answers(name: str, suite: Suite, store: Store) -> tuple[Entry, list[tuple[str, str, RatedAnswers]]]:
     """The entry of that name, and its answers as (dataset, kind of pairs, answers)."""
     known = {stored.entry.name: stored for stored in store.entries()}
     questions = suite.of([HumanOrdering.name])
     get = f"`touchstone run {name} --suite {suite.name} --only {HumanOrdering.name}` gets them"
     if name not in known:
-        raise Refusal(f'The store has no answers of "{name}".{did_you_mean(name, known)} If there is such a metric, {get}.')
+        raise TouchstoneError(f'The store has no answers of "{name}".{did_you_mean(name, known)} If there is such a metric, '
+                              f'{get}.')
     stored = known[name]
     if stored.entry.header.kind != "text":
-        raise Refusal(f'"{name}" compares corpora; only the values of text metrics, those of kind = "text", can be explained.')
-    outcomes = store.outcomes(stored.digest, {question.unit.id: Rated for question in questions})
+        raise TouchstoneError(f'"{name}" compares corpora; only the values of text metrics, those of kind = "text", can be '
+                              'explained.')
+    outcomes = store.outcomes(stored.digest, {question.unit.id: RatedAnswers for question in questions})
     seen = [(question.unit.parameters["dataset"], question.unit.parameters["kind"], outcome.observation) for question in questions
             if (outcome := outcomes.get(question.unit.id)) is not None and outcome.observation is not None]
     if not seen:
-        raise Refusal(f'The store has no answers of "{name}" for the rated pairs of the suite {suite.name}; {get}.')
+        raise TouchstoneError(f'The store has no answers of "{name}" for the rated pairs of the suite {suite.name}; {get}.')
     return stored.entry, seen
 
 
-def ask(entry: Entry, a: str, b: str, collection: Sequence[str], suite: Suite, progress: Progress) -> float:
+def score_pair(entry: Entry, a: str, b: str, collection: Sequence[str], suite: Suite, progress: Progress) -> float:
     """The value of one pair, of a worker as in any run; a metric that is fitted sees the rated pairs and this one."""
     fetch_models(entry.header.models, progress)
-    environments, refused = prepare([entry], Limits(), progress)
+    environments, refused = prepare_environments([entry], Limits(), progress)
     if refused:
-        raise Refusal(refused[0])
-    desk = Desk(Conditions(confine(), Limits(), environments))
+        raise TouchstoneError(refused[0])
+    desk = WorkerSlot(Conditions(probe_sandbox(), Limits(), environments))
     with tempfile.TemporaryDirectory() as folder:           # what somebody tries out is no part of the kept vectors
-        inputs = Inputs(EmbeddingCache(suite.model.name, Path(folder)))
+        inputs = InputEncoder(VectorCache(suite.model.name, Path(folder)))
         try:
             worker = desk.start(entry)
             texts = list(dict.fromkeys([*collection, a, b])) if "fit" in worker.functions else [a, b]
@@ -115,37 +117,37 @@ def ask(entry: Entry, a: str, b: str, collection: Sequence[str], suite: Suite, p
                 worker.fit(inputs.of(texts, entry), SEED)
             number, = worker.numbers(entry.header.returns, [inputs.of([a], entry), inputs.of([b], entry)], (1,), SEED).tolist()
             worker.close()
-            return check(number)
+            return require_finite(number)
         except Fault as fault:
-            raise Refusal(f"{entry.name} could not be asked about these texts: {fault.sentence}.") from None
+            raise TouchstoneError(f"{entry.name} could not be asked about these texts: {fault.sentence}.") from None
         finally:
             desk.close()
 
 
-def place(entry: Entry, value: float, seen: Sequence[tuple[str, str, Rated]]) -> Explanation:
+def place_value(entry: Entry, value: float, seen: Sequence[tuple[str, str, RatedAnswers]]) -> Explanation:
     """Pure: a value among the answers of the same entry."""
     classes = by_class(seen)
     datasets: dict[str, int] = {}
     for dataset, _, rated in seen:
         datasets[dataset] = datasets.get(dataset, 0) + len(rated.places)
     sign = sign_of(entry.header.returns)
-    places = tuple(place_in(name, sign, value, np.array(values)) for name, values in classes.items())
+    places = tuple(position_in_class(name, sign, value, np.array(values)) for name, values in classes.items())
     apart = told_apart(classes, sign)
     return Explanation(entry.name, entry.header.returns, value, places, datasets, apart)
 
 
-def place_in(name: str, sign: int, value: float, values: np.ndarray) -> Place:
+def position_in_class(name: str, sign: int, value: float, values: np.ndarray) -> ClassPosition:
     if len(values) < FEWEST:
-        return Place(name, CLASSES[name], len(values), {}, None)
-    quantiles = {str(one): float(np.percentile(values, one)) for one in SHOWN}
-    return Place(name, CLASSES[name], len(values), quantiles, 100 * share_below(sign * values, sign * value))
+        return ClassPosition(name, CLASSES[name], len(values), {}, None)
+    quantiles = {str(one): float(np.percentile(values, one)) for one in PERCENTILES}
+    return ClassPosition(name, CLASSES[name], len(values), quantiles, 100 * share_below(sign * values, sign * value))
 
 
-def made_of(found: Explanation) -> str:
+def describe_classes(found: Explanation) -> str:
     """What the classes are made of."""
     held = ", ".join(f"{pairs:,} pairs of {name}" for name, pairs in found.datasets.items())
     return f"From the stored answers for {held}; a rating of 5 is the greatest of its dataset."
 
 
-def as_json(found: Explanation) -> dict[str, Any]:
-    return {**dataclasses.asdict(found), "sentence": found.sentence, "made_of": made_of(found)}
+def explanation_json(found: Explanation) -> dict[str, Any]:
+    return {**dataclasses.asdict(found), "sentence": found.sentence, "made_of": describe_classes(found)}

@@ -13,17 +13,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import spearmanr
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Progress
-from harness.environments.environment import prepare
+from harness.environments.environment import prepare_environments
 from harness.evaluation.assignment import Conditions
-from harness.evaluation.executor import Desk
+from harness.evaluation.executor import WorkerSlot
 from harness.models.package_index import fetch_models
 from harness.sandbox.faults import Fault
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
-from harness.submission.selection import choose_entries
+from harness.sandbox.probe import probe_sandbox
+from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
 from leaderboard.workflows.parity_libraries import LIBRARIES, Library
 from tasks.data.sources.synthetic import FRAMES, WORDS
@@ -34,7 +34,7 @@ SAME = 1e-7                                 # some libraries add 1e-8 where they
 
 
 @dataclass(frozen=True)
-class Row:
+class ParityRow:
     """An entry of ours, or a library; the differences are from our default."""
 
     name: str
@@ -45,45 +45,45 @@ class Row:
     missing: str | None = None              # why it was not asked
 
 
-def compare(metric: str, progress: Progress) -> list[Row]:
+def compare_libraries(metric: str, progress: Progress) -> list[ParityRow]:
     """Our entries, then the libraries.  Scores without bounds are scaled from their least to their greatest over the pairs."""
     if metric not in LIBRARIES:
-        raise Refusal(f'There is no comparison of "{metric}".{did_you_mean(metric, LIBRARIES)} There is one of '
-                      f"{', '.join(LIBRARIES)}.")
+        raise TouchstoneError(f'There is no comparison of "{metric}".{did_you_mean(metric, LIBRARIES)} There is one of '
+                              f"{', '.join(LIBRARIES)}.")
     submission, libraries = LIBRARIES[metric]
     a, b = make_pairs()
-    ours = ask_ours(choose_entries([submission], SUBMISSIONS), a, b, progress)
-    rows = [Row(name, "ours", *differences(values, ours[submission])) for name, values in ours.items()]
+    ours = entry_scores(select_entries([submission], SUBMISSIONS), a, b, progress)
+    rows = [ParityRow(name, "ours", *score_differences(values, ours[submission])) for name, values in ours.items()]
     for library in libraries:
         missing = library.missing
         if missing is not None:
-            rows.append(Row(library.package, library.call, missing=missing))
+            rows.append(ParityRow(library.package, library.call, missing=missing))
             continue
-        values = ask(library, a, b)
+        values = library_scores(library, a, b)
         same = [name for name, own in ours.items() if np.abs(values - own).max() <= SAME]
-        rows.append(Row(library.name, library.call, *differences(values, ours[submission]), same[0] if same else None))
+        rows.append(ParityRow(library.name, library.call, *score_differences(values, ours[submission]), same[0] if same else None))
     return rows
 
 
-def differences(values: np.ndarray, default: np.ndarray) -> tuple[float, float | None]:
+def score_differences(values: np.ndarray, default: np.ndarray) -> tuple[float, float | None]:
     varied = np.ptp(values) > 0 and np.ptp(default) > 0
     return float(np.abs(values - default).max()), float(spearmanr(values, default).statistic) if varied else None
 
 
-def ask(library: Library, a: list[str], b: list[str]) -> np.ndarray:
+def library_scores(library: Library, a: list[str], b: list[str]) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")     # of short texts, of orders without matches
         values = np.array(library.ask(a, b), dtype=float)
     return (values - values.min()) / np.ptp(values) if library.scale is None else values / library.scale
 
 
-def ask_ours(entries: list[Entry], a: list[str], b: list[str], progress: Progress) -> dict[str, np.ndarray]:
+def entry_scores(entries: list[Entry], a: list[str], b: list[str], progress: Progress) -> dict[str, np.ndarray]:
     """Our entries' values, from workers as in any run."""
     fetch_models((name for entry in entries for name in entry.header.models), progress)
-    environments, refused = prepare(entries, Limits(), progress)
+    environments, refused = prepare_environments(entries, Limits(), progress)
     if refused:
-        raise Refusal(refused[0])
-    desk, found = Desk(Conditions(confine(), Limits(), environments)), {}
+        raise TouchstoneError(refused[0])
+    desk, found = WorkerSlot(Conditions(probe_sandbox(), Limits(), environments)), {}
     try:
         for entry in entries:
             worker = desk.start(entry)
@@ -92,7 +92,7 @@ def ask_ours(entries: list[Entry], a: list[str], b: list[str], progress: Progres
             found[entry.name] = worker.numbers(entry.header.returns, [a, b], (len(a),), SEED)
             worker.close()
     except Fault as fault:
-        raise Refusal(f"{entry.name} could not be asked: {fault.sentence}.") from None
+        raise TouchstoneError(f"{entry.name} could not be asked: {fault.sentence}.") from None
     finally:
         desk.close()
     return found

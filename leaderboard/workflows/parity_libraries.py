@@ -10,7 +10,7 @@ import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from harness.models.package_index import ARCHIVED_MODELS
+from harness.models.package_index import PACKAGE_INDEX_MODELS
 
 Texts = Sequence[str]
 Values = Sequence[float]
@@ -32,7 +32,7 @@ class Library:
         """Why it cannot be asked here; None if it can."""
         if importlib.util.find_spec(self.module) is None:
             return f"{self.package} is not installed (pip install -e '.[parity]')"
-        if self.needs is not None and not ARCHIVED_MODELS[self.needs].folder.is_dir():
+        if self.needs is not None and not PACKAGE_INDEX_MODELS[self.needs].folder.is_dir():
             return f"the model {self.needs} is not here (touchstone models fetch {self.needs})"
         return None
 
@@ -102,7 +102,7 @@ def nltk_meteor(a: Texts, b: Texts) -> Values:
         def map_wn(self, version: str = "wordnet") -> None:
             return None
 
-    folder = str(ARCHIVED_MODELS["wordnet"].path())
+    folder = str(PACKAGE_INDEX_MODELS["wordnet"].path())
     nltk.data.path.append(folder)
     wordnet = Reader(folder, None)
     return [single_meteor_score(x.split(), y.split(), wordnet=wordnet) for x, y in zip(a, b, strict=True)]

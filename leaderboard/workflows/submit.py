@@ -15,18 +15,18 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.progress import Progress
 from harness.evaluation.run import run_suite
 from harness.evaluation.suite import Suite
-from harness.results.provenance import commit, version
+from harness.results.provenance import harness_commit, harness_version
 from harness.results.store import Store
 from harness.sandbox.limits import Limits
-from harness.submission.submission import Submission, read_submission
+from harness.submission.submission import Submission, load_submission
 from leaderboard.scoring.ranking import Ranking, rank_suite
 from leaderboard.scoring.scores import Scored, score_suite
-from leaderboard.workflows.check import Report
-from tasks.suite_files import read_suite
+from leaderboard.workflows.check import CheckReport
+from tasks.suite_files import load_suite
 
 TOLERANCE = 1e-3
 FACTS = "bundle.json"
@@ -38,7 +38,7 @@ class State(StrEnum):
     REJECTED = "rejected"
 
 
-class Said(BaseModel):
+class EntryClaim(BaseModel):
     """What a bundle says of one entry."""
 
     model_config = ConfigDict(extra="ignore")
@@ -63,14 +63,14 @@ class Bundle(BaseModel):
     version: str
     commit: str | None
     environment: dict[str, str]             # packages and their versions
-    entries: list[Said]
+    entries: list[EntryClaim]
 
 
 @dataclass(frozen=True)
 class Rerun:
     """One entry of a bundle, asked again."""
 
-    said: Said
+    said: EntryClaim
     scored: Scored
     rank: str                               # in each track, among the entries of the store at hand, or why it has none
     off: float                              # the largest difference of a unit's score
@@ -78,21 +78,21 @@ class Rerun:
     reason: str | None
 
 
-def bundle(submission: Submission, suite: Suite, reports: Sequence[Report], store: Store, folder: Path) -> tuple[Path, Bundle]:
+def write_bundle(submission: Submission, suite: Suite, reports: Sequence[CheckReport], store: Store, folder: Path) -> tuple[Path, Bundle]:
     """Writes a folder with the file and what came out."""
     scored = {one.stored.digest: one for one in score_suite(store, suite)}
-    entries: list[Said] = []
+    entries: list[EntryClaim] = []
     environment: dict[str, str] = {}
     for report in reports:
         found = scored[report.entry.digest]
-        state, reason = judge(found, report)
+        state, reason = submission_state(found, report)
         runs = store.provenance(report.entry.digest)
         environment = dict(runs[0]["packages"]) if runs else environment
-        entries.append(Said(name=report.entry.name, digest=report.entry.digest, state=state, reason=reason,
-                            overall={track: found.in_track(track).overall for track in found.tracks},
-                            signatures={name: str(found.signature(score)) for name, score in found.tasks.items()},
-                            scores={name: dict(score.by_unit) for name, score in found.tasks.items() if score.by_unit}))
-    made = Bundle(file=submission.filename, suite=suite.name, fingerprint=suite.fingerprint, version=version(), commit=commit(),
+        entries.append(EntryClaim(name=report.entry.name, digest=report.entry.digest, state=state, reason=reason,
+                                  overall={track: found.in_track(track).overall for track in found.tracks},
+                                  signatures={name: str(found.signature(score)) for name, score in found.tasks.items()},
+                                  scores={name: dict(score.by_unit) for name, score in found.tasks.items() if score.by_unit}))
+    made = Bundle(file=submission.filename, suite=suite.name, fingerprint=suite.fingerprint, version=harness_version(), commit=harness_commit(),
                   environment=environment, entries=entries)
     place = folder / submission.header.name
     try:
@@ -100,16 +100,17 @@ def bundle(submission: Submission, suite: Suite, reports: Sequence[Report], stor
         (place / submission.filename).write_bytes(submission.source)
         (place / FACTS).write_text(made.model_dump_json(indent=1) + "\n", encoding="utf-8")
     except OSError as wrong:
-        raise Refusal(f"The bundle cannot be written to {place} ({wrong.strerror}); name another folder with --to.") from None
+        raise TouchstoneError(f"The bundle cannot be written to {place} ({wrong.strerror}); name another folder with "
+                              "--to.") from None
     return place, made
 
 
-def judge(scored: Scored, report: Report | None) -> tuple[State, str | None]:
+def submission_state(scored: Scored, report: CheckReport | None) -> tuple[State, str | None]:
     """Whether a submission can be ranked, and if not why."""
     if report is not None and report.failures:
         return State.REJECTED, f"the check failed: {report.failures[0]}"
-    for score in (one for one in scored.tasks.values() if one.task.declares.ranked):
-        title = score.task.declares.title.lower()
+    for score in (one for one in scored.tasks.values() if one.task.info.ranked):
+        title = score.task.info.title.lower()
         if not score.complete:
             return State.REJECTED, f"{score.asked} of {score.planned} units of {title} were asked"
         if score.too_many_failed:
@@ -125,38 +126,39 @@ def read_bundle(place: Path) -> tuple[Bundle, Submission]:
         with (place / FACTS).open("rb") as file:
             content = file.read(FACTS_BYTES + 1)
     except OSError as wrong:
-        raise Refusal(f"{place / FACTS} cannot be read ({wrong.strerror}); `touchstone submit FILE` writes a bundle.") from None
+        raise TouchstoneError(f"{place / FACTS} cannot be read ({wrong.strerror}); `touchstone submit FILE` writes a "
+                              "bundle.") from None
     try:
         said = Bundle.model_validate(json.loads(content))
     except (ValueError, RecursionError, ValidationError):
-        raise Refusal(f"{place / FACTS} is not a bundle's; `touchstone submit FILE` writes one.") from None
+        raise TouchstoneError(f"{place / FACTS} is not a bundle's; `touchstone submit FILE` writes one.") from None
     if Path(said.file).name != said.file or not said.file.endswith(".py"):
-        raise Refusal(f"{place / FACTS} names a file that is not beside it.")
-    return said, read_submission(place / said.file)
+        raise TouchstoneError(f"{place / FACTS} names a file that is not beside it.")
+    return said, load_submission(place / said.file)
 
 
-def rerun(place: Path, store: Path | str, limits: Limits, jobs: int, progress: Progress) -> list[Rerun]:
+def rerun_bundle(place: Path, store: Path | str, limits: Limits, jobs: int, progress: Progress) -> list[Rerun]:
     """Asks the bundle's entries everything again, and compares."""
     said, submission = read_bundle(place)
-    suite = read_suite(said.suite)
+    suite = load_suite(said.suite)
     if suite.fingerprint != said.fingerprint:
-        raise Refusal(f"The bundle was made for {said.suite}@{said.fingerprint[:6]}, this clone has {suite.fingerprint[:6]}; "
-                      "submit it again from here.")
+        raise TouchstoneError(f"The bundle was made for {said.suite}@{said.fingerprint[:6]}, this clone has "
+                              f"{suite.fingerprint[:6]}; submit it again from here.")
     entries = {entry.name: entry for entry in submission.entries}
     unknown = sorted({one.name for one in said.entries} ^ entries.keys())
     if unknown or any(entries[one.name].digest != one.digest for one in said.entries):
-        raise Refusal(f"{place / FACTS} was made of another {submission.filename}; submit it again.")
+        raise TouchstoneError(f"{place / FACTS} was made of another {submission.filename}; submit it again.")
     run_suite(submission.entries, suite, store, limits=limits, jobs=jobs, progress=progress)
     opened = Store(store, read_only=True)
     rankings = rank_suite(opened, suite)
     found = []
     for one in said.entries:
-        standing = {track: standing_of(one.digest, ranking) for track, ranking in rankings.items()}
+        standing = {track: entry_standing(one.digest, ranking) for track, ranking in rankings.items()}
         places = [place for ranking in rankings.values() for place in ranking.places if place.scored.stored.digest == one.digest]
         scored = places[0].scored
         now = {name: dict(score.by_unit) for name, score in scored.tasks.items() if score.by_unit}
-        off = difference(one.scores, now)
-        state, reason = judge(scored, None)
+        off = largest_difference(one.scores, now)
+        state, reason = submission_state(scored, None)
         if state is State.CHECKED and off > TOLERANCE and scored.entry.header.repeatable:
             state, reason = State.REJECTED, f"its scores do not come out again: a unit's differs by {off:.4f}"
         said_ranks = {track: words for track, words in standing.items() if words is not None}
@@ -166,7 +168,7 @@ def rerun(place: Path, store: Path | str, limits: Limits, jobs: int, progress: P
     return found
 
 
-def standing_of(digest: str, ranking: Ranking) -> str | None:
+def entry_standing(digest: str, ranking: Ranking) -> str | None:
     """The rank of an entry in a track, or why it has none; None if it is not there at all."""
     for place in ranking.places:
         if place.scored.stored.digest == digest:
@@ -174,7 +176,7 @@ def standing_of(digest: str, ranking: Ranking) -> str | None:
     return None
 
 
-def difference(a: dict[str, dict[str, float]], b: dict[str, dict[str, float]]) -> float:
+def largest_difference(a: dict[str, dict[str, float]], b: dict[str, dict[str, float]]) -> float:
     """The largest difference of two entries' scores of units; infinite where they were not asked the same."""
     if a.keys() != b.keys() or any(a[name].keys() != b[name].keys() for name in a):
         return float("inf")

@@ -16,22 +16,22 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from harness.base.errors import NotApplicable, Refusal
+from harness.base.errors import NotApplicable, TouchstoneError
 from harness.base.hashing import digest_of, seed_of
 from harness.base.paths import SUBMISSIONS
 from harness.base.units import Source, Unit
 from harness.evaluation.assignment import Conditions
-from harness.evaluation.executor import Desk
-from harness.evaluation.input_encoder import Inputs
-from harness.evaluation.metric_session import Asked
-from harness.models.vector_cache import EmbeddingCache
+from harness.evaluation.executor import WorkerSlot
+from harness.evaluation.input_encoder import InputEncoder
+from harness.evaluation.metric_session import MetricSession
+from harness.models.vector_cache import VectorCache
 from harness.sandbox.faults import Fault
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
+from harness.sandbox.probe import probe_sandbox
 from harness.submission.dependencies import unmet_dependencies
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
-from leaderboard.workflows.embed_in_subprocess import Embedding
+from leaderboard.workflows.embed_in_subprocess import EmbeddingProcess
 
 # Quick ones that need no collection to be fitted on, and no model but the suite's.
 PAIR_METRICS = ("cosine", "word_overlap", "jaccard", "dice_bigrams", "containment", "levenshtein", "chrf", "bleu_sentence",
@@ -46,25 +46,25 @@ SEED = 7
 LIMITS = Limits(seconds_per_unit=5.0, seconds_to_start=20.0, processor_seconds=60, memory_bytes=2_000_000_000, threads=8)
 SECONDS = 30.0                              # for all metrics together
 
-asking = threading.Lock()                   # held while somebody asks
-Question = Callable[[Asked], Sequence[float]]
+LOCK = threading.Lock()                   # held while somebody asks
+SessionCall = Callable[[MetricSession], Sequence[float]]
 
 
-class Busy(Exception):
+class TryBusy(Exception):
     """Somebody else is asking."""
 
 
 @dataclass(frozen=True)
-class Answered:
+class TriedMetric:
     """What one metric said, or why it said nothing."""
 
     entry: Entry
-    values: tuple[float, ...]               # of a pair of texts one; of corpora those that `Halves` reads
+    values: tuple[float, ...]               # of a pair of texts one; of corpora those that `HalfDistances` reads
     failure: str | None = None
 
 
 @dataclass(frozen=True)
-class Halves:
+class HalfDistances:
     """Distances of two corpora and of their halves, larger is more different."""
 
     whole: float
@@ -77,43 +77,44 @@ class Halves:
         return min(self.across) > max(self.within)
 
 
-def try_texts(a: str, b: str, model: str) -> list[Answered]:
+def try_texts(a: str, b: str, model: str) -> list[TriedMetric]:
     """What metrics of pairs say of two texts; refuses empty and too long ones."""
     for name, text in (("first", a), ("second", b)):
         if not text.strip():
-            raise Refusal(f"The {name} text is empty; write something into its field.")
+            raise TouchstoneError(f"The {name} text is empty; write something into its field.")
         if len(text) > TEXT_CHARACTERS:
-            raise Refusal(f"The {name} text has {len(text):,} characters; up to {TEXT_CHARACTERS:,} are tried here. Shorten it.")
-    texts = [sound(a), sound(b)]
-    return ask(PAIR_METRICS, texts, model, lambda asked: asked.pairs(texts[:1], texts[1:], 0, texts))
+            raise TouchstoneError(f"The {name} text has {len(text):,} characters; up to {TEXT_CHARACTERS:,} are tried here. "
+                                  "Shorten it.")
+    texts = [replace_surrogates(a), replace_surrogates(b)]
+    return run_exclusively(PAIR_METRICS, texts, model, lambda asked: asked.pair_scores(texts[:1], texts[1:], 0, texts))
 
 
-def try_corpora(a: str, b: str, model: str) -> list[Answered]:
+def try_corpora(a: str, b: str, model: str) -> list[TriedMetric]:
     """What metrics of corpora say of two corpora, a text a line, and of their halves."""
-    p, q = (lines("first", a), lines("second", b))
-    collection, pairs = halved(p, q)
-    return ask(CORPUS_METRICS, [*p, *q], model,
-               lambda asked: asked.scale.as_distance(np.array(asked.distances(collection, pairs))).tolist())
+    p, q = (split_lines("first", a), split_lines("second", b))
+    collection, pairs = split_in_halves(p, q)
+    return run_exclusively(CORPUS_METRICS, [*p, *q], model,
+                           lambda asked: asked.scale.as_distance(np.array(asked.corpus_distances(collection, pairs))).tolist())
 
 
-def lines(name: str, text: str) -> list[str]:
+def split_lines(name: str, text: str) -> list[str]:
     """The texts of a pasted corpus; refuses too few, too many and too long ones."""
-    found = [sound(line.strip()) for line in text.splitlines() if line.strip()]
+    found = [replace_surrogates(line.strip()) for line in text.splitlines() if line.strip()]
     if not FEWEST_TEXTS <= len(found) <= CORPUS_TEXTS:
-        raise Refusal(f"Corpora of {FEWEST_TEXTS} to {CORPUS_TEXTS} texts are tried here, one a line; the {name} one has "
-                      f"{len(found):,}.")
+        raise TouchstoneError(f"Corpora of {FEWEST_TEXTS} to {CORPUS_TEXTS} texts are tried here, one a line; the {name} one has "
+                              f"{len(found):,}.")
     longest = max(map(len, found))
     if longest > LINE_CHARACTERS:
-        raise Refusal(f"A text of the {name} corpus has {longest:,} characters; shorten it to {LINE_CHARACTERS:,}.")
+        raise TouchstoneError(f"A text of the {name} corpus has {longest:,} characters; shorten it to {LINE_CHARACTERS:,}.")
     return found
 
 
-def sound(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """The text without what cannot be written: half a pair of surrogates."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def halved(p: Sequence[str], q: Sequence[str]) -> tuple[list[list[str]], list[tuple[int, int]]]:
+def split_in_halves(p: Sequence[str], q: Sequence[str]) -> tuple[list[list[str]], list[tuple[int, int]]]:
     """The corpora and random halves of both, and which are compared: the whole ones, then for each split p with q, p, q.
 
     All halves have the size of half of the smaller corpus, since distances depend on the size.
@@ -129,52 +130,52 @@ def halved(p: Sequence[str], q: Sequence[str]) -> tuple[list[list[str]], list[tu
     return collection, pairs
 
 
-def read_halves(values: Sequence[float]) -> Halves:
+def read_halves(values: Sequence[float]) -> HalfDistances:
     """The distances in the order of `halved`."""
-    return Halves(values[0], tuple(values[1::3]), (*values[2::3], *values[3::3]))
+    return HalfDistances(values[0], tuple(values[1::3]), (*values[2::3], *values[3::3]))
 
 
-def ask(names: Sequence[str], texts: Sequence[str], model: str, question: Question) -> list[Answered]:
+def run_exclusively(names: Sequence[str], texts: Sequence[str], model: str, question: SessionCall) -> list[TriedMetric]:
     """Every metric's answer to a question about some texts; one asker at a time, and not for long."""
-    if not asking.acquire(blocking=False):
-        raise Busy
+    if not LOCK.acquire(blocking=False):
+        raise TryBusy
     try:
-        return asked_in_turn(names, texts, model, question)
+        return run_in_turn(names, texts, model, question)
     finally:
-        asking.release()
+        LOCK.release()
 
 
-def asked_in_turn(names: Sequence[str], texts: Sequence[str], model: str, question: Question) -> list[Answered]:
+def run_in_turn(names: Sequence[str], texts: Sequence[str], model: str, question: SessionCall) -> list[TriedMetric]:
     """In the order of the names; those that need no vectors are asked while another process embeds the texts."""
-    entries = [entry for entry in choose_entries(names, SUBMISSIONS)
+    entries = [entry for entry in select_entries(names, SUBMISSIONS)
                if entry.variant is None and not unmet_dependencies(entry.header)]
-    desk, until, found = Desk(Conditions(confine(), LIMITS)), time.monotonic() + SECONDS, {}
+    desk, until, found = WorkerSlot(Conditions(probe_sandbox(), LIMITS)), time.monotonic() + SECONDS, {}
 
-    def ask_all(some: Sequence[Entry], cache: EmbeddingCache) -> None:
-        inputs = Inputs(cache)
+    def ask_all(some: Sequence[Entry], cache: VectorCache) -> None:
+        inputs = InputEncoder(cache)
         for entry in some:
             late = time.monotonic() > until
-            found[entry.name] = Answered(entry, (), f"was not asked: {SECONDS:.0f} seconds were up") if late \
-                else answered(desk, entry, texts, inputs, question)
+            found[entry.name] = TriedMetric(entry, (), f"was not asked: {SECONDS:.0f} seconds were up") if late \
+                else run_metric(desk, entry, texts, inputs, question)
 
-    with TemporaryDirectory() as folder, closing(desk), closing(Embedding(model, texts, Path(folder))) as embedding:
+    with TemporaryDirectory() as folder, closing(desk), closing(EmbeddingProcess(model, texts, Path(folder))) as embedding:
         of_vectors = [entry for entry in entries if entry.header.input == "embeddings"]
-        ask_all([entry for entry in entries if entry not in of_vectors], EmbeddingCache(model, Path(folder)))
+        ask_all([entry for entry in entries if entry not in of_vectors], VectorCache(model, Path(folder)))
         try:
             ask_all(of_vectors, embedding.vectors(until))
-        except Refusal as wrong:
-            found |= {entry.name: Answered(entry, (), f"was not asked: {wrong}") for entry in of_vectors}
+        except TouchstoneError as wrong:
+            found |= {entry.name: TriedMetric(entry, (), f"was not asked: {wrong}") for entry in of_vectors}
     return [found[entry.name] for entry in entries]
 
 
-def answered(desk: Desk, entry: Entry, texts: Sequence[str], inputs: Inputs, question: Question) -> Answered:
+def run_metric(desk: WorkerSlot, entry: Entry, texts: Sequence[str], inputs: InputEncoder, question: SessionCall) -> TriedMetric:
     model = Source(inputs.cache.model.name, inputs.cache.model.fingerprint)
     unit = Unit("trying", 1, (), {"texts": digest_of(list(texts))}, (), model, seed_of(SEED, "trying"))
-    asked = Asked(entry, unit, inputs, desk.start, None, LIMITS)
+    asked = MetricSession(entry, unit, inputs, desk.start, None, LIMITS)
     try:
-        asked.begin()
-        return Answered(entry, tuple(question(asked)))
+        asked.start()
+        return TriedMetric(entry, tuple(question(asked)))
     except (Fault, NotApplicable) as wrong:
-        return Answered(entry, (), wrong.sentence if isinstance(wrong, Fault) else str(wrong))
+        return TriedMetric(entry, (), wrong.sentence if isinstance(wrong, Fault) else str(wrong))
     finally:
-        asked.renew()
+        asked.stop_worker()

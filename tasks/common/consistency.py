@@ -14,7 +14,7 @@ LARGEST_SPREAD = 0.2                        # of an honest metric's answers, in 
 
 
 @dataclass(frozen=True)
-class Rechecked:
+class RecheckedAnswer:
     """One pair's answer in the run of things, and two of a fresh worker that saw nothing but what is asked again."""
 
     pair: tuple[int, int]                   # which: two corpora of a collection, or a call and a place in it
@@ -23,7 +23,7 @@ class Rechecked:
     alone_again: float
 
 
-def context_marks(rechecked: Sequence[Rechecked]) -> frozenset[str]:
+def context_marks(rechecked: Sequence[RecheckedAnswer]) -> frozenset[str]:
     """What the answers of fresh workers give away about a metric."""
     marks = set()
     if any(differ(one.alone, one.alone_again) for one in rechecked):
@@ -33,20 +33,20 @@ def context_marks(rechecked: Sequence[Rechecked]) -> frozenset[str]:
     return frozenset(marks)
 
 
-def excused(marks: frozenset[str], measured: Sequence[Measures]) -> frozenset[str]:
+def remove_excused_marks(marks: frozenset[str], measured: Sequence[Measures]) -> frozenset[str]:
     """The marks of all units together: an unrepeatable metric's context is judged against its own repeat spread.
 
     A spread that is large beside the answers themselves excuses nothing: it could be put on when alone.
     """
     if "unrepeatable" in marks:
-        changed = np.mean([or_chance(one.values["context_difference"], 0.0) for one in measured])
-        spread = np.mean([or_chance(one.values["repeat_spread"], 0.0) for one in measured])
+        changed = np.mean([value_or_chance(one.values["context_difference"], 0.0) for one in measured])
+        spread = np.mean([value_or_chance(one.values["repeat_spread"], 0.0) for one in measured])
         honest = changed <= 2 * spread and spread <= LARGEST_SPREAD
         return marks - {"context-dependent"} if honest else marks | {"context-dependent"}
     return marks
 
 
-def changes(rechecked: Sequence[Rechecked], answers: np.ndarray) -> dict[str, float | None]:
+def context_measures(rechecked: Sequence[RecheckedAnswer], answers: np.ndarray) -> dict[str, float | None]:
     """By how much answers change when asked alone, and again, in standard deviations of all answers of the unit."""
     spread = float(answers.std()) if len(answers) and np.ptp(answers) else None
 
@@ -60,5 +60,5 @@ def differ(a: float, b: float) -> bool:
     return abs(a - b) > TOLERANCE * max(1.0, abs(a), abs(b))
 
 
-def or_chance(value: float | None, chance: float) -> float:
+def value_or_chance(value: float | None, chance: float) -> float:
     return chance if value is None else value

@@ -18,7 +18,7 @@ MODES = 20                                  # of so many texts one is a mode tha
 FEWEST_WORDS = 10                           # what is left of a vocabulary that is shrunk to nothing
 
 
-class Fault(enum.StrEnum):
+class CorpusFault(enum.StrEnum):
     MODE_COLLAPSE = "mode_collapse"
     PLAGIARISM = "plagiarism"
     EDA_NOISE = "eda_noise"
@@ -27,58 +27,58 @@ class Fault(enum.StrEnum):
     VOCABULARY_SHRINK = "vocabulary_shrink"
 
 
-MEANING: Mapping[Fault, str] = {
-    Fault.MODE_COLLAPSE: "texts replaced by copies of few",
-    Fault.PLAGIARISM: "texts replaced by copies of training texts",
-    Fault.EDA_NOISE: "words replaced by synonyms, inserted, swapped, deleted",
-    Fault.CONTAMINATION: "texts replaced by those of another domain",
-    Fault.WORD_SALAD: "texts replaced by as many words drawn from all",
-    Fault.VOCABULARY_SHRINK: "the rarest words replaced by commoner ones",
+MEANING: Mapping[CorpusFault, str] = {
+    CorpusFault.MODE_COLLAPSE: "texts replaced by copies of few",
+    CorpusFault.PLAGIARISM: "texts replaced by copies of training texts",
+    CorpusFault.EDA_NOISE: "words replaced by synonyms, inserted, swapped, deleted",
+    CorpusFault.CONTAMINATION: "texts replaced by those of another domain",
+    CorpusFault.WORD_SALAD: "texts replaced by as many words drawn from all",
+    CorpusFault.VOCABULARY_SHRINK: "the rarest words replaced by commoner ones",
 }
 
 
 @dataclass(frozen=True)
-class Material:
+class FaultMaterial:
     """What faults are made of, beside the texts themselves: at least as many as there are texts."""
 
     train: Sequence[str]
     elsewhere: Sequence[str]                # of another domain
 
 
-def put(fault: Fault, texts: Sequence[str], strength: float, material: Material, seed: int) -> list[str]:
+def insert_fault(fault: CorpusFault, texts: Sequence[str], strength: float, material: FaultMaterial, seed: int) -> list[str]:
     """A copy of the texts with the fault in it."""
     return FAULTS[fault](texts, strength, material, np.random.default_rng(seed))
 
 
-def replaced(texts: Sequence[str], by: Sequence[str], strength: float, rng: np.random.Generator) -> list[str]:
+def replace_share(texts: Sequence[str], by: Sequence[str], strength: float, rng: np.random.Generator) -> list[str]:
     """A share of the texts, each replaced by what stands at its place."""
     places = set(rng.permutation(len(texts))[:round(strength * len(texts))].tolist())
     return [by[place] if place in places else text for place, text in enumerate(texts)]
 
 
-def mode_collapse(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+def mode_collapse(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
     modes = rng.choice(len(texts), max(1, len(texts) // MODES), replace=False)
     copies = [texts[mode] for mode in rng.choice(modes, len(texts))]
-    return replaced(texts, copies, strength, rng)
+    return replace_share(texts, copies, strength, rng)
 
 
-def plagiarism(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+def plagiarism(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
     copies = [material.train[row] for row in rng.choice(len(material.train), len(texts), replace=False)]
-    return replaced(texts, copies, strength, rng)
+    return replace_share(texts, copies, strength, rng)
 
 
-def contamination(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+def contamination(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
     others = [material.elsewhere[row] for row in rng.choice(len(material.elsewhere), len(texts), replace=False)]
-    return replaced(texts, others, strength, rng)
+    return replace_share(texts, others, strength, rng)
 
 
-def word_salad(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+def word_salad(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
     words = [word for text in texts for word in text.split()]
     salads = [" ".join(words[place] for place in rng.integers(len(words), size=len(text.split()))) for text in texts]
-    return replaced(texts, salads, strength, rng)
+    return replace_share(texts, salads, strength, rng)
 
 
-def vocabulary_shrink(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+def vocabulary_shrink(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
     """The commonest words stay; each other is one of these from here on, drawn as often as they occur."""
     counts = Counter(word for text in texts for word in text.split())
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
@@ -87,32 +87,32 @@ def vocabulary_shrink(texts: Sequence[str], strength: float, material: Material,
     place = rng.random(len(ordered))        # one draw a word, so that it does not depend on the strength
     stand_in = {word: ordered[int(np.searchsorted(reach, place[row] * reach[kept - 1], side="right"))] if row >= kept else word
                 for row, word in enumerate(ordered)}
-    return [" ".join(stand_in[word] for word in text.split()) if row_changed(text, stand_in) else text for text in texts]
+    return [" ".join(stand_in[word] for word in text.split()) if changes_text(text, stand_in) else text for text in texts]
 
 
-def row_changed(text: str, stand_in: Mapping[str, str]) -> bool:
+def changes_text(text: str, stand_in: Mapping[str, str]) -> bool:
     return any(stand_in[word] != word for word in text.split())
 
 
-def eda_noise(texts: Sequence[str], strength: float, material: Material, rng: np.random.Generator) -> list[str]:
+def eda_noise(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
     seeds = rng.integers(1 << 62, size=len(texts))
     return [eda(text, strength, np.random.default_rng(int(seed))) for text, seed in zip(texts, seeds, strict=True)]
 
 
 def eda(text: str, strength: float, rng: np.random.Generator) -> str:
     """Noise by the operations of easy data augmentation: each word meets each of the four with a quarter of the strength."""
-    return edited(text, rng.random((4, len(text.split()))) < strength / 4, rng)
+    return edit_text(text, rng.random((4, len(text.split()))) < strength / 4, rng)
 
 
-def augmented(text: str, rng: np.random.Generator, share: float = 0.1) -> str:
+def augment_text(text: str, rng: np.random.Generator, share: float = 0.1) -> str:
     """Easy data augmentation as its authors do it (Wei and Zou 2019): one operation, to a tenth of the words, to one at least."""
     count = len(text.split())
     met = np.zeros((4, count), dtype=bool)
     met[rng.integers(4), rng.choice(count, max(1, int(share * count)), replace=False)] = True
-    return edited(text, met, rng)
+    return edit_text(text, met, rng)
 
 
-def edited(text: str, met: np.ndarray, rng: np.random.Generator) -> str:
+def edit_text(text: str, met: np.ndarray, rng: np.random.Generator) -> str:
     """The text after the operations that its words meet, 4 x words.
 
     A synonym replaces it, where our small thesaurus knows one; it changes places with another; it is deleted, unless it is the
@@ -138,6 +138,6 @@ def edited(text: str, met: np.ndarray, rng: np.random.Generator) -> str:
     return " ".join(left)
 
 
-FAULTS: Mapping[Fault, Callable[[Sequence[str], float, Material, np.random.Generator], list[str]]] = {
-    Fault.MODE_COLLAPSE: mode_collapse, Fault.PLAGIARISM: plagiarism, Fault.EDA_NOISE: eda_noise,
-    Fault.CONTAMINATION: contamination, Fault.WORD_SALAD: word_salad, Fault.VOCABULARY_SHRINK: vocabulary_shrink}
+FAULTS: Mapping[CorpusFault, Callable[[Sequence[str], float, FaultMaterial, np.random.Generator], list[str]]] = {
+    CorpusFault.MODE_COLLAPSE: mode_collapse, CorpusFault.PLAGIARISM: plagiarism, CorpusFault.EDA_NOISE: eda_noise,
+    CorpusFault.CONTAMINATION: contamination, CorpusFault.WORD_SALAD: word_salad, CorpusFault.VOCABULARY_SHRINK: vocabulary_shrink}

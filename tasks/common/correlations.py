@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 
-def power_of_two(largest: float) -> float:
+def next_power_of_two(largest: float) -> float:
     """The power of two just below a number: dividing by it is exact, and squares no longer overflow or vanish."""
     return float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
 
@@ -26,14 +26,14 @@ def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:
     return float((between - (len(groups) - 1) * residual) / (between + within + residual))
 
 
-def mean_under(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def weighted_means(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The mean of what is known, under each row of counts; not a number where nothing is."""
     known = np.isfinite(values)
     weight = counts[:, known].sum(axis=1)
     return np.asarray(np.divide(counts[:, known] @ values[known], weight, out=np.full(len(counts), np.nan), where=weight > 0))
 
 
-def mean_over(parts: Iterable[np.ndarray]) -> np.ndarray:
+def mean_of_arrays(parts: Iterable[np.ndarray]) -> np.ndarray:
     """Elementwise, the mean of the parts that are known there."""
     stacked = np.array(list(parts))
     known = np.isfinite(stacked)
@@ -42,7 +42,7 @@ def mean_over(parts: Iterable[np.ndarray]) -> np.ndarray:
     return np.asarray(np.divide(whole, count, out=np.full(stacked.shape[1:], np.nan), where=count > 0))
 
 
-def correlation_under(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def weighted_correlations(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Pearson's r under each row of counts; not a number where x or y is constant."""
     x, y = x - x.mean(), y - y.mean()       # so that little is lost below
     sums = counts @ np.column_stack([np.ones_like(x), x, y, x ** 2, y ** 2, x * y])         # the counts are large: read once

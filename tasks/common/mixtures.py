@@ -7,18 +7,19 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 
 
-def draw(name_a: str, a: Sequence[str], name_b: str, b: Sequence[str], k: int, n: int,
-         rng: np.random.Generator) -> list[list[str]]:
+def draw_mixtures(name_a: str, a: Sequence[str], name_b: str, b: Sequence[str], k: int, n: int,
+                  rng: np.random.Generator) -> list[list[str]]:
     """KSC(A,B): k corpora of n texts, c_i with round(n(k-i)/(k-1)) texts of A, no text in two of them."""
     from_a = [round(n * (k - i) / (k - 1)) for i in range(1, k + 1)]
     needed = {name_a: sum(from_a), name_b: n * k - sum(from_a)}
     for name, texts in ((name_a, a), (name_b, b)):
         if len(texts) < needed[name]:
-            raise Refusal(f'A set of k={k} corpora of n={n} needs {needed[name]:,} texts of "{name}", which has {len(texts):,}. '
-                          "Take a smaller n or k, or another source.")
+            raise TouchstoneError(f'A set of k={k} corpora of n={n} needs {needed[name]:,} texts of "{name}", which has '
+                                  f'{len(texts):,}. '
+                                  "Take a smaller n or k, or another source.")
     rest_a = iter(rng.permutation(len(a)))
     rest_b = iter(rng.permutation(len(b)))
     corpora = []

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
 from tasks.data import loading as data
 
@@ -32,7 +32,7 @@ class Document:
 
 
 @dataclass(frozen=True)
-class Rated:
+class RatedDocument:
     """A text with all its summaries, and what people think of each."""
 
     text: str
@@ -41,7 +41,7 @@ class Rated:
 
 
 @dataclass(frozen=True)
-class Compared:
+class ComparedSummaries:
     """A text with all pairs of its summaries that people chose from."""
 
     text: str
@@ -49,39 +49,39 @@ class Compared:
     choices: tuple[int, ...]                # 0: the first, 1: the second
 
 
-def batches(count: int, size: int) -> Iterator[tuple[int, int]]:
+def batch_ranges(count: int, size: int) -> Iterator[tuple[int, int]]:
     """(start, stop) of each batch of places."""
     return ((start, min(start + size, count)) for start in range(0, count, size))
 
 
 @lru_cache(maxsize=32)
-def documents(name: str, seed: int) -> tuple[Document, ...]:
+def sample_documents(name: str, seed: int) -> tuple[Document, ...]:
     """The documents of a dataset of any kind that has some."""
-    tables, kind = of_kind(name, "summarized", "documents", "clustering", "corpus", "retrieval")
+    tables, kind = tables_of_kind(name, "summarized", "documents", "clustering", "corpus", "retrieval")
     rows = tables["corpus" if kind == "retrieval" else "data"]
     if kind == "summarized":
         found = [Document(text, summary) for text, summary in zip(rows.document, rows.summary, strict=True)]
     else:
         found = [Document(text, None) for text in rows.text]
-    return shuffled(found, name, seed)
+    return shuffle_items(found, name, seed)
 
 
 @lru_cache(maxsize=32)
-def rated(name: str, seed: int) -> tuple[Rated, ...]:
-    tables, _ = of_kind(name, "rated_summaries")
+def sample_rated(name: str, seed: int) -> tuple[RatedDocument, ...]:
+    tables, _ = tables_of_kind(name, "rated_summaries")
     rows = tables["data"]
     aspects = [aspect for aspect in ASPECTS if aspect in rows.columns]
-    found = [Rated(str(text), tuple(mine.summary), {aspect: tuple(map(float, mine[aspect])) for aspect in aspects})
+    found = [RatedDocument(str(text), tuple(mine.summary), {aspect: tuple(map(float, mine[aspect])) for aspect in aspects})
              for text, mine in rows.groupby("document", sort=False)]
-    return shuffled(found, name, seed)
+    return shuffle_items(found, name, seed)
 
 
 @lru_cache(maxsize=32)
-def compared(name: str, seed: int) -> tuple[Compared, ...]:
-    tables, _ = of_kind(name, "preferences")
-    found = [Compared(str(text), tuple(zip(mine.summary_a, mine.summary_b, strict=True)), tuple(map(int, mine.choice)))
+def sample_compared(name: str, seed: int) -> tuple[ComparedSummaries, ...]:
+    tables, _ = tables_of_kind(name, "preferences")
+    found = [ComparedSummaries(str(text), tuple(zip(mine.summary_a, mine.summary_b, strict=True)), tuple(map(int, mine.choice)))
              for text, mine in tables["data"].groupby("document", sort=False)]
-    return shuffled(found, name, seed)
+    return shuffle_items(found, name, seed)
 
 
 @dataclass(frozen=True)
@@ -94,18 +94,18 @@ class Collection:
 
 
 @lru_cache(maxsize=16)
-def collection(name: str, seed: int, most_documents: int, most_queries: int) -> Collection:
+def sample_collection(name: str, seed: int, most_documents: int, most_queries: int) -> Collection:
     """Documents first, drawn whatever they are relevant to; then queries that have at least one of them."""
-    tables, _ = of_kind(name, "retrieval")
+    tables, _ = tables_of_kind(name, "retrieval")
     rows = tables["corpus"]
     texts = [f"{title}\n{text}".strip() for title, text in zip(rows.title.fillna(""), rows.text, strict=True)]
-    chosen = shuffled(list(zip(rows.doc_id, texts, strict=True)), name, seed)[:most_documents]
+    chosen = shuffle_items(list(zip(rows.doc_id, texts, strict=True)), name, seed)[:most_documents]
     column = {identity: place for place, (identity, _) in enumerate(chosen)}
     judged: pd.DataFrame = tables["qrels"]
     judged = judged[(judged.relevance > 0) & judged.doc_id.isin(column)]
     by_query = {query: [column[one] for one in mine.doc_id] for query, mine in judged.groupby("query_id", sort=False)}
     asked = [(text, by_query[query]) for query, text in
-             shuffled(list(zip(tables["queries"].query_id, tables["queries"].text, strict=True)), f"queries of {name}", seed)
+             shuffle_items(list(zip(tables["queries"].query_id, tables["queries"].text, strict=True)), f"queries of {name}", seed)
              if query in by_query][:most_queries]
     relevant = np.zeros((len(asked), len(chosen)), dtype=bool)
     for row, (_, columns) in enumerate(asked):
@@ -114,27 +114,27 @@ def collection(name: str, seed: int, most_documents: int, most_queries: int) -> 
 
 
 @lru_cache(maxsize=16)
-def labelled(name: str, seed: int) -> tuple[tuple[str, str], ...]:
+def sample_labelled(name: str, seed: int) -> tuple[tuple[str, str], ...]:
     """(Text, label) of a labelled dataset; of "a + b + c", the corpora of that name, each a label of its own."""
     found: list[tuple[str, str]] = []
     if " + " in name:
-        found = [(text, part) for part in name.split(" + ") for text in data.corpus(part)]
+        found = [(text, part) for part in name.split(" + ") for text in data.load_corpus(part)]
     else:
-        tables, _ = of_kind(name, "clustering", "corpus")
+        tables, _ = tables_of_kind(name, "clustering", "corpus")
         rows = tables["data"]
         if "label" not in rows.columns:
-            raise Refusal(f'The texts of "{name}" have no labels; clustering needs them.')
+            raise TouchstoneError(f'The texts of "{name}" have no labels; clustering needs them.')
         found = [(str(text), str(label)) for text, label in zip(rows.text, rows.label, strict=True)]
-    return shuffled(list(dict(found).items()), name, seed)
+    return shuffle_items(list(dict(found).items()), name, seed)
 
 
-def shuffled(items: Sequence[Item], name: str, seed: int) -> tuple[Item, ...]:
+def shuffle_items(items: Sequence[Item], name: str, seed: int) -> tuple[Item, ...]:
     """In an order that the seed and the dataset's name decide."""
     return tuple(items[place] for place in np.random.default_rng(seed_of(seed, "sample", name)).permutation(len(items)))
 
 
-def of_kind(name: str, *kinds: str) -> tuple[dict[str, Any], str]:
-    loaded = data.load(name)
+def tables_of_kind(name: str, *kinds: str) -> tuple[dict[str, Any], str]:
+    loaded = data.load_dataset(name)
     if loaded.dataset.kind not in kinds:
-        raise Refusal(f'The dataset "{name}" holds {loaded.dataset.kind}; here {" or ".join(kinds)} is needed.')
+        raise TouchstoneError(f'The dataset "{name}" holds {loaded.dataset.kind}; here {" or ".join(kinds)} is needed.')
     return loaded.tables, loaded.dataset.kind

@@ -98,7 +98,7 @@ because since as
 """
 
 
-def read(groups: str) -> dict[str, tuple[str, ...]]:
+def parse_groups(groups: str) -> dict[str, tuple[str, ...]]:
     """Of each word the others of its groups, in order."""
     found: dict[str, tuple[str, ...]] = {}
     for line in groups.split("\n"):
@@ -108,4 +108,4 @@ def read(groups: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
-SYNONYMS = read(GROUPS)
+SYNONYMS = parse_groups(GROUPS)

@@ -27,7 +27,7 @@ def capitals(text: str, rng: np.random.Generator) -> str | None:
     if not letters:
         return None
     raised = set(rng.choice(letters, max(1, round(CAPITALS * len(letters))), replace=False).tolist())
-    return changed(text, "".join(one.upper() if place in raised else one for place, one in enumerate(text)))
+    return unless_equal(text, "".join(one.upper() if place in raised else one for place, one in enumerate(text)))
 
 
 def deleted_letters(text: str, _: np.random.Generator) -> str | None:
@@ -37,17 +37,17 @@ def deleted_letters(text: str, _: np.random.Generator) -> str | None:
         counted += not character.isspace()
         if character.isspace() or counted % EVERY:
             kept.append(character)
-    return changed(text, "".join(kept))
+    return unless_equal(text, "".join(kept))
 
 
 def digits(text: str, _: np.random.Generator) -> str | None:
     """o, i, e as 0, 1, 3."""
-    return changed(text, text.translate(DIGITS))
+    return unless_equal(text, text.translate(DIGITS))
 
 
 def hard_digits(text: str, _: np.random.Generator) -> str | None:
     """o, l, e, a, s, t as 0, 1, 3, 4, 5, 7."""
-    return changed(text, text.translate(HARD_DIGITS))
+    return unless_equal(text, text.translate(HARD_DIGITS))
 
 
 # ---- of meaning --------------------------------------------------------------------------------------------------------
@@ -71,43 +71,43 @@ AUXILIARY = re.compile(
 
 def negated(text: str, _: np.random.Generator) -> str | None:
     """Every auxiliary verb negated, or no longer so; a text without one gets "It is not true that" before it."""
-    found = AUXILIARY.sub(turned, text)
+    found = AUXILIARY.sub(negate_match, text)
     if found != text:
         return found
     return f"It is not true that {text[:1].lower()}{text[1:]}" if text.strip() else None
 
 
-def turned(match: re.Match[str]) -> str:
+def negate_match(match: re.Match[str]) -> str:
     """The opposite of one auxiliary."""
     said = match[0]
     if match["contracted"]:
         word = match["contracted"]
-        return like(said, CONTRACTED.get(word.lower(), word.lower()))
+        return match_case(said, CONTRACTED.get(word.lower(), word.lower()))
     if match["cannot"]:
-        return like(said, "can")
+        return match_case(said, "can")
     if match["negated"]:
         return match["negated"]
     if match["pronoun"]:
         return f"{match['pronoun']} {SHORT[match['short'].lower()]} not"
-    return like(said, NOT_OF.get(match["verb"].lower(), f"{match['verb'].lower()} not"))
+    return match_case(said, NOT_OF.get(match["verb"].lower(), f"{match['verb'].lower()} not"))
 
 
-def like(said: str, word: str) -> str:
+def match_case(said: str, word: str) -> str:
     """A word with a capital where what it replaces has one."""
     return word[:1].upper() + word[1:] if said[:1].isupper() else word
 
 
 def shuffled_sentences(text: str, rng: np.random.Generator) -> str | None:
     """The sentences in another order; None of a single one."""
-    return reordered(re.split(r"(?<=[.!?])\s+", text.strip()), rng)
+    return shuffle_parts(re.split(r"(?<=[.!?])\s+", text.strip()), rng)
 
 
 def shuffled_words(text: str, rng: np.random.Generator) -> str | None:
     """The words in another order."""
-    return reordered(text.split(), rng)
+    return shuffle_parts(text.split(), rng)
 
 
-def reordered(parts: Sequence[str], rng: np.random.Generator) -> str | None:
+def shuffle_parts(parts: Sequence[str], rng: np.random.Generator) -> str | None:
     """The parts in an order that is not theirs; None if there is none."""
     if len(set(parts)) < 2:
         return None
@@ -117,7 +117,7 @@ def reordered(parts: Sequence[str], rng: np.random.Generator) -> str | None:
             return " ".join(order)
 
 
-def changed(text: str, found: str) -> str | None:
+def unless_equal(text: str, found: str) -> str | None:
     return None if found == text else found
 
 
@@ -132,30 +132,30 @@ BESIDE: dict[str, Transformation] = {"hard_digits": hard_digits}
 PLACES = ("begin", "middle", "end")
 
 
-def amount_of(share: float, tokens: Sequence[str]) -> int:
+def token_count(share: float, tokens: Sequence[str]) -> int:
     """k = max(1, round(x n))."""
     return max(1, round(share * len(tokens)))
 
 
-def insert(tokens: Sequence[str], share: float, place: str, needle: Sequence[str]) -> str:
+def insert_tokens(tokens: Sequence[str], share: float, place: str, needle: Sequence[str]) -> str:
     """The tokens with k of the needle's before, in the middle of (n//2), or after them."""
     at = {"begin": 0, "middle": len(tokens) // 2, "end": len(tokens)}[place]
-    return " ".join([*tokens[:at], *needle[:amount_of(share, tokens)], *tokens[at:]])
+    return " ".join([*tokens[:at], *needle[:token_count(share, tokens)], *tokens[at:]])
 
 
-def remove(tokens: Sequence[str], share: float, place: str) -> str:
+def remove_tokens(tokens: Sequence[str], share: float, place: str) -> str:
     """The tokens without k of them at the begin, in the middle ((n - k)//2), or at the end."""
-    k = amount_of(share, tokens)
-    at = start_of(len(tokens), k, place)
+    k = token_count(share, tokens)
+    at = start_index(len(tokens), k, place)
     return " ".join([*tokens[:at], *tokens[at + k:]])
 
 
-def replace(tokens: Sequence[str], share: float, place: str, needle: Sequence[str]) -> str:
+def replace_tokens(tokens: Sequence[str], share: float, place: str, needle: Sequence[str]) -> str:
     """The tokens with k of them replaced by as many of the needle's: as long as before."""
-    k = amount_of(share, tokens)
-    at = start_of(len(tokens), k, place)
+    k = token_count(share, tokens)
+    at = start_index(len(tokens), k, place)
     return " ".join([*tokens[:at], *needle[:k], *tokens[at + k:]])
 
 
-def start_of(count: int, k: int, place: str) -> int:
+def start_index(count: int, k: int, place: str) -> int:
     return {"begin": 0, "middle": (count - k) // 2, "end": count - k}[place]

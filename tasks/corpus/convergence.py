@@ -16,11 +16,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.references import KOUR_2022
 from tasks.data import loading as data
@@ -39,7 +39,7 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Curves:
+class ConvergenceCurves:
     """The raw answers of one repetition; every sample is drawn anew, the first corpus of a pair is always of source A."""
 
     sizes: tuple[int, ...]                  # s, as far as both sources have so many texts
@@ -54,13 +54,13 @@ class Curves:
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class Convergence(Task[Curves]):
+class Convergence(Task[ConvergenceCurves]):
     """Does the distance settle as samples grow, and stay when they are unequal?"""
 
     name: ClassVar[str] = "convergence"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Curves
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = ConvergenceCurves
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Size and imbalance", short="si", score="none: a property", chance=0.0, worst=0.0, unit="repetition",
         strata=("pair",), observe_version=1, measure_version=1, ranked=False,
         paper=KOUR_2022, measures={
@@ -86,15 +86,15 @@ class Convergence(Task[Curves]):
     def texts(self, unit: Unit) -> Iterable[str]:
         return (text for pair in self.samples(unit) for corpus in pair for text in corpus)
 
-    def sizes(self, unit: Unit) -> Grid:
+    def sizes(self, unit: Unit) -> SampleSizes:
         """The design's sizes, as far as the two sources allow them."""
         p = unit.parameters
-        return grid(p, len(data.corpus(p["source_a"])), len(data.corpus(p["source_b"])))
+        return sample_sizes(p, len(data.load_corpus(p["source_a"])), len(data.load_corpus(p["source_b"])))
 
     def samples(self, unit: Unit) -> list[tuple[list[str], list[str]]]:
         """Pairs of corpora: of growing size; of unequal sizes; of the reference size; of one source, A and B."""
         p, rng = unit.parameters, np.random.default_rng(unit.seed)
-        a, b = data.corpus(p["source_a"]), data.corpus(p["source_b"])
+        a, b = data.load_corpus(p["source_a"]), data.load_corpus(p["source_b"])
         sizes = self.sizes(unit)
 
         def sample(texts: Sequence[str], n: int) -> list[str]:
@@ -108,30 +108,30 @@ class Convergence(Task[Curves]):
             pairs.append((both[:n], both[n:]))
         return pairs
 
-    def observe(self, unit: Unit, metric: Asked) -> Curves:
+    def observe(self, unit: Unit, metric: MetricSession) -> ConvergenceCurves:
         sizes, pairs = self.sizes(unit), self.samples(unit)
         answers = [0.0] * len(pairs)
         for place in np.random.default_rng([unit.seed, 1]).permutation(len(pairs)).tolist():
-            answers[place], = metric.distances(pairs[place], [(0, 1)], order=place, first=place)
+            answers[place], = metric.corpus_distances(pairs[place], [(0, 1)], order=place, first=place)
         rest = iter(answers)
         equal, unequal = (tuple(next(rest) for _ in drawn) for drawn in (sizes.equal, sizes.first))
-        return Curves(sizes.equal, equal, sizes.total, sizes.first, unequal, sizes.reference, next(rest), sizes.of_one,
-                      (next(rest), next(rest)), metric.scale)
+        return ConvergenceCurves(sizes.equal, equal, sizes.total, sizes.first, unequal, sizes.reference, next(rest), sizes.of_one,
+                                 (next(rest), next(rest)), metric.scale)
 
-    def measure(self, unit: Unit, seen: Curves) -> Measures:
+    def measure(self, unit: Unit, seen: ConvergenceCurves) -> Measures:
         return self.measure_all([unit], [seen])[0]
 
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[Curves]) -> list[Measures]:
+    def measure_all(self, units: Sequence[Unit], seen: Sequence[ConvergenceCurves]) -> list[Measures]:
         """d* and the self-distance are means over all repetitions of a pair of sources."""
-        together: dict[tuple[str, ...], list[Curves]] = defaultdict(list)
+        together: dict[tuple[str, ...], list[ConvergenceCurves]] = defaultdict(list)
         for unit, one in zip(units, seen, strict=True):
             together[unit.stratum].append(one)
-        levels = {stratum: Levels.of(curves) for stratum, curves in together.items()}
+        levels = {stratum: ReferenceDistances.of(curves) for stratum, curves in together.items()}
         return [Measures(None, robustness(one, levels[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
 
 
 @dataclass(frozen=True)
-class Grid:
+class SampleSizes:
     """The sizes that two sources allow."""
 
     equal: tuple[int, ...]
@@ -141,7 +141,7 @@ class Grid:
     of_one: tuple[int, int]
 
 
-def grid(p: Any, size_a: int, size_b: int) -> Grid:
+def sample_sizes(p: Any, size_a: int, size_b: int) -> SampleSizes:
     """The sizes of the design, cut down to what the smaller source holds; refuses sources that are too small for any."""
     smaller = min(size_a, size_b)
     equal = tuple(s for s in p["sizes"] if s <= smaller)
@@ -149,13 +149,13 @@ def grid(p: Any, size_a: int, size_b: int) -> Grid:
     first = tuple(s for s in p["sizes"] if s < total)
     reference = min(p["reference"], smaller)
     if not equal or not first or smaller < 4:
-        raise Refusal(f'Convergence takes samples of {min(p["sizes"])} texts and more; "{p["source_a"]}" has {size_a:,} and '
-                      f'"{p["source_b"]}" {size_b:,}. Take smaller sizes, or other sources.')
-    return Grid(equal, total, first, reference, (min(reference, size_a // 2), min(reference, size_b // 2)))
+        raise TouchstoneError(f'Convergence takes samples of {min(p["sizes"])} texts and more; "{p["source_a"]}" has {size_a:,} '
+                              f'and "{p["source_b"]}" {size_b:,}. Take smaller sizes, or other sources.')
+    return SampleSizes(equal, total, first, reference, (min(reference, size_a // 2), min(reference, size_b // 2)))
 
 
 @dataclass(frozen=True)
-class Levels:
+class ReferenceDistances:
     """What the errors are measured in."""
 
     far: float                              # d*
@@ -163,7 +163,7 @@ class Levels:
     spread: float | None                    # the larger standard deviation of the two; None with one repetition
 
     @classmethod
-    def of(cls, curves: Sequence[Curves]) -> Levels:
+    def of(cls, curves: Sequence[ConvergenceCurves]) -> ReferenceDistances:
         far = np.array([one.scale.as_distance(np.array(one.far)) for one in curves])
         near = np.array([one.scale.as_distance(np.array(one.near)) for one in curves])
         spread = max(float(far.std(ddof=1)), float(near.std(axis=0, ddof=1).max())) if len(curves) > 1 else None
@@ -176,7 +176,7 @@ class Levels:
         return found if self.spread is not None and found > 0 and found >= TOLD_APART * self.spread else None
 
 
-def robustness(seen: Curves, levels: Levels) -> dict[str, float | None]:
+def robustness(seen: ConvergenceCurves, levels: ReferenceDistances) -> dict[str, float | None]:
     """The measures of one repetition."""
     values: dict[str, float | None] = {"reference_distance": levels.far, "self_distance": levels.near}
     for name, answers in (("size", seen.equal), ("imbalance", seen.unequal)):

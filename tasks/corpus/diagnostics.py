@@ -16,14 +16,14 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.consistency import TOLERANCE
-from tasks.common.corpus_faults import MEANING, Fault, Material, put
+from tasks.common.corpus_faults import MEANING, CorpusFault, FaultMaterial, insert_fault
 from tasks.common.correlations import pearson
 from tasks.data import loading as data
 
@@ -41,7 +41,7 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Answers:
+class DiagnosticAnswers:
     """The raw answers for one fault and one draw of samples."""
 
     faulty: tuple[float, ...]               # d(reference, corpus with the fault), over STRENGTHS
@@ -50,17 +50,18 @@ class Answers:
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class Diagnostics(Task[Answers]):
+class Diagnostics(Task[DiagnosticAnswers]):
     """Which faults of generated corpora does the metric see?"""
 
     name: ClassVar[str] = "diagnostics"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Answers
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = DiagnosticAnswers
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Diagnostics", short="dg", score="mean over the faults of the rank correlation of strength and distance",
         chance=0.0, worst=-1.0, unit="repetition", strata=("fault",), observe_version=1, measure_version=1,
         measures={
-            **{fault.value: f"sensitivity: Spearman correlation of strength and distance; {MEANING[fault]}" for fault in Fault},
+            **{fault.value: "sensitivity: Spearman correlation of strength and distance; "
+                            f"{MEANING[fault]}" for fault in CorpusFault},
             "noticed": "share of units in which the distance leaves the self-distance band at some strength",
             "onset": "the smallest strength at which it does, where it does",
             "itself_in_band": "share of units in which a corpus is no further from itself than fault-free samples are",
@@ -70,7 +71,7 @@ class Diagnostics(Task[Answers]):
         return {settings.source, settings.elsewhere}
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
-        for fault, repetition in itertools.product(Fault, range(settings.repetitions)):
+        for fault, repetition in itertools.product(CorpusFault, range(settings.repetitions)):
             yield self.unit(context, (fault.value,), {
                 "fault": fault.value, "source": settings.source, "elsewhere": settings.elsewhere, "n": settings.n,
                 "repetition": repetition}, (settings.source, settings.elsewhere))
@@ -78,59 +79,59 @@ class Diagnostics(Task[Answers]):
     def texts(self, unit: Unit) -> Iterable[str]:
         return itertools.chain.from_iterable(self.samples(unit).corpora)
 
-    def samples(self, unit: Unit) -> Samples:
+    def samples(self, unit: Unit) -> SourceSamples:
         p = unit.parameters
-        return draw(p["source"], data.corpus(p["source"]), p["elsewhere"], data.corpus(p["elsewhere"]), p["n"], Fault(p["fault"]),
-                    unit.seed)
+        return draw_samples(p["source"], data.load_corpus(p["source"]), p["elsewhere"], data.load_corpus(p["elsewhere"]), p["n"], CorpusFault(p["fault"]),
+                            unit.seed)
 
-    def observe(self, unit: Unit, metric: Asked) -> Answers:
+    def observe(self, unit: Unit, metric: MetricSession) -> DiagnosticAnswers:
         samples = self.samples(unit)
-        answers = metric.distances(samples.corpora, samples.pairs)
+        answers = metric.corpus_distances(samples.corpora, samples.pairs)
         count = len(STRENGTHS)
-        return Answers(tuple(answers[:count]), answers[count], tuple(answers[count + 1:]), metric.scale)
+        return DiagnosticAnswers(tuple(answers[:count]), answers[count], tuple(answers[count + 1:]), metric.scale)
 
-    def measure(self, unit: Unit, seen: Answers) -> Measures:
+    def measure(self, unit: Unit, seen: DiagnosticAnswers) -> Measures:
         return self.measure_all([unit], [seen])[0]
 
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[Answers]) -> list[Measures]:
+    def measure_all(self, units: Sequence[Unit], seen: Sequence[DiagnosticAnswers]) -> list[Measures]:
         """The self-distance band is that of all fault-free samples of a source."""
         fault_free: dict[str, list[float]] = defaultdict(list)
         for unit, one in zip(units, seen, strict=True):
             fault_free[unit.parameters["source"]] += one.scale.as_distance(np.array(one.fault_free)).tolist()
         highest = {source: upper_edge(np.array(distances)) for source, distances in fault_free.items()}
-        return [self._judged(Fault(unit.parameters["fault"]), one, highest[unit.parameters["source"]])
+        return [self._judged(CorpusFault(unit.parameters["fault"]), one, highest[unit.parameters["source"]])
                 for unit, one in zip(units, seen, strict=True)]
 
-    def _judged(self, fault: Fault, seen: Answers, highest: float) -> Measures:
+    def _judged(self, fault: CorpusFault, seen: DiagnosticAnswers, highest: float) -> Measures:
         distances = seen.scale.as_distance(np.array(seen.faulty))
         found = sensitivity(distances)
         strength = onset(distances, highest)
         itself = float(seen.scale.as_distance(np.array(seen.itself)))
         return Measures(found, {fault.value: found, "noticed": float(strength is not None), "onset": strength,
-                                "itself_in_band": float(not above(itself, highest))})
+                                "itself_in_band": float(not share_above(itself, highest))})
 
 
 @dataclass(frozen=True)
-class Samples:
-    """The corpora of a unit, and which of them are compared, in the order of `Answers`."""
+class SourceSamples:
+    """The corpora of a unit, and which of them are compared, in the order of `DiagnosticAnswers`."""
 
     corpora: list[list[str]]
     pairs: list[tuple[int, int]]
 
 
-def draw(source: str, texts: Sequence[str], elsewhere: str, others: Sequence[str], n: int, fault: Fault, seed: int) -> Samples:
+def draw_samples(source: str, texts: Sequence[str], elsewhere: str, others: Sequence[str], n: int, fault: CorpusFault, seed: int) -> SourceSamples:
     """A reference and a corpus without a text in common; the corpus with ever more of the fault; pairs of fault-free samples."""
     parts = 3 + 2 * BANDS
     for name, needed, there in ((source, parts * n, len(texts)), (elsewhere, n, len(others))):
         if there < needed:
-            raise Refusal(f'Diagnostics with n={n} need {needed:,} texts of "{name}", which has {there:,}. '
-                          "Take a smaller n, or another source.")
+            raise TouchstoneError(f'Diagnostics with n={n} need {needed:,} texts of "{name}", which has {there:,}. '
+                                  "Take a smaller n, or another source.")
     rows = np.random.default_rng([seed, 0]).permutation(len(texts))[:parts * n].reshape(parts, n)
     reference, corpus, train, *free = ([texts[row] for row in part] for part in rows.tolist())
-    faulty = [put(fault, corpus, strength, Material(train, others), seed) for strength in STRENGTHS]
+    faulty = [insert_fault(fault, corpus, strength, FaultMaterial(train, others), seed) for strength in STRENGTHS]
     first = 1 + len(faulty)                 # of the fault-free; strength 0 is the corpus itself
     pairs = [(0, place) for place in range(1, first)] + [(1, 1)]
-    return Samples([reference, *faulty, *free], pairs + [(first + i, first + i + 1) for i in range(0, 2 * BANDS, 2)])
+    return SourceSamples([reference, *faulty, *free], pairs + [(first + i, first + i + 1) for i in range(0, 2 * BANDS, 2)])
 
 
 def upper_edge(distances: np.ndarray) -> float:
@@ -141,7 +142,7 @@ def upper_edge(distances: np.ndarray) -> float:
     return float(distances.mean() + stats.t.ppf(0.975, m - 1) * distances.std(ddof=1) * np.sqrt(1 + 1 / m))
 
 
-def above(distance: float, edge: float) -> bool:
+def share_above(distance: float, edge: float) -> bool:
     return distance > edge + TOLERANCE * max(1e-6, abs(edge))
 
 
@@ -155,4 +156,4 @@ def sensitivity(distances: np.ndarray) -> float | None:
 def onset(distances: np.ndarray, highest: float) -> float | None:
     """The smallest strength at which the distance is above the band; None if it never is."""
     return next((strength for strength, distance in zip(STRENGTHS, distances.tolist(), strict=True)
-                 if strength > 0 and above(distance, highest)), None)
+                 if strength > 0 and share_above(distance, highest)), None)

@@ -18,13 +18,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.correlations import pearson, power_of_two
+from tasks.common.correlations import next_power_of_two, pearson
 from tasks.common.mixtures import separated_pairs
 from tasks.common.references import ACKERMAN
 from tasks.data import loading as data
@@ -54,7 +54,7 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Sweep:
+class ParaphraseDistances:
     """The raw answers for R sets of K+1 corpora of one draw of pairs, and the prototypes' distances of the same."""
 
     k: int                                  # K
@@ -64,14 +64,14 @@ class Sweep:
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class Distributionality(Task[Sweep]):
+class Distributionality(Task[ParaphraseDistances]):
     """Does the metric look at distributions, as the energy distance does, or at nearest texts?"""
 
     name: ClassVar[str] = "distributionality"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Sweep
-    looks_at_vectors: ClassVar[bool] = True
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = ParaphraseDistances
+    needs_vectors: ClassVar[bool] = True
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Distributionality", short="di", score="none: a property", chance=0.0, worst=0.0, unit="redraw",
         strata=("source",), observe_version=1, measure_version=1, ranked=False, paper=ACKERMAN,
         measures={
@@ -100,26 +100,26 @@ class Distributionality(Task[Sweep]):
     def texts(self, unit: Unit) -> Iterable[str]:
         return self.drawn(unit).texts
 
-    def drawn(self, unit: Unit) -> Lottery:
+    def drawn(self, unit: Unit) -> ParaphraseSample:
         p = unit.parameters
-        return draw(p["source"], paraphrases(p["source"], p["least"]), p["n"], p["K"], p["R"], np.random.default_rng(unit.seed))
+        return draw_sample(p["source"], paraphrase_pairs(p["source"], p["least"]), p["n"], p["K"], p["R"], np.random.default_rng(unit.seed))
 
-    def observe(self, unit: Unit, metric: Asked) -> Sweep:
+    def observe(self, unit: Unit, metric: MetricSession) -> ParaphraseDistances:
         lottery, k = self.drawn(unit), unit.parameters["K"]
-        angles = angular(metric.vectors(lottery.texts))
+        angles = angular_distances(metric.vectors(lottery.texts))
         corpora = [[lottery.texts[row] for row in rows] for rows in lottery.corpora]
-        answers = metric.distances(corpora, lottery.pairs(k))
+        answers = metric.corpus_distances(corpora, lottery.pairs(k))
         shape = unit.parameters["R"], len(separated_pairs(k + 1))
         sets = [(lottery.corpora[i], lottery.corpora[j]) for i, j in lottery.pairs(k)]
-        return Sweep(k, tuple(answers), np.array([energy(angles, p, q) for p, q in sets]).reshape(shape),
-                     np.array([average_hausdorff(angles, p, q) for p, q in sets]).reshape(shape), metric.scale)
+        return ParaphraseDistances(k, tuple(answers), np.array([energy_distance(angles, p, q) for p, q in sets]).reshape(shape),
+                                   np.array([average_hausdorff(angles, p, q) for p, q in sets]).reshape(shape), metric.scale)
 
-    def measure(self, unit: Unit, seen: Sweep) -> Measures:
+    def measure(self, unit: Unit, seen: ParaphraseDistances) -> Measures:
         distances = seen.scale.as_distance(np.array(seen.answers))
-        mine = standardised(distances / power_of_two(float(np.abs(distances).max())))
-        of_energy, of_ahd = (standardised(distances.astype(float)) for distances in (seen.energy, seen.ahd))
+        mine = standardize(distances / next_power_of_two(float(np.abs(distances).max())))
+        of_energy, of_ahd = (standardize(distances.astype(float)) for distances in (seen.energy, seen.ahd))
         if mine is None or of_energy is None or of_ahd is None:
-            return Measures(None, dict.fromkeys(self.declares.measures))
+            return Measures(None, dict.fromkeys(self.info.measures))
         separation = separations(seen)
         values: dict[str, float | None] = {}
         levels, counts = np.unique(separation, return_counts=True)
@@ -136,21 +136,21 @@ class Distributionality(Task[Sweep]):
 
 
 @lru_cache(maxsize=8)
-def paraphrases(name: str, least: float | None) -> tuple[tuple[str, str], ...]:
+def paraphrase_pairs(name: str, least: float | None) -> tuple[tuple[str, str], ...]:
     """The pairs of a dataset that are not one text twice, of those with scores the ones that reach the least."""
-    loaded = data.load(name)
+    loaded = data.load_dataset(name)
     if loaded.dataset.kind != "pairs":
-        raise Refusal(f'The dataset "{name}" holds {loaded.dataset.kind}; here pairs of paraphrases are needed.')
+        raise TouchstoneError(f'The dataset "{name}" holds {loaded.dataset.kind}; here pairs of paraphrases are needed.')
     rows = loaded.rows[loaded.rows.text_a != loaded.rows.text_b]
     if least is not None:
         if "score" not in rows.columns:
-            raise Refusal(f'The pairs of "{name}" have no scores, so that `least` says nothing about them; leave it out.')
+            raise TouchstoneError(f'The pairs of "{name}" have no scores, so that `least` says nothing about them; leave it out.')
         rows = rows[rows.score >= least]
     return tuple(zip(rows.text_a, rows.text_b, strict=True))
 
 
 @dataclass(frozen=True)
-class Lottery:
+class ParaphraseSample:
     """The texts of n pairs, all a and then all b, and R times K+1 corpora of them, as rows."""
 
     texts: list[str]
@@ -161,21 +161,21 @@ class Lottery:
         return [(start + i, start + j) for start in range(0, len(self.corpora), k + 1) for i, j in separated_pairs(k + 1)]
 
 
-def draw(name: str, pairs: Sequence[tuple[str, str]], n: int, k: int, repetitions: int, rng: np.random.Generator) -> Lottery:
+def draw_sample(name: str, pairs: Sequence[tuple[str, str]], n: int, k: int, repetitions: int, rng: np.random.Generator) -> ParaphraseSample:
     """n pairs; c_i holds round(n i/K) texts of B and the rest of A, every c_i drawn afresh: texts recur across corpora."""
     if len(pairs) < n:
-        raise Refusal(f'Corpora of n={n} need as many pairs of "{name}", which has {len(pairs):,}. '
-                      "Take a smaller n, or another source.")
+        raise TouchstoneError(f'Corpora of n={n} need as many pairs of "{name}", which has {len(pairs):,}. '
+                              "Take a smaller n, or another source.")
     chosen = [pairs[i] for i in rng.choice(len(pairs), n, replace=False)]
     corpora = []
     for _, i in itertools.product(range(repetitions), range(k + 1)):
         of_b = round(n * i / k)
         rows = np.concatenate([rng.choice(n, n - of_b, replace=False), n + rng.choice(n, of_b, replace=False)])
         corpora.append(rng.permutation(rows))
-    return Lottery([a for a, _ in chosen] + [b for _, b in chosen], corpora)
+    return ParaphraseSample([a for a, _ in chosen] + [b for _, b in chosen], corpora)
 
 
-def angular(vectors: np.ndarray) -> np.ndarray:
+def angular_distances(vectors: np.ndarray) -> np.ndarray:
     """arccos(cosine)/pi of all rows; up to 0.005 is 0, as in the authors' code.  A zero vector is at right angles to all."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = vectors / np.where(lengths > 0, lengths, 1)
@@ -183,7 +183,7 @@ def angular(vectors: np.ndarray) -> np.ndarray:
     return np.where(angles <= SAME_ANGLE, 0.0, angles)
 
 
-def energy(angles: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
+def energy_distance(angles: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
     """2 mean d(p,q) - mean d(p,p') - mean d(q,q') over all ordered pairs: the V-statistic, no root."""
     return float(2 * angles[np.ix_(p, q)].mean() - angles[np.ix_(p, p)].mean() - angles[np.ix_(q, q)].mean())
 
@@ -194,19 +194,19 @@ def average_hausdorff(angles: np.ndarray, p: np.ndarray, q: np.ndarray) -> float
     return float((across.min(axis=1).mean() + across.min(axis=0).mean()) / 2)
 
 
-def separations(seen: Sweep) -> np.ndarray:
+def separations(seen: ParaphraseDistances) -> np.ndarray:
     """l = j - i of every distance."""
     once = np.array([j - i for i, j in separated_pairs(seen.k + 1)])
     return np.tile(once, len(seen.answers) // len(once))
 
 
-def standardised(distances: np.ndarray) -> np.ndarray | None:
+def standardize(distances: np.ndarray) -> np.ndarray | None:
     """Mean 0 and standard deviation 1 over all l and repetitions; None where all distances are equal."""
     flat = distances.ravel()
     return None if np.ptp(flat) == 0 else (flat - flat.mean()) / flat.std()
 
 
-def density(values: np.ndarray) -> np.ndarray:
+def kernel_density(values: np.ndarray) -> np.ndarray:
     """f on the grid: a sum of Gaussians of bandwidth max(0.05, sd m^(-1/5)).
 
     Kept, since all metrics of a unit are compared with the same prototypes.
@@ -225,7 +225,7 @@ def _density(content: bytes) -> np.ndarray:
 def deviations(mine: np.ndarray, other: np.ndarray, separation: np.ndarray) -> np.ndarray:
     """I_l(v,w), the integral of the squared difference of the densities at each l; I(v,w) is their mean, weighted by |D_l|."""
     levels = np.unique(separation)
-    squares = [(density(mine[separation == level]) - density(other[separation == level])) ** 2 for level in levels]
+    squares = [(kernel_density(mine[separation == level]) - kernel_density(other[separation == level])) ** 2 for level in levels]
     return np.asarray(np.sum(squares, axis=1) * (GRID[1] - GRID[0]))
 
 

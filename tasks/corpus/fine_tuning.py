@@ -12,11 +12,11 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.correlations import pearson
 from tasks.common.references import KOUR_2022
@@ -26,7 +26,7 @@ from tasks.generators import progressive as grown
 from tasks.generators.progressive import Labelled, Step, type_token_ratio
 
 
-class Learned(BaseModel):
+class GeneratorSettings(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     name: str
@@ -36,7 +36,7 @@ class Learned(BaseModel):
 class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    sources: Annotated[tuple[Learned, ...], Field(min_length=1)]
+    sources: Annotated[tuple[GeneratorSettings, ...], Field(min_length=1)]
     steps: Annotated[int, Field(ge=2, le=100)]                          # N
     n: Annotated[int, Field(ge=2, le=10_000)]
     self_distances: Annotated[int, Field(ge=1, le=100)] = 5
@@ -47,7 +47,7 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Curve:
+class TrainingCurve:
     """The raw answers of one generator, and what it generated."""
 
     distances: tuple[float, ...]            # d(A_sample, g_i), i = 1..N
@@ -58,13 +58,13 @@ class Curve:
     perplexities: tuple[float, ...]         # of A_sample to the generators
 
 
-class FineTuning(Task[Curve]):
+class FineTuning(Task[TrainingCurve]):
     """Does the distance from a source fall as a generator learns more of it?"""
 
     name: ClassVar[str] = "fine_tuning"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Curve
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = TrainingCurve
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Fine-tuning", short="ft", score="ifc_monotonicity", chance=0.0, worst=-1.0, unit="generator seed",
         strata=("source",), observe_version=1, measure_version=1, paper=KOUR_2022,
         measures={
@@ -79,7 +79,8 @@ class FineTuning(Task[Curve]):
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         if (settings.generator == "gpt2") != (settings.weights is not None):
-            raise Refusal('tasks.fine_tuning: `weights` names the folder or hub name of the model, with generator = "gpt2" only.')
+            raise TouchstoneError('tasks.fine_tuning: `weights` names the folder or hub name of the model, with generator = '
+                                  '"gpt2" only.')
         generator: dict[str, Any] = {"generator": settings.generator, "train": settings.train}
         if settings.weights is not None:
             generator |= {"weights": settings.weights, "digest": gpt2.digest_of_weights(settings.weights)}
@@ -95,10 +96,11 @@ class FineTuning(Task[Curve]):
     def corpora(self, unit: Unit) -> tuple[list[list[str]], list[Step]]:
         """A_sample, g_1..g_N, and pairs of samples of A; and what is known of the generators."""
         p, rng = unit.parameters, np.random.default_rng(unit.seed)
-        n, loaded = p["n"], labelled(p["source"], p["by_label"])
+        n, loaded = p["n"], labelled_texts(p["source"], p["by_label"])
         if len(loaded.texts) < 3 * n:
-            raise Refusal(f'Fine-tuning with n={n} needs {3 * n:,} texts of "{p["source"]}", which has {len(loaded.texts):,}. '
-                          "Take a smaller n, or another source.")
+            raise TouchstoneError(f'Fine-tuning with n={n} needs {3 * n:,} texts of "{p["source"]}", which has '
+                                  f'{len(loaded.texts):,}. '
+                                  "Take a smaller n, or another source.")
         order = rng.permutation(len(loaded.texts)).tolist()
         sample = [loaded.texts[row] for row in order[:n]]
         free = [[loaded.texts[row] for row in rng.choice(len(loaded.texts), 2 * n, replace=False)]
@@ -109,28 +111,28 @@ class FineTuning(Task[Curve]):
         halves = [half for both in free for half in (both[:n], both[n:])]
         return [sample, *(step.texts for step in steps), *halves], steps
 
-    def observe(self, unit: Unit, metric: Asked) -> Curve:
+    def observe(self, unit: Unit, metric: MetricSession) -> TrainingCurve:
         corpora, steps = self.corpora(unit)
-        metric.begin()                      # what the generator took is not the metric's time
+        metric.start()                      # what the generator took is not the metric's time
         first = 1 + len(steps)
         pairs = [(0, place) for place in range(1, first)] + [(place, place + 1) for place in range(first, len(corpora), 2)]
-        answers = metric.distances(corpora, pairs)
-        return Curve(tuple(answers[:len(steps)]), tuple(answers[len(steps):]), metric.scale,
-                     tuple(type_token_ratio(step.texts) for step in steps), type_token_ratio(corpora[0]),
-                     tuple(step.perplexity for step in steps))
+        answers = metric.corpus_distances(corpora, pairs)
+        return TrainingCurve(tuple(answers[:len(steps)]), tuple(answers[len(steps):]), metric.scale,
+                             tuple(type_token_ratio(step.texts) for step in steps), type_token_ratio(corpora[0]),
+                             tuple(step.perplexity for step in steps))
 
-    def measure(self, unit: Unit, seen: Curve) -> Measures:
+    def measure(self, unit: Unit, seen: TrainingCurve) -> Measures:
         return self.measure_all([unit], [seen])[0]
 
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[Curve]) -> list[Measures]:
+    def measure_all(self, units: Sequence[Unit], seen: Sequence[TrainingCurve]) -> list[Measures]:
         """The self-distances of a source are those of all its units."""
         fault_free: dict[tuple[str, ...], list[float]] = defaultdict(list)
         for unit, one in zip(units, seen, strict=True):
             fault_free[unit.stratum] += one.scale.as_distance(np.array(one.fault_free)).tolist()
-        return [described(one, np.array(fault_free[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
+        return [training_measures(one, np.array(fault_free[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
 
 
-def described(seen: Curve, fault_free: np.ndarray) -> Measures:
+def training_measures(seen: TrainingCurve, fault_free: np.ndarray) -> Measures:
     """What one curve says, beside the self-distances of its source."""
     distances = seen.scale.as_distance(np.array(seen.distances))
     spread = float(fault_free.std(ddof=1)) if len(fault_free) > 1 else 0.0
@@ -143,18 +145,18 @@ def described(seen: Curve, fault_free: np.ndarray) -> Measures:
                               "type_token_ratio_rise": ratios[-1] - ratios[0]})
 
 
-def labelled(name: str, by_label: bool) -> Labelled:
+def labelled_texts(name: str, by_label: bool) -> Labelled:
     """The texts of a corpus with their labels, or with one label for all."""
-    texts = data.corpus(name)
+    texts = data.load_corpus(name)
     if not by_label:
         return Labelled(texts, [""] * len(texts))
-    rows = data.load(name).rows
+    rows = data.load_dataset(name).rows
     if "label" not in rows.columns:
-        raise Refusal(f'The corpus "{name}" has no labels to write by; leave `by_label` out.')
+        raise TouchstoneError(f'The corpus "{name}" has no labels to write by; leave `by_label` out.')
     return Labelled(texts, [str(label) for label in rows.label])
 
 
-class Generated:
+class GeneratedTexts:
     """What generators have written, by unit: each is asked about by many metrics, and written once."""
 
     def __init__(self) -> None:
@@ -166,8 +168,8 @@ class Generated:
         with self._lock:
             if unit.id not in self._known:
                 asked = train, held_out, p["steps"], p["n"], unit.seed
-                self._known[unit.id] = gpt2.grow(p["weights"], *asked) if p["generator"] == "gpt2" else grown.grow(*asked)
+                self._known[unit.id] = gpt2.finetune_and_generate(p["weights"], *asked) if p["generator"] == "gpt2" else grown.generate_steps(*asked)
             return self._known[unit.id]
 
 
-GENERATED = Generated()
+GENERATED = GeneratedTexts()

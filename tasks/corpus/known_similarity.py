@@ -13,13 +13,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
 from harness.base.units import Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import Rechecked, context_marks, differ, excused, or_chance
-from tasks.common.correlations import omega_squared, pearson, power_of_two
-from tasks.common.mixtures import draw, separated_pairs
+from tasks.common.consistency import RecheckedAnswer, context_marks, differ, remove_excused_marks, value_or_chance
+from tasks.common.correlations import next_power_of_two, omega_squared, pearson
+from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.common.references import KOUR_2022
 from tasks.data import loading as data
 
@@ -29,7 +29,7 @@ MIRRORED = 5                                # pairs asked in the other direction
 
 
 
-class Level(BaseModel):
+class CorpusSize(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     k: Annotated[int, Field(ge=3, le=50)]
@@ -40,12 +40,12 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
-    levels: Annotated[tuple[Level, ...], Field(min_length=1)]
+    levels: Annotated[tuple[CorpusSize, ...], Field(min_length=1)]
     repetitions: Annotated[int, Field(ge=1, le=1000)]
 
 
 @dataclass(frozen=True)
-class Distances:
+class MixtureDistances:
     """The raw answers for one set of k corpora, c_1 (all A) to c_k (all B)."""
 
     k: int
@@ -54,16 +54,16 @@ class Distances:
     mirrored: int                           # how many answers of the two are those of the other direction, which alone was asked:
                                             # where a metric says it is symmetric, and was on all that were asked
     scale: Annotated[ScoreScale, StoredAs("orientation")]
-    rechecked: tuple[Rechecked, ...]
+    rechecked: tuple[RecheckedAnswer, ...]
 
 
-class KnownSimilarity(Task[Distances]):
+class KnownSimilarity(Task[MixtureDistances]):
     """Does the distance grow as the corpora grow apart?"""
 
     name: ClassVar[str] = "known_similarity"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Distances
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = MixtureDistances
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Known similarity", short="ks",
         score="mean of 2A-1, 2Aw-1, monotonicity, signed separability, signed linearity",
         chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=3, measure_version=1,
@@ -98,24 +98,24 @@ class KnownSimilarity(Task[Distances]):
 
     def corpora(self, unit: Unit) -> list[list[str]]:
         p = unit.parameters
-        return draw(p["source_a"], data.corpus(p["source_a"]), p["source_b"], data.corpus(p["source_b"]), p["k"], p["n"],
-                    np.random.default_rng(unit.seed))
+        return draw_mixtures(p["source_a"], data.load_corpus(p["source_a"]), p["source_b"], data.load_corpus(p["source_b"]), p["k"], p["n"],
+                             np.random.default_rng(unit.seed))
 
-    def observe(self, unit: Unit, metric: Asked) -> Distances:
+    def observe(self, unit: Unit, metric: MetricSession) -> MixtureDistances:
         corpora, k = self.corpora(unit), unit.parameters["k"]
         there = separated_pairs(k)
         pairs = [*there, *((j, i) for i, j in there)]
         answers, mirrored = both_directions(metric, corpora, pairs, unit.seed)
-        checked = places_to_check(k, unit.seed, unit.parameters["repetition"])
-        alone = metric.alone(corpora, pairs, checked)
-        rechecked = tuple(Rechecked(pairs[place], answers[place], first, again)
+        checked = pairs_to_recheck(k, unit.seed, unit.parameters["repetition"])
+        alone = metric.recheck_corpora(corpora, pairs, checked)
+        rechecked = tuple(RecheckedAnswer(pairs[place], answers[place], first, again)
                           for place, (first, again) in zip(checked, alone, strict=True))
-        return Distances(k, tuple(answers[:len(there)]), tuple(answers[len(there):]), mirrored, metric.scale, rechecked)
+        return MixtureDistances(k, tuple(answers[:len(there)]), tuple(answers[len(there):]), mirrored, metric.scale, rechecked)
 
-    def measure(self, unit: Unit, seen: Distances) -> Measures:
+    def measure(self, unit: Unit, seen: MixtureDistances) -> Measures:
         forward = seen.scale.as_distance(np.array(seen.forward))
         backward = seen.scale.as_distance(np.array(seen.backward))
-        unit_of_scale = power_of_two(max(np.abs(forward).max(), np.abs(backward).max()))
+        unit_of_scale = next_power_of_two(max(np.abs(forward).max(), np.abs(backward).max()))
         forward, backward = forward / unit_of_scale, backward / unit_of_scale
         distances = (forward + backward) / 2
         spread = float(distances.std()) if np.ptp(distances) else None
@@ -123,16 +123,16 @@ class KnownSimilarity(Task[Distances]):
         def relative(a: float, b: float) -> float:
             return min(abs(a - b) / unit_of_scale / spread, 1e9) if spread else 0.0     # differences, too, can overflow
         values: dict[str, float | None] = {
-            **described(distances, seen.k),
+            **distance_measures(distances, seen.k),
             "asymmetry": float(np.abs(forward - backward).mean()) / spread if spread else None,
             "context_difference": float(np.mean([relative(r.among_others, r.alone) for r in seen.rechecked])),
             "repeat_spread": float(np.mean([relative(r.alone_again, r.alone) for r in seen.rechecked])),
         }
-        ranked = [2 * or_chance(values["accuracy"], 0.5) - 1, 2 * or_chance(values["weighted_accuracy"], 0.5) - 1,
-                  *(or_chance(values[name], 0.0) for name in ("monotonicity", "signed_separability", "signed_linearity"))]
+        ranked = [2 * value_or_chance(values["accuracy"], 0.5) - 1, 2 * value_or_chance(values["weighted_accuracy"], 0.5) - 1,
+                  *(value_or_chance(values[name], 0.0) for name in ("monotonicity", "signed_separability", "signed_linearity"))]
         return Measures(float(np.mean(ranked)), values, context_marks(seen.rechecked))
 
-    def answers(self, seen: Distances) -> np.ndarray:
+    def answers(self, seen: MixtureDistances) -> np.ndarray:
         """The means of both directions, z-scored in their collection; zeros where all are equal."""
         forward, backward = (seen.scale.as_distance(np.array(side)) for side in (seen.forward, seen.backward))
         distances = forward / 2 + backward / 2
@@ -140,10 +140,10 @@ class KnownSimilarity(Task[Distances]):
         return np.asarray((distances - distances.mean()) / spread if spread > 0 and np.isfinite(spread) else distances * 0)
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
-        return excused(super().marks(measured), measured)
+        return remove_excused_marks(super().marks(measured), measured)
 
 
-def both_directions(metric: Asked, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]],
+def both_directions(metric: MetricSession, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]],
                     seed: int) -> tuple[list[float], int]:
     """The answers for all pairs, the second half being the first the other way round; and how many were taken from there.
 
@@ -158,19 +158,19 @@ def both_directions(metric: Asked, corpora: Sequence[Sequence[str]], pairs: Sequ
         rest = sorted(other_side[rng.permutation(half)[MIRRORED:]].tolist())
     skipped = set(rest)
     first = [place for place in range(len(pairs)) if place not in skipped]
-    answers = dict(zip(first, metric.distances(corpora, [pairs[place] for place in first]), strict=True))
+    answers = dict(zip(first, metric.corpus_distances(corpora, [pairs[place] for place in first]), strict=True))
 
     def mirror(place: int) -> int:
         return (place + half) % len(pairs)
     if any(differ(answers[place], answers[mirror(place)]) for place in first if mirror(place) not in skipped):
-        found = metric.distances(corpora, [pairs[place] for place in rest], order=1, first=len(pairs))
+        found = metric.corpus_distances(corpora, [pairs[place] for place in rest], order=1, first=len(pairs))
         answers |= dict(zip(rest, found, strict=True))
         rest = []
     answers |= {place: answers[mirror(place)] for place in rest}
     return [answers[place] for place in range(len(pairs))], len(rest)
 
 
-def places_to_check(k: int, seed: int, repetition: int) -> list[int]:
+def pairs_to_recheck(k: int, seed: int, repetition: int) -> list[int]:
     """Which questions are asked again alone: as many as 5% of the k(k-1)/2 pairs, at least five, of either direction.
 
     They are drawn so that a metric cannot know them.  After some repetitions one each is enough: a metric is told neither
@@ -214,7 +214,7 @@ def judgements(k: int) -> Judgements:
                       np.array([visits[pairs[o]] for o in outer], dtype=float))
 
 
-def described(distances: np.ndarray, k: int) -> dict[str, float | None]:
+def distance_measures(distances: np.ndarray, k: int) -> dict[str, float | None]:
     """Everything that the distances of one set of k corpora say, in the order of `separated_pairs`."""
     return {**accuracies(distances, k), **trend(distances, np.array([j - i for i, j in separated_pairs(k)]))}
 

@@ -15,9 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.hashing import seed_of
 from harness.base.units import Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from harness.submission.header import Header
 from tasks.common.correlations import pearson
@@ -40,7 +40,7 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Curves:
+class PerturbationCurves:
     """The raw answers d(A, B') of one repetition."""
 
     by_delta: tuple[float, ...]             # over DELTAS, q = 2
@@ -49,13 +49,13 @@ class Curves:
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class LocalPerturbation(Task[Curves]):
+class LocalPerturbation(Task[PerturbationCurves]):
     """How soon does the metric notice that a few neighbours moved?"""
 
     name: ClassVar[str] = "local_perturbation"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Curves
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = PerturbationCurves
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Local perturbation", short="lp", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=(),
         observe_version=1, measure_version=1, ranked=False, paper=ACKERMAN,
         measures={
@@ -75,26 +75,26 @@ class LocalPerturbation(Task[Curves]):
     def texts(self, unit: Unit) -> Iterable[str]:
         return ()
 
-    def applies(self, unit: Unit, header: Header) -> str | None:
+    def inapplicable_reason(self, unit: Unit, header: Header) -> str | None:
         if header.kind != "corpus" or header.input != "embeddings":
             return "only corpus metrics that take embeddings can be asked about points without text"
         return None
 
-    def observe(self, unit: Unit, metric: Asked) -> Curves:
+    def observe(self, unit: Unit, metric: MetricSession) -> PerturbationCurves:
         corpora: list[np.ndarray] = []
         pairs: list[tuple[int, int]] = []
         for a, perturbed in sweeps(unit.parameters["mixtures"], unit.seed):
             corpora.append(a)
             pairs += [(len(corpora) - 1, len(corpora) + place) for place in range(len(perturbed))]
             corpora += perturbed
-        answers = tuple(metric.distances(corpora, pairs))
+        answers = tuple(metric.corpus_distances(corpora, pairs))
         first, second = len(DELTAS), len(DELTAS) + len(SHARES)
-        return Curves(answers[:first], answers[first:second], answers[second:], metric.scale)
+        return PerturbationCurves(answers[:first], answers[first:second], answers[second:], metric.scale)
 
-    def measure(self, unit: Unit, seen: Curves) -> Measures:
+    def measure(self, unit: Unit, seen: PerturbationCurves) -> Measures:
         return self.measure_all([unit], [seen])[0]
 
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[Curves]) -> list[Measures]:
+    def measure_all(self, units: Sequence[Unit], seen: Sequence[PerturbationCurves]) -> list[Measures]:
         """Locality is of the mean curve; a repetition gets its jackknife pseudo-value, so that their spread gives an interval."""
         if not seen:
             return []
@@ -106,7 +106,7 @@ class LocalPerturbation(Task[Curves]):
             without = [area(np.delete(curves, row, axis=0)) for row in range(n)]
             localities = [n * whole - (n - 1) * (one if one is not None else whole) for one in without]
         scale = seen[0].scale
-        common = {"noticed": noticed(curves), "rise_with_share": rise(SHARES, [one.by_share for one in seen], scale),
+        common = {"noticed": smallest_noticed(curves), "rise_with_share": rise(SHARES, [one.by_share for one in seen], scale),
                   "rise_with_dimension": rise(DIMENSIONS, [one.by_dimension for one in seen], scale)}
         return [Measures(None, {"locality": one, **common}) for one in localities]
 
@@ -145,7 +145,7 @@ class Mixture:
         return moved.astype(np.float32)
 
 
-def noticed(curves: np.ndarray) -> float | None:
+def smallest_noticed(curves: np.ndarray) -> float | None:
     """The mean of d(max)-d(0) over its standard error; unknown with one repetition, or without spread."""
     grown = curves[:, -1] - curves[:, 0]
     spread = float(grown.std(ddof=1)) if len(grown) > 1 else 0.0
@@ -154,7 +154,7 @@ def noticed(curves: np.ndarray) -> float | None:
 
 def locality(curves: np.ndarray) -> float | None:
     """The area under the mean curve; unknown where the largest move is hardly noticed."""
-    found = noticed(curves)
+    found = smallest_noticed(curves)
     return area(curves) if found is not None and found >= NOTICED else None
 
 

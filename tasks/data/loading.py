@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from harness.base.downloads import fetch, fetch_address
-from harness.base.errors import Refusal, did_you_mean
-from harness.base.files import note, read_notes
+from harness.base.downloads import fetch_archive, fetch_url
+from harness.base.errors import TouchstoneError, did_you_mean
+from harness.base.files import read_entries, write_entry
 from harness.base.paths import cache_folder
-from harness.base.progress import Progress, Silent
+from harness.base.progress import NoProgress, Progress
 from tasks.data import mirror
 from tasks.data import schema as forms
 from tasks.data.schema import Tables
@@ -28,15 +28,15 @@ from tasks.data.sources.decoders import OpenArchive
 from tasks.data.sources.hub_catalogue import HUB
 from tasks.data.sources.package_index import ARCHIVED
 from tasks.data.sources.web_and_snapshots import ELSEWHERE, MADE
-from tasks.data.types import Archived, Dataset, Hub, Made, Web
+from tasks.data.types import ArchiveSource, Dataset, HubSource, SyntheticSource, WebSource
 
-__all__ = ["DATASETS", "Loaded", "corpus", "find", "fingerprint", "load"]
+__all__ = ["DATASETS", "LoadedDataset", "dataset_fingerprint", "get_dataset", "load_corpus", "load_dataset"]
 
 DATASETS = {dataset.name: dataset for dataset in (*MADE, *ARCHIVED, *HUB, *ELSEWHERE)}
 
 
 @dataclass(frozen=True)
-class Loaded:
+class LoadedDataset:
     """A dataset in the normal form."""
 
     dataset: Dataset
@@ -54,72 +54,74 @@ class Loaded:
         return self.dataset.fingerprint == self.fingerprint
 
 
-def find(name: str) -> Dataset:
+def get_dataset(name: str) -> Dataset:
     if name not in DATASETS:
-        raise Refusal(f'There is no dataset "{name}".{did_you_mean(name, DATASETS)} `touchstone data list` shows them all.')
+        raise TouchstoneError(f'There is no dataset "{name}".{did_you_mean(name, DATASETS)} `touchstone data list` shows them '
+                              'all.')
     return DATASETS[name]
 
 
-def load(name: str, progress: Progress | None = None) -> Loaded:
+def load_dataset(name: str, progress: Progress | None = None) -> LoadedDataset:
     """The rows of a dataset, from the mirror or its own source; refuses rows that are not those of its fingerprint."""
-    dataset = find(name)
-    tables, origin = _read(dataset, progress or Silent())
-    forms.check(dataset.kind, tables, f'The dataset "{name}", read from {origin},')
-    found = forms.fingerprint(tables)
-    expected = dataset.fingerprint or read_notes(_lock()).get(name)
+    dataset = get_dataset(name)
+    tables, origin = _read(dataset, progress or NoProgress())
+    forms.check_tables(dataset.kind, tables, f'The dataset "{name}", read from {origin},')
+    found = forms.fingerprint_tables(tables)
+    expected = dataset.fingerprint or read_entries(_lock()).get(name)
     if expected is None:
-        note(_lock(), name, found)
+        write_entry(_lock(), name, found)
     elif found != expected:
         known = "the registry" if dataset.fingerprint else "data.lock, written at the first load,"
-        raise Refusal(f'The dataset "{name}" read from {origin} has the fingerprint {found[:16]}, {known} says '
-                      f"{expected[:16]}: these are other rows. Restore the source, or remove what stands in its place.")
-    return Loaded(dataset, tables, found, origin)
+        raise TouchstoneError(f'The dataset "{name}" read from {origin} has the fingerprint {found[:16]}, {known} says '
+                              f"{expected[:16]}: these are other rows. Restore the source, or remove what stands in its place.")
+    return LoadedDataset(dataset, tables, found, origin)
 
 
 @lru_cache(maxsize=32)
-def corpus(name: str) -> tuple[str, ...]:
+def load_corpus(name: str) -> tuple[str, ...]:
     """The texts of a corpus."""
-    loaded = load(name)
+    loaded = load_dataset(name)
     if loaded.dataset.kind != "corpus":
-        raise Refusal(f'The dataset "{name}" holds {loaded.dataset.kind}; here a corpus is needed.')
+        raise TouchstoneError(f'The dataset "{name}" holds {loaded.dataset.kind}; here a corpus is needed.')
     return tuple(loaded.rows.text)
 
 
-def fingerprint(name: str) -> str:
+def dataset_fingerprint(name: str) -> str:
     """What the registry or the lock says of a dataset; if neither does, it is loaded to find out."""
-    return find(name).fingerprint or read_notes(_lock()).get(name) or load(name).fingerprint
+    return get_dataset(name).fingerprint or read_entries(_lock()).get(name) or load_dataset(name).fingerprint
 
 
 def _read(dataset: Dataset, progress: Progress) -> tuple[Tables, str]:
     """The tables of a dataset and where they were read, in words."""
-    snapshot = mirror.snapshot(dataset)
+    snapshot = mirror.find_snapshot(dataset)
     source = dataset.source
     if snapshot is not None:
-        return mirror.read(dataset, snapshot), "the mirror"
-    if isinstance(source, Made):
+        return mirror.read_snapshot(dataset, snapshot), "the mirror"
+    if isinstance(source, SyntheticSource):
         made = source.make()
         return made if isinstance(made, dict) else {"data": made}, "this project"
-    if isinstance(source, Archived):
-        return _read_archives(source, [fetch(archive, progress) for archive in source.archives])
-    if isinstance(source, Hub):
-        return hub.load(dataset.name, source)
-    if isinstance(source, Web):
-        files = {name: fetch_address(address, kept, progress).read_bytes() for name, address, kept in source.files(dataset.name)}
+    if isinstance(source, ArchiveSource):
+        return _read_archives(source, [fetch_archive(archive, progress) for archive in source.archives])
+    if isinstance(source, HubSource):
+        return hub.load_from_hub(dataset.name, source)
+    if isinstance(source, WebSource):
+        files = {name: fetch_url(address, kept, progress).read_bytes() for name, address, kept in source.files(dataset.name)}
         try:
             return source.decode(files), "the web"
         except (ValueError, KeyError) as wrong:
-            raise Refusal(f'The files of "{dataset.name}" are not what they were ({wrong}); `touchstone data fetch --again '
-                          f"{dataset.name}` fetches them anew.") from None
-    raise Refusal(mirror.only(dataset.name, source.origin))
+            raise TouchstoneError(f'The files of "{dataset.name}" are not what they were ({wrong}); `touchstone data fetch '
+                                  '--again '
+                                  f"{dataset.name}` fetches them anew.") from None
+    raise TouchstoneError(mirror.snapshot_required_message(dataset.name, source.origin))
 
 
-def _read_archives(source: Archived, paths: list[Path]) -> tuple[Tables, str]:
+def _read_archives(source: ArchiveSource, paths: list[Path]) -> tuple[Tables, str]:
     opened = [OpenArchive(path) for path in paths]
     try:
         return source.decode(*opened), " and ".join(path.name for path in paths)
     except (zipfile.BadZipFile, tarfile.TarError, sqlite3.Error, KeyError, ValueError, OSError, EOFError) as wrong:
-        raise Refusal(f"{' or '.join(map(str, paths))} cannot be read ({wrong}); `touchstone data verify` checks it, "
-                      "`touchstone data fetch --again` replaces it.") from None
+        raise TouchstoneError(f"{' or '.join(map(str, paths))} cannot be read ({wrong}); `touchstone data verify` checks it, "
+                              "`touchstone data fetch --again` replaces it.") from None
     finally:
         for archive in opened:
             archive.close()

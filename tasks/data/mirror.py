@@ -11,27 +11,27 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import mirror_folder
-from tasks.data.schema import FORMS, Tables, fingerprint
+from tasks.data.schema import FORMS, Tables, fingerprint_tables
 from tasks.data.types import Dataset
 
 if TYPE_CHECKING:
-    from tasks.data.loading import Loaded
+    from tasks.data.loading import LoadedDataset
 
 
-def snapshot(dataset: Dataset) -> Path | None:
+def find_snapshot(dataset: Dataset) -> Path | None:
     """The folder of a dataset in the mirror, if it is there."""
     mirror = mirror_folder()
     if mirror is None:
         return None
     if not mirror.is_dir():
-        raise Refusal(f"TOUCHSTONE_DATA names {mirror}, which is no folder; correct it or unset it.")
+        raise TouchstoneError(f"TOUCHSTONE_DATA names {mirror}, which is no folder; correct it or unset it.")
     folder = mirror / dataset.name
     return folder if any((folder / f"{table}.parquet").exists() for table in FORMS[dataset.kind]) else None
 
 
-def read(dataset: Dataset, folder: Path) -> Tables:
+def read_snapshot(dataset: Dataset, folder: Path) -> Tables:
     """The tables of a snapshot."""
     tables = {}
     for table in FORMS[dataset.kind]:
@@ -39,15 +39,16 @@ def read(dataset: Dataset, folder: Path) -> Tables:
         try:
             tables[table] = pd.read_parquet(path)
         except (OSError, ValueError) as wrong:
-            raise Refusal(f"{path} cannot be read as Parquet ({wrong}).") from None
-    noted = noted_fingerprint(folder)
-    if noted is not None and noted != fingerprint(tables):
-        raise Refusal(f"{folder} does not hold the rows it was written with (fingerprint {fingerprint(tables)[:16]}, its "
-                      f"source.json says {noted[:16]}): it was damaged or changed. Fetch it again.")
+            raise TouchstoneError(f"{path} cannot be read as Parquet ({wrong}).") from None
+    noted = snapshot_fingerprint(folder)
+    if noted is not None and noted != fingerprint_tables(tables):
+        raise TouchstoneError(f"{folder} does not hold the rows it was written with (fingerprint "
+                              f"{fingerprint_tables(tables)[:16]}, its source.json says {noted[:16]}): it was damaged or "
+                              "changed. Fetch it again.")
     return tables
 
 
-def noted_fingerprint(folder: Path) -> str | None:
+def snapshot_fingerprint(folder: Path) -> str | None:
     try:
         noted = json.loads((folder / "source.json").read_text()).get("fingerprint")
     except (OSError, ValueError, AttributeError):
@@ -55,7 +56,7 @@ def noted_fingerprint(folder: Path) -> str | None:
     return noted if isinstance(noted, str) else None
 
 
-def write(loaded: Loaded, mirror: Path) -> Path:
+def write_snapshot(loaded: LoadedDataset, mirror: Path) -> Path:
     """A snapshot of a dataset, whole or not at all."""
     dataset = loaded.dataset
     final, partial = mirror / dataset.name, mirror / f".{dataset.name}.{os.getpid()}"
@@ -72,13 +73,13 @@ def write(loaded: Loaded, mirror: Path) -> Path:
             shutil.rmtree(final)
         partial.rename(final)
     except OSError as wrong:
-        raise Refusal(f"The snapshot of {dataset.name} cannot be written to {mirror} ({wrong.strerror}). Make room there, or "
-                      "name another folder with --mirror.") from None
+        raise TouchstoneError(f"The snapshot of {dataset.name} cannot be written to {mirror} ({wrong.strerror}). Make room "
+                              "there, or name another folder with --mirror.") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return final
 
 
-def only(name: str, origin: str) -> str:
+def snapshot_required_message(name: str, origin: str) -> str:
     return (f'The dataset "{name}" ({origin}) is not fetched by this version; put a snapshot {name}/data.parquet into a '
             "folder and name the folder with TOUCHSTONE_DATA.")

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 import pandas as pd
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 
 Kind = Literal["corpus", "documents", "pairs", "summarized", "rated_summaries", "preferences", "clustering", "retrieval",
                "sequence"]
@@ -37,18 +37,18 @@ FORMS: Mapping[Kind, Mapping[str, Columns]] = {
 }
 
 
-def check(kind: Kind, tables: Tables, origin: str) -> None:
+def check_tables(kind: Kind, tables: Tables, origin: str) -> None:
     """Refuses tables that are not of the kind's form."""
     for table, columns in FORMS[kind].items():
         if table not in tables:
-            raise Refusal(f'{origin} has no table "{table}"; a dataset of the kind {kind} has {", ".join(FORMS[kind])}.')
+            raise TouchstoneError(f'{origin} has no table "{table}"; a dataset of the kind {kind} has {", ".join(FORMS[kind])}.')
         lacking = [column for column in columns.required if column not in tables[table].columns]
         if lacking:
-            raise Refusal(f'{origin}, table "{table}", has no column "{lacking[0]}"; it should have '
-                          f'{", ".join(columns.required)}.')
+            raise TouchstoneError(f'{origin}, table "{table}", has no column "{lacking[0]}"; it should have '
+                                  f'{", ".join(columns.required)}.')
 
 
-def tidy(rows: pd.DataFrame, texts: tuple[str, ...]) -> pd.DataFrame:
+def normalize_tables(rows: pd.DataFrame, texts: tuple[str, ...]) -> pd.DataFrame:
     """Texts stripped, no row without text, no row twice, in order."""
     rows = rows.assign(**{column: rows[column].astype(str).str.strip() for column in texts})
     rows = rows[(rows[list(texts)] != "").all(axis=1)]
@@ -56,7 +56,7 @@ def tidy(rows: pd.DataFrame, texts: tuple[str, ...]) -> pd.DataFrame:
     return rows[~hashable.duplicated()].reset_index(drop=True)
 
 
-def fingerprint(tables: Tables) -> str:
+def fingerprint_tables(tables: Tables) -> str:
     """sha256 over the names of the columns and every row, in order; of several tables, over theirs."""
     if tables.keys() == {"data"}:
         return fingerprint_rows(tables["data"])
@@ -66,13 +66,13 @@ def fingerprint(tables: Tables) -> str:
 
 def fingerprint_rows(rows: pd.DataFrame) -> str:
     whole = hashlib.sha256(json.dumps(list(rows.columns)).encode())
-    columns = [plain(rows[column]) for column in rows.columns]
+    columns = [plain_value(rows[column]) for column in rows.columns]
     encode = json.JSONEncoder(ensure_ascii=True).encode
     for row in zip(*columns, strict=True):
         whole.update(b"\n" + encode(list(row)).encode())
     return whole.hexdigest()
 
 
-def plain(column: pd.Series) -> list[Any]:
+def plain_value(column: pd.Series) -> list[Any]:
     """A column's values as JSON knows them."""
     return [value.tolist() if isinstance(value, np.ndarray) else value for value in column.tolist()]

@@ -12,14 +12,14 @@ from tasks.data.schema import Kind, Tables
 
 
 @dataclass(frozen=True)
-class Made:
+class SyntheticSource:
     """Made here from a seed."""
 
     make: Callable[[], pd.DataFrame | Tables]
 
 
 @dataclass(frozen=True)
-class Archived:
+class ArchiveSource:
     """Read from archives, each given to `decode` in turn."""
 
     archives: tuple[Archive, ...]
@@ -27,7 +27,7 @@ class Archived:
 
 
 @dataclass(frozen=True)
-class Part:
+class HubSplit:
     """A split of a configuration of a repository on the hub.  Without a pinned revision its state is unverified."""
 
     id: str
@@ -37,15 +37,15 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Hub:
+class HubSource:
     """Loaded from the Hugging Face hub."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[HubSplit, ...]
     shape: Callable[[list[pd.DataFrame]], Tables]       # from a table a part, in the hub's own columns
 
 
 @dataclass(frozen=True)
-class Web:
+class WebSource:
     """Files behind addresses, each given to `decode` with its name."""
 
     addresses: tuple[tuple[str, str], ...]
@@ -57,13 +57,13 @@ class Web:
 
 
 @dataclass(frozen=True)
-class Mirrored:
+class SnapshotSource:
     """To be had from a folder of snapshots only: no source that can be fetched is known."""
 
     origin: str
 
 
-Source = Made | Archived | Hub | Web | Mirrored
+Source = SyntheticSource | ArchiveSource | HubSource | WebSource | SnapshotSource
 
 
 @dataclass(frozen=True)

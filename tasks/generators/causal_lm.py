@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.hashing import digest_of
 from harness.base.paths import cache_folder
 from tasks.generators.progressive import Labelled, Step
@@ -40,17 +40,17 @@ def digest_of_weights(weights: str) -> str:
     try:
         commit = getattr(AutoConfig.from_pretrained(weights), "_commit_hash", None)
     except (OSError, ValueError) as wrong:
-        raise refused(weights, wrong) from None
+        raise check_weights(weights, wrong) from None
     return digest_of([weights, commit])
 
 
-def grow(weights: str, train: Labelled, held_out: Sequence[str], steps: int, n: int, seed: int) -> list[Step]:
+def finetune_and_generate(weights: str, train: Labelled, held_out: Sequence[str], steps: int, n: int, seed: int) -> list[Step]:
     """g_1..g_N of n texts each; the model goes on learning from one to the next."""
     name = digest_of([digest_of_weights(weights), list(train.texts), list(held_out), steps, n, seed])
     kept = cache_folder() / "generated" / f"{name}.json"
     if kept.exists():
         return [Step(**one) for one in json.loads(kept.read_text(encoding="utf-8"))]
-    tuned = Tuned(weights, seed)
+    tuned = TunedGenerator(weights, seed)
     size = -(-len(train.texts) // steps)
     found = []
     for start in range(0, size * steps, size):
@@ -64,7 +64,7 @@ def grow(weights: str, train: Labelled, held_out: Sequence[str], steps: int, n: 
     return found
 
 
-class Tuned:
+class TunedGenerator:
     """A causal model that is being fine-tuned."""
 
     def __init__(self, weights: str, seed: int) -> None:
@@ -75,9 +75,10 @@ class Tuned:
             self.tokenizer: Any = AutoTokenizer.from_pretrained(weights)
             self.model: Any = AutoModelForCausalLM.from_pretrained(weights)
         except (OSError, ValueError) as wrong:
-            raise refused(weights, wrong) from None
+            raise check_weights(weights, wrong) from None
         if self.tokenizer.eos_token is None:
-            raise Refusal(f'The tokenizer of "{weights}" has no token for the end of a text; name a causal model that has one.')
+            raise TouchstoneError(f'The tokenizer of "{weights}" has no token for the end of a text; name a causal model that '
+                                  'has one.')
         self.tokenizer.pad_token = self.tokenizer.eos_token
         self._torch, self._seed = torch, seed
         self._optimiser = torch.optim.AdamW(self.model.parameters(), lr=LEARNING_RATE)
@@ -132,9 +133,10 @@ class Tuned:
             texts += [text for text in written if text]
             if len(texts) == n:
                 return texts
-        raise Refusal(f"The model wrote {n - len(texts)} empty texts of {n}, {ROUNDS} times over; it is of no use here.")
+        raise TouchstoneError(f"The model wrote {n - len(texts)} empty texts of {n}, {ROUNDS} times over; it is of no use here.")
 
 
-def refused(weights: str, wrong: Exception) -> Refusal:
-    return Refusal(f'The weights "{weights}" cannot be loaded ({str(wrong).splitlines()[0][:160]}). Name a folder that holds a '
-                   "model and its tokenizer, or a name of the hub when it is reached.")
+def check_weights(weights: str, wrong: Exception) -> TouchstoneError:
+    return TouchstoneError(f'The weights "{weights}" cannot be loaded ({str(wrong).splitlines()[0][:160]}). Name a folder that '
+                           'holds a '
+                           "model and its tokenizer, or a name of the hub when it is reached.")

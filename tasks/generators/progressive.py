@@ -33,17 +33,17 @@ class Labelled:
     labels: Sequence[str]
 
 
-def growth(step: int, steps: int, texts: int) -> tuple[int, int]:
+def training_sizes(step: int, steps: int, texts: int) -> tuple[int, int]:
     """Order and number of training texts of g_step, step from 1 to `steps`: both grow evenly."""
     return 1 + (step - 1) * LONGEST_ORDER // steps, max(2, round(texts * step / steps))
 
 
-def grow(train: Labelled, held_out: Sequence[str], steps: int, n: int, seed: int) -> list[Step]:
+def generate_steps(train: Labelled, held_out: Sequence[str], steps: int, n: int, seed: int) -> list[Step]:
     """g_1..g_N of n texts each; of several labels, as many of each, filtered by a classifier as LAMBADA does."""
     found = []
     words = len({word for text in (*train.texts, *held_out) for word in text.split()}) + 1
     for step in range(1, steps + 1):
-        order, size = growth(step, steps, len(train.texts))
+        order, size = training_sizes(step, steps, len(train.texts))
         rng = np.random.default_rng([seed, step])
         read = Labelled(train.texts[:size], train.labels[:size])
         model = NGrams(read.texts, order, words)

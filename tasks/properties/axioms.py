@@ -11,9 +11,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.units import Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures, Task
+from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from harness.sandbox.faults import Fault, FaultKind
 from harness.submission.submission import Entry
@@ -78,16 +78,16 @@ class Axioms(Task[Trials]):
     """Cheap checks on every submission, each a share of trials passed."""
 
     name: ClassVar[str] = "axioms"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Trials
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = Trials
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Axioms", short="ax", score="share of trials passed, over all axioms", chance=0.0, worst=0.0, unit="trial",
         strata=(), observe_version=1, measure_version=1, ranked=False, measures=AXIOMS)
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(DOMAINS)
 
-    def meant_for(self, entry: Entry) -> bool:
+    def accepts(self, entry: Entry) -> bool:
         """Everybody: text metrics are asked pairs here, not corpora."""
         return True
 
@@ -99,7 +99,7 @@ class Axioms(Task[Trials]):
         p, q, r = corpora(unit)
         return [*p, *q, *r, *AWKWARD_TEXTS.values()]
 
-    def observe(self, unit: Unit, metric: Asked) -> Trials:
+    def observe(self, unit: Unit, metric: MetricSession) -> Trials:
         low, high = metric.entry.header.range
         trials_of = CorpusTrials if metric.kind == "corpus" else TextTrials
         scale = metric.scale if metric.kind == "corpus" else metric.pair_scale
@@ -120,7 +120,7 @@ class Axioms(Task[Trials]):
 def corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:
     """Three small corpora, each from two of three domains in a proportion of its own."""
     rng = np.random.default_rng(unit.seed)
-    texts = [data.corpus(domain) for domain in DOMAINS]
+    texts = [data.load_corpus(domain) for domain in DOMAINS]
     made = []
     for _ in range(3):
         first, second = (texts[i] for i in rng.permutation(len(texts))[:2])
@@ -146,7 +146,7 @@ AWKWARD_TEXTS = {
 class _Trials:
     """Collects trials; a fault in one of them is recorded, and the next one goes on with a fresh worker."""
 
-    def __init__(self, metric: Asked, corpora: Sequence[list[str]], rng: np.random.Generator) -> None:
+    def __init__(self, metric: MetricSession, corpora: Sequence[list[str]], rng: np.random.Generator) -> None:
         self.metric, self.corpora, self.rng = metric, corpora, rng
         self.found: list[Trial] = []
         self._numbers: dict[Hashable, int] = {}
@@ -157,7 +157,7 @@ class _Trials:
 
     def fresh(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
         """The answer of a worker that has seen nothing before."""
-        self.metric.renew()
+        self.metric.stop_worker()
         return ask(*arguments)
 
     def trial(self, axiom: str, about: str, ask: Callable[..., Iterable[float]], *arguments: Any) -> None:
@@ -210,7 +210,7 @@ class CorpusTrials(_Trials):
     def among(self, corpora: list[list[str]], pairs: list[tuple[int, int]], order: int = 0) -> list[float]:
         """The answers for some pairs of corpora; the first pair makes the call's number."""
         first = self.number(tuple(tuple(corpora[c]) for c in pairs[0]))
-        return self.metric.distances(corpora, pairs, order, first)
+        return self.metric.corpus_distances(corpora, pairs, order, first)
 
 
 class TextTrials(_Trials):
@@ -239,7 +239,7 @@ class TextTrials(_Trials):
         for i in range(3):
             self.trial("company", f"{about[i]} alone in a fresh worker",
                        lambda i: (self.ask(p, q)[i], self.fresh(self.ask, [p[i]], [q[i]])[0]), i)
-        self.compare("equal_inputs", about, lambda: halves(self.ask([*p, *map(copied, p)], [*map(copied, q), *q])))
+        self.compare("equal_inputs", about, lambda: halves(self.ask([*p, *map(copy_corpus, p)], [*map(copy_corpus, q), *q])))
         self.compare("symmetric", about, lambda: (self.ask(p, q), self.ask(q, p)))
         self.compare("identity", about, lambda: (self.ask(p, p), self.ask(p, q)))
         self.compare("within_range", about, lambda: (self.ask(p, q), self.ask(p, p)))
@@ -252,7 +252,7 @@ class TextTrials(_Trials):
         return self.found
 
     def ask(self, a: list[str], b: list[str]) -> list[float]:
-        return self.metric.pairs(a, b, self.number((tuple(a), tuple(b))), self.collection)
+        return self.metric.pair_scores(a, b, self.number((tuple(a), tuple(b))), self.collection)
 
     @property
     def collection(self) -> list[str]:
@@ -271,7 +271,7 @@ class TextTrials(_Trials):
 
     def matrix(self, p: list[str], q: list[str], about: Sequence[str]) -> None:
         try:
-            cross = self.metric.cross(p, q, self.number((tuple(p), tuple(q))), self.collection)
+            cross = self.metric.score_matrix(p, q, self.number((tuple(p), tuple(q))), self.collection)
         except Fault as fault:
             self.found.append(Trial("matrix_agrees", "a cross matrix", (), fault.sentence))
             return
@@ -279,7 +279,7 @@ class TextTrials(_Trials):
             self.compare("matrix_agrees", about, lambda: (self.ask(p, q), np.diag(cross).tolist()))
 
 
-def copied(text: str) -> str:
+def copy_corpus(text: str) -> str:
     """An equal text; it reaches the worker as another object."""
     return "".join(text)
 
@@ -292,13 +292,13 @@ def verdicts(seen: Trials) -> list[Verdict]:
     """Whether each trial's answers are as its axiom has it, and by how much not."""
     found = []
     for trial in seen.trials:
-        deviation = math.inf if trial.fault is not None else deviation_of(trial, seen)
+        deviation = math.inf if trial.fault is not None else relative_deviation(trial, seen)
         scale = max([1.0, *map(abs, trial.answers)])
         found.append(Verdict(trial, deviation <= TOLERANCE * scale, deviation))
     return found
 
 
-def deviation_of(trial: Trial, seen: Trials) -> float:
+def relative_deviation(trial: Trial, seen: Trials) -> float:
     answers = trial.answers
     if trial.axiom == "finite_when_awkward":
         return 0.0                          # an answer that is not finite is a fault
@@ -320,7 +320,7 @@ def deviation_of(trial: Trial, seen: Trials) -> float:
     return abs(first - second)
 
 
-def describe(verdict: Verdict) -> str:
+def describe_verdict(verdict: Verdict) -> str:
     """The worst case of an axiom in a line."""
     trial = verdict.trial
     if trial.fault is not None:

@@ -15,13 +15,13 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
 from harness.base.units import Unit
-from harness.evaluation.metric_session import Asked
-from harness.evaluation.task import Context, Declared, Measures, Task
-from harness.submission.submission import Entry, read_submission
-from tasks.common.mixtures import draw, separated_pairs
+from harness.evaluation.metric_session import MetricSession
+from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.submission.submission import Entry, load_submission
+from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.data import loading as data
 
 REFERENCE = "chi"
@@ -53,9 +53,9 @@ class Timing(Task[Times]):
     """How long does it take, and how much memory?"""
 
     name: ClassVar[str] = "timing"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Times
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = Times
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Time and memory", short="t", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=("what",),
         observe_version=2, measure_version=2, ranked=False, alone=True,
         measures={
@@ -70,7 +70,7 @@ class Timing(Task[Times]):
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         a, b = settings.pair
-        common = {"source_a": a, "source_b": b, "reference": reference().digest}
+        common = {"source_a": a, "source_b": b, "reference": reference_entry().digest}
         for repetition in range(settings.repetitions):
             for what, sizes in ((COLLECTION, {"k": settings.k, "n": settings.n}), (GROWTH, {"sizes": list(settings.sizes)})):
                 yield self.unit(context, (what,), {**common, **sizes, "repetition": repetition}, (a, b))
@@ -82,14 +82,14 @@ class Timing(Task[Times]):
         """Corpora and the pairs of them to be asked; for the growth one portion a size, with as many texts in each."""
         p, rng = unit.parameters, np.random.default_rng(unit.seed)
         names = (p["source_a"], p["source_b"])
-        a, b = (data.corpus(name) for name in names)
+        a, b = (data.load_corpus(name) for name in names)
         if "k" in p:
-            return [(draw(names[0], a, names[1], b, p["k"], p["n"], rng), separated_pairs(p["k"]))]
+            return [(draw_mixtures(names[0], a, names[1], b, p["k"], p["n"], rng), separated_pairs(p["k"]))]
         largest = max(p["sizes"])
         for name, texts in zip(names, (a, b), strict=True):
             if len(texts) < largest:
-                raise Refusal(f'Timing pairs of {largest:,} texts needs as many of "{name}", which has {len(texts):,}. '
-                              "Take smaller sizes, or another source.")
+                raise TouchstoneError(f'Timing pairs of {largest:,} texts needs as many of "{name}", which has {len(texts):,}. '
+                                      "Take smaller sizes, or another source.")
         portions = []
         for n in p["sizes"]:
             corpora = [[texts[i] for i in rng.choice(len(texts), n, replace=False)]
@@ -97,28 +97,28 @@ class Timing(Task[Times]):
             portions.append((corpora, [(i, i + 1) for i in range(0, len(corpora), 2)]))
         return portions
 
-    def observe(self, unit: Unit, metric: Asked) -> Times:
+    def observe(self, unit: Unit, metric: MetricSession) -> Times:
         portions = self.portions(unit)
         if unit.stratum == (GROWTH,):
-            metric.renew()                  # a worker that was at hand may have held more for other units
+            metric.stop_worker()                  # a worker that was at hand may have held more for other units
             by_size, peaks = [], []
             for n, (corpora, pairs) in zip(unit.parameters["sizes"], portions, strict=True):
-                by_size.append((n, metric.seconds(corpora, pairs) / len(pairs)))
+                by_size.append((n, metric.time_corpora(corpora, pairs) / len(pairs)))
                 peaks.append(metric.peak_memory())
             return Times(0, sum(seconds for _, seconds in by_size), (0.0, 0.0), tuple(by_size), tuple(peaks))
         (corpora, pairs), = portions
         before = self._reference(metric, corpora, pairs)
-        metric.renew()
-        seconds = metric.seconds(corpora, pairs)
+        metric.stop_worker()
+        seconds = metric.time_corpora(corpora, pairs)
         return Times(len(pairs), seconds, (before, self._reference(metric, corpora, pairs)), (), ())
 
     @staticmethod
-    def _reference(metric: Asked, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]]) -> float:
-        other = metric.companion(reference())
+    def _reference(metric: MetricSession, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]]) -> float:
+        other = metric.session_for(reference_entry())
         try:
-            return other.seconds(corpora, pairs)
+            return other.time_corpora(corpora, pairs)
         finally:
-            other.renew()
+            other.stop_worker()
 
     def measure(self, unit: Unit, seen: Times) -> Measures:
         if unit.stratum == (COLLECTION,):
@@ -131,6 +131,6 @@ class Timing(Task[Times]):
 
 
 @cache
-def reference() -> Entry:
+def reference_entry() -> Entry:
     """The metric that others are timed against."""
-    return read_submission(SUBMISSIONS / f"{REFERENCE}.py").entries[0]
+    return load_submission(SUBMISSIONS / f"{REFERENCE}.py").entries[0]

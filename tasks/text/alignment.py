@@ -12,14 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
 from harness.base.units import Cluster, Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures
+from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import Rechecked, changes, context_marks
-from tasks.common.correlations import correlation_under, mean_over, mean_under
-from tasks.common.sampling import ASPECTS, batches, compared, rated
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, ask_mixed, places_of
+from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
+from tasks.common.correlations import mean_of_arrays, weighted_correlations, weighted_means
+from tasks.common.sampling import ASPECTS, batch_ranges, sample_compared, sample_rated
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, document_range, score_in_mixed_order
 
 AXIS, COMPARISONS = "axis", "comparisons"
 NEAR_LENGTH = 0.1                           # lengths in words that differ by at most this share of the longer
@@ -38,7 +38,7 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Judged:
+class AlignmentAnswers:
     """The raw answers for texts and their summaries, beside what people say of these."""
 
     places: tuple[int, ...]                 # of the document of each summary, or pair of summaries, in its dataset's order
@@ -48,16 +48,16 @@ class Judged:
     choices: tuple[int, ...]                # 1: the second was chosen; nothing of rated summaries
     words: tuple[tuple[int, int], ...]      # the lengths of both
     scale: Annotated[ScoreScale, StoredAs("reading")]
-    rechecked: tuple[Rechecked, ...]
+    rechecked: tuple[RecheckedAnswer, ...]
 
 
-class Alignment(TextTask[Judged]):
+class Alignment(TextTask[AlignmentAnswers]):
     """Does it agree with people about summaries?"""
 
     name: ClassVar[str] = "alignment"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Judged
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = AlignmentAnswers
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Alignment", short="ali", score="mean of 0.5(1 + r) with the overall ratings and the accuracy of choices",
         chance=0.5, worst=0.0, unit="source document with all its summaries", strata=("kind", "dataset"), observe_version=1,
         measure_version=1, track="text", measures={
@@ -79,44 +79,44 @@ class Alignment(TextTask[Judged]):
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         sets = [*((AXIS, *one) for one in settings.axis), *((COMPARISONS, *one) for one in settings.comparisons)]
         for kind, name, count in sets:
-            for start, stop in batches(count, settings.batch):
+            for start, stop in batch_ranges(count, settings.batch):
                 yield self.unit(context, (kind, name), {"kind": kind, "dataset": name, "sample": context.seed, "start": start,
                                                         "stop": stop, "documents": count}, (name,))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, str(place)) for unit in units for place in places_of(unit)]
+        return [Cluster(unit.stratum, str(place)) for unit in units for place in document_range(unit)]
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        return {text for _, a, b in asked(unit) for text in (a, b)} | set(collection(unit))
+        return {text for _, a, b in pairs_to_score(unit) for text in (a, b)} | set(fit_texts(unit))
 
-    def observe(self, unit: Unit, metric: Asked) -> Judged:
-        questions = asked(unit)
-        answers, rechecked = ask_mixed(metric, [(a, b) for _, a, b in questions], collection(unit))
+    def observe(self, unit: Unit, metric: MetricSession) -> AlignmentAnswers:
+        questions = pairs_to_score(unit)
+        answers, rechecked = score_in_mixed_order(metric, [(a, b) for _, a, b in questions], fit_texts(unit))
         scale = ScoreScale.from_header(metric.entry.header)
         p = unit.parameters
         places = range(p["start"], p["stop"])
         if p["kind"] == AXIS:
-            found = rated(p["dataset"], p["sample"])[p["start"]:p["stop"]]
+            found = sample_rated(p["dataset"], p["sample"])[p["start"]:p["stop"]]
             ratings = {aspect: tuple(value for one in found for value in one.ratings[aspect]) for aspect in found[0].ratings} \
                 if found else {}
             words = tuple((len(b.split()), 0) for _, _, b in questions)
-            return Judged(tuple(place for place, _, _ in questions), answers, (), ratings, (), words, scale, rechecked)
-        of_pairs = [(place, one) for place, one in zip(places, compared(p["dataset"], p["sample"])[p["start"]:p["stop"]],
+            return AlignmentAnswers(tuple(place for place, _, _ in questions), answers, (), ratings, (), words, scale, rechecked)
+        of_pairs = [(place, one) for place, one in zip(places, sample_compared(p["dataset"], p["sample"])[p["start"]:p["stop"]],
                                                        strict=False)]
         words = tuple((len(a.split()), len(b.split())) for _, one in of_pairs for a, b in one.pairs)
-        return Judged(tuple(place for place, one in of_pairs for _ in one.pairs), answers[::2], answers[1::2], {},
-                      tuple(choice for _, one in of_pairs for choice in one.choices), words, scale, rechecked)
+        return AlignmentAnswers(tuple(place for place, one in of_pairs for _ in one.pairs), answers[::2], answers[1::2], {},
+                                tuple(choice for _, one in of_pairs for choice in one.choices), words, scale, rechecked)
 
-    def measure(self, unit: Unit, seen: Judged) -> Measures:
+    def measure(self, unit: Unit, seen: AlignmentAnswers) -> Measures:
         ones = np.ones((1, len(seen.places)))
-        found = {name: value for name, (value,) in said(seen, ones).items()} if seen.places else {}
+        found = {name: value for name, (value,) in weighted_measures(seen, ones).items()} if seen.places else {}
         values: dict[str, float | None] = {name: float(value) if np.isfinite(value) else None for name, value in found.items()}
         score = values.get("axis" if unit.parameters["kind"] == AXIS else "accuracy")
-        values |= changes(seen.rechecked, np.array([*seen.first, *seen.second]))
+        values |= context_measures(seen.rechecked, np.array([*seen.first, *seen.second]))
         return Measures(score, values, context_marks(seen.rechecked))
 
-    def replicates(self, units: Sequence[Unit], seen: Sequence[Judged | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        columns = np.cumsum([0, *(len(places_of(unit)) for unit in units)])
+    def replicates(self, units: Sequence[Unit], seen: Sequence[AlignmentAnswers | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
+        columns = np.cumsum([0, *(len(document_range(unit)) for unit in units)])
         by_dataset: dict[str, dict[str, np.ndarray]] = {}
         parts: dict[str, list[np.ndarray]] = {AXIS: [], COMPARISONS: []}
         for kind, name in dict.fromkeys(unit.stratum for unit in units):
@@ -128,57 +128,57 @@ class Alignment(TextTask[Judged]):
             found: dict[str, np.ndarray] = {}
             if told:
                 where = np.concatenate([columns[i] + np.array(one.places) - units[i].parameters["start"] for i, one in told])
-                found = said(joined([one for _, one in told]), counts[:, where])
+                found = weighted_measures(merge_observations([one for _, one in told]), counts[:, where])
             value = found.get("axis" if kind == AXIS else "accuracy", np.full(len(counts), np.nan))
-            value = np.where(np.isfinite(value), value, self.declares.chance)
-            parts[kind].append((1 - share) * value + share * self.declares.worst)
+            value = np.where(np.isfinite(value), value, self.info.chance)
+            parts[kind].append((1 - share) * value + share * self.info.worst)
             by_dataset[name] = found
         score = np.mean([np.mean(values, axis=0) for values in parts.values() if values], axis=0)
         names = dict.fromkeys(name for found in by_dataset.values() for name in found)
-        values = {name: mean_over(found[name] for found in by_dataset.values() if name in found) for name in names}
+        values = {name: mean_of_arrays(found[name] for found in by_dataset.values() if name in found) for name in names}
         detail = {f"{name}: {dataset}": found[name] for dataset, found in by_dataset.items() for name in ("axis", "accuracy")
                   if name in found and len(by_dataset) > 2}
         return {"score": score, USMB: score, **values, **detail}
 
 
-def asked(unit: Unit) -> list[tuple[int, str, str]]:
+def pairs_to_score(unit: Unit) -> list[tuple[int, str, str]]:
     """(Place of the document, its text, a summary), of pairs the first and the second in turn."""
     p = unit.parameters
     if p["kind"] == AXIS:
-        texts = rated(p["dataset"], p["sample"])
+        texts = sample_rated(p["dataset"], p["sample"])
         return [(place, texts[place].text, summary) for place in range(p["start"], min(p["stop"], len(texts)))
                 for summary in texts[place].summaries]
-    pairs = compared(p["dataset"], p["sample"])
+    pairs = sample_compared(p["dataset"], p["sample"])
     return [(place, pairs[place].text, summary) for place in range(p["start"], min(p["stop"], len(pairs)))
             for both in pairs[place].pairs for summary in both]
 
 
-def collection(unit: Unit) -> list[str]:
+def fit_texts(unit: Unit) -> list[str]:
     """What a metric is fitted on: the texts of all units of the dataset."""
     p = unit.parameters
-    found: Sequence[Any] = (rated if p["kind"] == AXIS else compared)(p["dataset"], p["sample"])
+    found: Sequence[Any] = (sample_rated if p["kind"] == AXIS else sample_compared)(p["dataset"], p["sample"])
     return [one.text for one in found[:p["documents"]]]
 
 
-def joined(seen: Sequence[Judged]) -> Judged:
+def merge_observations(seen: Sequence[AlignmentAnswers]) -> AlignmentAnswers:
     """The answers of several units of one dataset as one."""
     aspects = seen[0].ratings
 
     def all_of(name: str) -> tuple[Any, ...]:
         return tuple(itertools.chain.from_iterable(getattr(one, name) for one in seen))
-    return Judged(all_of("places"), all_of("first"), all_of("second"),
-                  {aspect: tuple(itertools.chain.from_iterable(one.ratings[aspect] for one in seen)) for aspect in aspects},
-                  all_of("choices"), all_of("words"), seen[0].scale, ())
+    return AlignmentAnswers(all_of("places"), all_of("first"), all_of("second"),
+                            {aspect: tuple(itertools.chain.from_iterable(one.ratings[aspect] for one in seen)) for aspect in aspects},
+                            all_of("choices"), all_of("words"), seen[0].scale, ())
 
 
-def said(seen: Judged, times: np.ndarray) -> dict[str, np.ndarray]:
+def weighted_measures(seen: AlignmentAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
     """Every measure under each row of how often each summary, or pair, counts; Spearman's ranks are those of all of them."""
     first = seen.scale.as_similarity(np.array(seen.first))
     if seen.ratings:
         found = {}
         for aspect, ratings in seen.ratings.items():
-            found[f"pearson_{aspect}"] = correlation_under(first, np.array(ratings), times)
-            found[f"spearman_{aspect}"] = correlation_under(stats.rankdata(first), stats.rankdata(ratings), times)
+            found[f"pearson_{aspect}"] = weighted_correlations(first, np.array(ratings), times)
+            found[f"spearman_{aspect}"] = weighted_correlations(stats.rankdata(first), stats.rankdata(ratings), times)
         return {"axis": (1 + found["pearson_overall"]) / 2, **found}
     second = seen.scale.as_similarity(np.array(seen.second))
     guessed = np.where(first == second, 0.5, (second > first).astype(float))            # that the second was chosen
@@ -189,9 +189,9 @@ def said(seen: Judged, times: np.ndarray) -> dict[str, np.ndarray]:
     precision = mean_under_weights(chosen, times * guessed)
     recall = mean_under_weights(guessed, times * chosen)
     both = precision + recall
-    return {"accuracy": mean_under(agreed, times), "precision": precision, "recall": recall,
+    return {"accuracy": weighted_means(agreed, times), "precision": precision, "recall": recall,
             "f1": np.divide(2 * precision * recall, both, out=np.full(len(times), np.nan), where=both > 0),
-            "accuracy_at_near_length": mean_under(np.where(near, agreed, np.nan), times)}
+            "accuracy_at_near_length": weighted_means(np.where(near, agreed, np.nan), times)}
 
 
 def mean_under_weights(values: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -12,16 +12,16 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
 from harness.base.units import Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures
+from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import Rechecked, changes, context_marks
-from tasks.common.sampling import labelled
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, ask_cross
+from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
+from tasks.common.sampling import sample_labelled
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs
 
 Linkage = Literal["average", "complete", "ward"]
 LINKAGES: tuple[Linkage, ...] = ("average", "complete", "ward")
@@ -37,22 +37,22 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Cross:
+class ScoreMatrix:
     """The raw answers for every text of a sample against every other, and their labels."""
 
     answers: np.ndarray                     # texts x texts
     labels: tuple[int, ...]
     scale: Annotated[ScoreScale, StoredAs("reading")]
-    rechecked: tuple[Rechecked, ...]
+    rechecked: tuple[RecheckedAnswer, ...]
 
 
-class Clustering(TextTask[Cross]):
+class Clustering(TextTask[ScoreMatrix]):
     """Do texts of one label fall together?"""
 
     name: ClassVar[str] = "clustering"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Cross
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = ScoreMatrix
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Clustering", short="clu", score="adjusted mutual information of average linkage and the labels", chance=0.0,
         worst=0.0, unit="text sample", strata=("dataset",), observe_version=1, measure_version=1, track="text", measures={
             USMB: f"{USMB_MEANING}: V-measure of Ward's linkage on the rows of similarities",
@@ -73,24 +73,24 @@ class Clustering(TextTask[Cross]):
                                                "texts": settings.texts, "of_a_label": settings.of_a_label}, name.split(" + "))
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        return [text for text, _ in sample(unit)]
+        return [text for text, _ in sample_texts(unit)]
 
-    def observe(self, unit: Unit, metric: Asked) -> Cross:
-        mine = sample(unit)
+    def observe(self, unit: Unit, metric: MetricSession) -> ScoreMatrix:
+        mine = sample_texts(unit)
         texts = [text for text, _ in mine]
-        answers, rechecked = ask_cross(metric, texts, texts, texts)
+        answers, rechecked = score_all_pairs(metric, texts, texts, texts)
         numbers = {label: number for number, label in enumerate(dict.fromkeys(label for _, label in mine))}
-        return Cross(answers, tuple(numbers[label] for _, label in mine), ScoreScale.from_header(metric.entry.header), rechecked)
+        return ScoreMatrix(answers, tuple(numbers[label] for _, label in mine), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: Cross) -> Measures:
+    def measure(self, unit: Unit, seen: ScoreMatrix) -> Measures:
         from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
         labels = np.array(seen.labels)
         by_chance = np.random.default_rng(unit.seed).permutation(labels)
         values: dict[str, float | None] = {"v_measure_of_chance": float(v_measure_score(labels, by_chance)),
                                            "labels": float(len(set(seen.labels)))}
-        values |= changes(seen.rechecked, seen.answers.ravel())
-        similarity = symmetrised(seen)
+        values |= context_measures(seen.rechecked, seen.answers.ravel())
+        similarity = symmetrize(seen)
         marks = context_marks(seen.rechecked)
         if np.ptp(similarity[~np.eye(len(labels), dtype=bool)]) == 0:       # a constant has no clusters
             return Measures(None, values, marks)
@@ -101,7 +101,7 @@ class Clustering(TextTask[Cross]):
         return Measures(information["average"], values, marks)
 
 
-def sample(unit: Unit) -> list[tuple[str, str]]:
+def sample_texts(unit: Unit) -> list[tuple[str, str]]:
     """The texts and labels of a unit: the samples before it have taken theirs, so that no text is in two of them."""
     p = unit.parameters
     return samples(p["dataset"], p["sample"], p["part"] + 1, p["texts"], p["of_a_label"])[-1]
@@ -111,15 +111,16 @@ def sample(unit: Unit) -> list[tuple[str, str]]:
 def samples(name: str, seed: int, count: int, texts: int, of_a_label: int) -> list[list[tuple[str, str]]]:
     """Disjoint samples: of as many labels as there is room for, enough texts of each, and then any texts of these labels."""
     left: dict[str, list[str]] = defaultdict(list)
-    for text, label in labelled(name, seed):
+    for text, label in sample_labelled(name, seed):
         left[label].append(text)
     drawn = []
     for part in range(count):
         rng = np.random.default_rng(seed_of(seed, name, part))
         large = [label for label in sorted(left) if len(left[label]) >= of_a_label]
         if len(large) < 2:
-            raise Refusal(f'Clustering needs two labels with {of_a_label} texts each; of "{name}" {len(large)} are left for '
-                          f"sample {part + 1}. Take fewer samples, or fewer of a label.")
+            raise TouchstoneError(f'Clustering needs two labels with {of_a_label} texts each; of "{name}" {len(large)} are left '
+                                  'for '
+                                  f"sample {part + 1}. Take fewer samples, or fewer of a label.")
         labels = [large[place] for place in rng.permutation(len(large))[:texts // of_a_label]]
         chosen = [(text, label) for label in labels for text in left[label][:of_a_label]]
         rest = [(text, label) for label in labels for text in left[label][of_a_label:]]
@@ -130,7 +131,7 @@ def samples(name: str, seed: int, count: int, texts: int, of_a_label: int) -> li
     return drawn
 
 
-def symmetrised(seen: Cross) -> np.ndarray:
+def symmetrize(seen: ScoreMatrix) -> np.ndarray:
     """The mean similarity of both directions in [0, 1], 1 on the diagonal."""
     raw = seen.answers.astype(float)
     similarity: np.ndarray = seen.scale.to_unit_interval(raw, np.diag(raw)[:, None])

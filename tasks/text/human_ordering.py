@@ -16,18 +16,18 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 from scipy import stats
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.units import Cluster, Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures, Paper
+from harness.evaluation.task import Context, Measures, Paper, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common import rank_orders as orders
-from tasks.common.consistency import Rechecked, changes, context_marks
-from tasks.common.correlations import correlation_under, mean_over, mean_under
-from tasks.common.sampling import batches, shuffled
+from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
+from tasks.common.correlations import mean_of_arrays, weighted_correlations, weighted_means
+from tasks.common.sampling import batch_ranges, shuffle_items
 from tasks.data import loading as data
-from tasks.text.base import CONTEXT_MEASURES, TextTask, ask_mixed
+from tasks.text.base import CONTEXT_MEASURES, TextTask, score_in_mixed_order
 
 FEWEST_PAIRS = 3
 PARALLEL, RANDOM = "parallel", "random"
@@ -56,7 +56,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Rated:
+class RatedAnswers:
     """The raw answers for the pairs of a batch, beside what people say."""
 
     places: tuple[int, ...]
@@ -64,16 +64,16 @@ class Rated:
     human: tuple[float, ...]
     ratings: tuple[tuple[float, ...], ...]
     scale: Annotated[ScoreScale, StoredAs("reading")]
-    rechecked: tuple[Rechecked, ...]
+    rechecked: tuple[RecheckedAnswer, ...]
 
 
-class HumanOrdering(TextTask[Rated]):
+class HumanOrdering(TextTask[RatedAnswers]):
     """Does it call alike what people call alike?"""
 
     name: ClassVar[str] = "human_ordering"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Rated
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = RatedAnswers
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Human ordering", short="ho", score="mean over the parallel sets of Spearman's correlation of pairs with people",
         chance=0.0, worst=-1.0, unit="pair", strata=("kind", "dataset"), observe_version=1, measure_version=1, track="text",
         paper=YAMSHCHIKOV_2020, measures={
@@ -99,39 +99,39 @@ class HumanOrdering(TextTask[Rated]):
             for (kind, group), count in sizes(name).items():
                 count = min(count, settings.pairs)
                 if count < FEWEST_PAIRS:
-                    raise Refusal(f'The set "{group}" of "{name}" has {count} pairs; an order needs {FEWEST_PAIRS}.')
-                for start, stop in batches(count, settings.batch):
+                    raise TouchstoneError(f'The set "{group}" of "{name}" has {count} pairs; an order needs {FEWEST_PAIRS}.')
+                for start, stop in batch_ranges(count, settings.batch):
                     yield self.unit(context, (kind, group), {
                         "dataset": name, "kind": kind, "group": group, "sample": context.seed, "start": start, "stop": stop,
                         "pairs": count, "together": settings.together}, (name,))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, f"{unit.parameters['start']}, {lot}") for unit in units for lot in range(lots_of(unit))]
+        return [Cluster(unit.stratum, f"{unit.parameters['start']}, {lot}") for unit in units for lot in range(pair_groups(unit))]
 
     def texts(self, unit: Unit) -> Iterable[str]:
         return (text for pair in pairs_of(unit) for text in (pair.a, pair.b))
 
-    def observe(self, unit: Unit, metric: Asked) -> Rated:
+    def observe(self, unit: Unit, metric: MetricSession) -> RatedAnswers:
         p, asked = unit.parameters, pairs_of(unit)
         whole = sets(p["dataset"], p["sample"])[p["kind"], p["group"]][:p["pairs"]]
         collection = [text for pair in whole for text in (pair.a, pair.b)]
-        answers, rechecked = ask_mixed(metric, [(pair.a, pair.b) for pair in asked], collection)
-        return Rated(tuple(range(p["start"], p["stop"])), answers, tuple(pair.score for pair in asked),
-                     tuple(pair.ratings for pair in asked), ScoreScale.from_header(metric.entry.header), rechecked)
+        answers, rechecked = score_in_mixed_order(metric, [(pair.a, pair.b) for pair in asked], collection)
+        return RatedAnswers(tuple(range(p["start"], p["stop"])), answers, tuple(pair.score for pair in asked),
+                            tuple(pair.ratings for pair in asked), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: Rated) -> Measures:
+    def measure(self, unit: Unit, seen: RatedAnswers) -> Measures:
         values = {name: None if not np.isfinite(value) else float(value)
                   for name, (value,) in correlations(seen, np.ones((1, len(seen.places)))).items()}
-        values |= changes(seen.rechecked, np.array(seen.answers))
+        values |= context_measures(seen.rechecked, np.array(seen.answers))
         return Measures(values["spearman"], values, context_marks(seen.rechecked))
 
-    def answers(self, seen: Rated) -> np.ndarray:
+    def answers(self, seen: RatedAnswers) -> np.ndarray:
         """The places of the unit's pairs, from 0 for the least alike to 1."""
         ranks = stats.rankdata(seen.scale.as_similarity(np.array(seen.answers)))
         return np.asarray((ranks - 1) / max(1, len(ranks) - 1))
 
-    def replicates(self, units: Sequence[Unit], seen: Sequence[Rated | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        columns = np.cumsum([0, *(lots_of(unit) for unit in units)])
+    def replicates(self, units: Sequence[Unit], seen: Sequence[RatedAnswers | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
+        columns = np.cumsum([0, *(pair_groups(unit) for unit in units)])
         found: dict[tuple[str, str], dict[str, np.ndarray]] = {}
         means: dict[tuple[str, str], tuple[np.ndarray, float]] = {}
         scores: dict[tuple[str, str], np.ndarray] = {}
@@ -143,48 +143,48 @@ class HumanOrdering(TextTask[Rated]):
             if told:
                 where = np.concatenate([columns[i] + (np.array(one.places) - units[i].parameters["start"])
                                         // units[i].parameters["together"] for i, one in told])
-                both = joined([one for _, one in told])
+                both = merge_observations([one for _, one in told])
                 found[stratum] = correlations(both, counts[:, where])
                 alike = both.scale.as_similarity(np.array(both.answers))
-                means[stratum] = (mean_under(alike, counts[:, where]), float(np.mean(both.human)))
+                means[stratum] = (weighted_means(alike, counts[:, where]), float(np.mean(both.human)))
                 value = found[stratum]["spearman"]
-            value = np.where(np.isfinite(value), value, self.declares.chance)
-            scores[stratum] = (1 - lost) * value + lost * self.declares.worst
+            value = np.where(np.isfinite(value), value, self.info.chance)
+            scores[stratum] = (1 - lost) * value + lost * self.info.worst
         ranked = [values for (kind, _), values in scores.items() if kind == PARALLEL] or list(scores.values())
         parallel = [values for (kind, _), values in found.items() if kind == PARALLEL]
-        values = {name: mean_over(one[name] for one in parallel if name in one)
+        values = {name: mean_of_arrays(one[name] for one in parallel if name in one)
                   for name in dict.fromkeys(name for one in parallel for name in one)}
         random = [one["spearman"] for (kind, _), one in found.items() if kind == RANDOM]
-        values |= {"spearman_random": mean_over(random)} if random else {}
+        values |= {"spearman_random": mean_of_arrays(random)} if random else {}
         values |= {f"spearman: {group}{' random' if kind == RANDOM else ''}": one["spearman"]
                    for (kind, group), one in found.items()}
-        return {"score": np.mean(ranked, axis=0), **values, **of_sets(means)}
+        return {"score": np.mean(ranked, axis=0), **values, **dataset_measures(means)}
 
 
-def correlations(seen: Rated, times: np.ndarray) -> dict[str, np.ndarray]:
+def correlations(seen: RatedAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
     """Of one set, under each row of how often each pair counts; ranks, Kendall's tau and the bound are those of all pairs."""
     alike, human = seen.scale.as_similarity(np.array(seen.answers)), np.array(seen.human)
-    found = {"spearman": correlation_under(stats.rankdata(alike), stats.rankdata(human), times),
-             "pearson": correlation_under(alike, human, times)}
+    found = {"spearman": weighted_correlations(stats.rankdata(alike), stats.rankdata(human), times),
+             "pearson": weighted_correlations(alike, human, times)}
     once = np.full(len(times), np.nan)
     constant = len(alike) < FEWEST_PAIRS or np.ptp(alike) == 0 or np.ptp(human) == 0
-    found["kendall"] = at_first(once, np.nan if constant else float(stats.kendalltau(alike, human).statistic))
+    found["kendall"] = only_full_sample(once, np.nan if constant else float(stats.kendalltau(alike, human).statistic))
     if all(len(ratings) > 1 for ratings in seen.ratings):
         most = orders.bound(np.array(seen.ratings))
         if most is not None:
-            found["bound"] = at_first(once, most)
+            found["bound"] = only_full_sample(once, most)
             found["share_of_bound"] = found["spearman"] / most
     return found
 
 
-def at_first(empty: np.ndarray, value: float) -> np.ndarray:
+def only_full_sample(empty: np.ndarray, value: float) -> np.ndarray:
     """A value that is not drawn again: known for what was seen, under no other counts."""
     found = empty.copy()
     found[0] = value
     return found
 
 
-def of_sets(means: Mapping[tuple[str, str], tuple[np.ndarray, float]]) -> dict[str, np.ndarray]:
+def dataset_measures(means: Mapping[tuple[str, str], tuple[np.ndarray, float]]) -> dict[str, np.ndarray]:
     """The paper's measures of whole sets, as they were seen; nothing of fewer than three."""
     if len(means) < FEWEST_PAIRS:
         return {}
@@ -198,25 +198,25 @@ def of_sets(means: Mapping[tuple[str, str], tuple[np.ndarray, float]]) -> dict[s
     if any(random) and not all(random):
         found |= {"variability": orders.variability(metric, random),
                   "separates_random": float(orders.separates(metric, random, [not one for one in random]))}
-    return {name: at_first(once, value) for name, value in found.items() if value is not None}
+    return {name: only_full_sample(once, value) for name, value in found.items() if value is not None}
 
 
-def joined(seen: Sequence[Rated]) -> Rated:
+def merge_observations(seen: Sequence[RatedAnswers]) -> RatedAnswers:
     """The answers of several units of one set as one."""
     def all_of(name: str) -> tuple[Any, ...]:
         return tuple(itertools.chain.from_iterable(getattr(one, name) for one in seen))
-    return Rated(all_of("places"), all_of("answers"), all_of("human"), all_of("ratings"), seen[0].scale, ())
+    return RatedAnswers(all_of("places"), all_of("answers"), all_of("human"), all_of("ratings"), seen[0].scale, ())
 
 
 # ---- which pairs -----------------------------------------------------------------------------------------------------------
 
 @lru_cache(maxsize=8)
-def read(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
+def read_pairs(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
     """The rated pairs of a dataset, by kind and group; a dataset without groups is one, under its own name."""
-    loaded = data.load(name)
+    loaded = data.load_dataset(name)
     rows = loaded.rows
     if loaded.dataset.kind != "pairs" or "score" not in rows.columns:
-        raise Refusal(f'The dataset "{name}" has no pairs that people rated; human ordering needs them.')
+        raise TouchstoneError(f'The dataset "{name}" has no pairs that people rated; human ordering needs them.')
     rows = rows[rows.score.notna()]
     groups = rows["group"].astype(str) if "group" in rows.columns else [name] * len(rows)
     kinds = [RANDOM if one else PARALLEL for one in rows["random"]] if "random" in rows.columns else [PARALLEL] * len(rows)
@@ -228,13 +228,13 @@ def read(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
 
 
 def sizes(name: str) -> dict[tuple[str, str], int]:
-    return {key: len(pairs) for key, pairs in read(name).items()}
+    return {key: len(pairs) for key, pairs in read_pairs(name).items()}
 
 
 @lru_cache(maxsize=8)
 def sets(name: str, seed: int) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
     """The same, each set in an order that the seed decides."""
-    return {(kind, group): shuffled(pairs, f"{name}, {kind}, {group}", seed) for (kind, group), pairs in read(name).items()}
+    return {(kind, group): shuffle_items(pairs, f"{name}, {kind}, {group}", seed) for (kind, group), pairs in read_pairs(name).items()}
 
 
 def pairs_of(unit: Unit) -> tuple[Pair, ...]:
@@ -246,7 +246,7 @@ def places_of(unit: Unit) -> range:
     return range(unit.parameters["start"], unit.parameters["stop"])
 
 
-def lots_of(unit: Unit) -> int:
+def pair_groups(unit: Unit) -> int:
     """How many lots of pairs that are drawn again as one a unit has."""
     together: int = unit.parameters["together"]
     return -(-len(places_of(unit)) // together)

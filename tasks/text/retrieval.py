@@ -17,15 +17,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.hashing import seed_of
 from harness.base.units import Cluster, Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures
+from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import Rechecked, changes, context_marks
-from tasks.common.correlations import mean_over, mean_under
-from tasks.common.sampling import UNITS_KEPT, Collection, collection, documents
-from tasks.common.transformations import SEMANTIC, SUPERFICIAL, insert, remove
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, ask_cross
+from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
+from tasks.common.correlations import mean_of_arrays, weighted_means
+from tasks.common.sampling import UNITS_KEPT, Collection, sample_collection, sample_documents
+from tasks.common.transformations import SEMANTIC, SUPERFICIAL, insert_tokens, remove_tokens
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs
 
 ORIGINAL = "original"
 QUARTER = 0.25
@@ -43,22 +43,22 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Scores:
+class RetrievalScores:
     """The raw answers for every query against every document, and which are relevant."""
 
     answers: np.ndarray                     # queries x documents
     relevant: tuple[tuple[int, ...], ...]   # of each query: the columns
     scale: Annotated[ScoreScale, StoredAs("reading")]
-    rechecked: tuple[Rechecked, ...]
+    rechecked: tuple[RecheckedAnswer, ...]
 
 
-class Retrieval(TextTask[Scores]):
+class Retrieval(TextTask[RetrievalScores]):
     """Are the relevant documents first?"""
 
     name: ClassVar[str] = "retrieval"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Scores
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = RetrievalScores
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Retrieval", short="ret", score="share of the n relevant documents among the first n, of changed documents",
         chance=0.0, worst=0.0, unit="query", strata=("collection",), observe_version=1, measure_version=1, track="text",
         measures={
@@ -85,27 +85,27 @@ class Retrieval(TextTask[Scores]):
                                   for query in range(unit.parameters["queries"])))
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        mine = of(unit)
-        return [*mine.queries, *mine.texts, *augmented(unit)]
+        mine = collection_of(unit)
+        return [*mine.queries, *mine.texts, *augment_collection(unit)]
 
-    def observe(self, unit: Unit, metric: Asked) -> Scores:
-        mine = of(unit)
-        answers, rechecked = ask_cross(metric, mine.queries, augmented(unit), mine.texts)
-        return Scores(answers, tuple(tuple(np.flatnonzero(row).tolist()) for row in mine.relevant),
-                      ScoreScale.from_header(metric.entry.header), rechecked)
+    def observe(self, unit: Unit, metric: MetricSession) -> RetrievalScores:
+        mine = collection_of(unit)
+        answers, rechecked = score_all_pairs(metric, mine.queries, augment_collection(unit), mine.texts)
+        return RetrievalScores(answers, tuple(tuple(np.flatnonzero(row).tolist()) for row in mine.relevant),
+                               ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: Scores) -> Measures:
-        each = found(seen)
+    def measure(self, unit: Unit, seen: RetrievalScores) -> Measures:
+        each = precision_at_n(seen)
         value = float(each.mean()) if len(each) else None
-        values = {"chance": float(by_chance(seen).mean()) if len(each) else None, **changes(seen.rechecked, seen.answers.ravel())}
+        values = {"chance": float(expected_precision(seen).mean()) if len(each) else None, **context_measures(seen.rechecked, seen.answers.ravel())}
         return Measures(value, values, context_marks(seen.rechecked))
 
-    def chance(self, units: Sequence[Unit], seen: Sequence[Scores]) -> float:
+    def chance(self, units: Sequence[Unit], seen: Sequence[RetrievalScores]) -> float:
         """The mean over collections of the mean over queries of n/N."""
-        each = {unit.stratum: float(by_chance(one).mean()) for unit, one in zip(units, seen, strict=True) if len(one.relevant)}
-        return float(np.mean(list(each.values()))) if each else self.declares.chance
+        each = {unit.stratum: float(expected_precision(one).mean()) for unit, one in zip(units, seen, strict=True) if len(one.relevant)}
+        return float(np.mean(list(each.values()))) if each else self.info.chance
 
-    def replicates(self, units: Sequence[Unit], seen: Sequence[Scores | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
+    def replicates(self, units: Sequence[Unit], seen: Sequence[RetrievalScores | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
         clusters = self.clusters(units)
         parts: dict[str, list[np.ndarray]] = {}
         detail: dict[str, np.ndarray] = {}
@@ -117,17 +117,17 @@ class Retrieval(TextTask[Scores]):
             for unit, one in zip(units, seen, strict=True):
                 if unit.stratum == stratum:
                     each = np.full(len(mine), np.nan)
-                    each[:queries] = self.declares.worst if one is None else found(one)
-                    shares[unit.parameters["condition"]] = mean_under(each, counts[:, mine])
+                    each[:queries] = self.info.worst if one is None else precision_at_n(one)
+                    shares[unit.parameters["condition"]] = weighted_means(each, counts[:, mine])
             for condition, share in shares.items():
                 parts.setdefault(condition, []).append(share)
             changed = [share for condition, share in shares.items() if condition != ORIGINAL]
-            mean = mean_over(changed) if changed else np.full(len(counts), np.nan)      # half a run: only the texts as they are
+            mean = mean_of_arrays(changed) if changed else np.full(len(counts), np.nan)      # half a run: only the texts as they are
             parts.setdefault("augmented", []).append(mean)
             detail[f"augmented: {stratum[0]}"] = mean
             if ORIGINAL in shares:
                 detail[f"original: {stratum[0]}"] = shares[ORIGINAL]
-        values = {condition: mean_over(shares) for condition, shares in parts.items()}
+        values = {condition: mean_of_arrays(shares) for condition, shares in parts.items()}
         score = values.pop("augmented")
         original = values.pop(ORIGINAL, np.full(len(counts), np.nan))
         told = [(unit, one) for unit, one in zip(units, seen, strict=True) if one is not None]
@@ -141,34 +141,34 @@ class Retrieval(TextTask[Scores]):
                 **{f"found {condition}": share for condition, share in values.items()}}
 
 
-def of(unit: Unit) -> Collection:
+def collection_of(unit: Unit) -> Collection:
     p = unit.parameters
-    return collection(p["dataset"], p["sample"], p["documents"], p["queries"])
+    return sample_collection(p["dataset"], p["sample"], p["documents"], p["queries"])
 
 
 @lru_cache(UNITS_KEPT)
-def augmented(unit: Unit) -> Sequence[str]:
+def augment_collection(unit: Unit) -> Sequence[str]:
     """The documents in the unit's condition; one that a transformation cannot change stays as it is."""
     p = unit.parameters
-    condition, texts = p["condition"], of(unit).texts
+    condition, texts = p["condition"], collection_of(unit).texts
     if condition == ORIGINAL:
         return texts
     change = {**SUPERFICIAL, **SEMANTIC}.get(condition)
-    straw = [token for one in documents(p["needles"], p["sample"])[:200] for token in one.text.split()]
+    straw = [token for one in sample_documents(p["needles"], p["sample"])[:200] for token in one.text.split()]
     made = []
     for text in texts:
         rng = np.random.default_rng(seed_of(p["sample"], p["dataset"], condition, text))
         if change is not None:
             made.append(change(text, rng) or text)
         elif condition == "removed_quarter":
-            made.append(remove(text.split(), QUARTER, "end") or text)
+            made.append(remove_tokens(text.split(), QUARTER, "end") or text)
         else:
             tokens, start = text.split(), int(rng.integers(len(straw)))
-            made.append(insert(tokens, QUARTER, "middle", [straw[(start + i) % len(straw)] for i in range(len(tokens))]))
+            made.append(insert_tokens(tokens, QUARTER, "middle", [straw[(start + i) % len(straw)] for i in range(len(tokens))]))
     return made
 
 
-def found(seen: Scores) -> np.ndarray:
+def precision_at_n(seen: RetrievalScores) -> np.ndarray:
     """Of each query the share of its n relevant documents among the first n, in expectation over the order of ties."""
     similarity = seen.scale.as_similarity(seen.answers.astype(float))
     shares = np.empty(len(seen.relevant))
@@ -181,6 +181,6 @@ def found(seen: Scores) -> np.ndarray:
     return shares
 
 
-def by_chance(seen: Scores) -> np.ndarray:
+def expected_precision(seen: RetrievalScores) -> np.ndarray:
     """n/N of each query."""
     return np.asarray(np.array([len(columns) for columns in seen.relevant], dtype=float) / max(1, seen.answers.shape[1]))

@@ -11,18 +11,26 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
 from harness.base.units import Cluster, Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures
+from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import Rechecked, changes, context_marks
-from tasks.common.correlations import mean_over, mean_under
-from tasks.common.sampling import UNITS_KEPT, batches, documents
+from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
+from tasks.common.correlations import mean_of_arrays, weighted_means
+from tasks.common.sampling import UNITS_KEPT, batch_ranges, sample_documents
 from tasks.common.transformations import BESIDE, SEMANTIC, SUPERFICIAL
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, ask_by_condition, ask_mixed, places_of
+from tasks.text.base import (
+    CONTEXT_MEASURES,
+    USMB,
+    USMB_MEANING,
+    TextTask,
+    document_range,
+    score_by_condition,
+    score_in_mixed_order,
+)
 
 SHARES = ("superficial_over_semantic", "summary_over_semantic", "superficial_over_summary")
 # Of a random order: all 3 superficial above all 3 semantic 3!3!/6!; the summary first of 4; the summary last of 4.
@@ -41,23 +49,23 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Transformed:
+class RobustnessAnswers:
     """The raw answers for a text against its summary and its transformed forms."""
 
     places: tuple[int, ...]                 # of the documents in their dataset's order
     answers: tuple[tuple[float | None, ...], ...]       # a row a document, in the order of CONDITIONS; None: nothing to ask
     beyond: tuple[bool, ...]                # whether the end of the document does not reach the metric
     scale: Annotated[ScoreScale, StoredAs("reading")]
-    rechecked: tuple[Rechecked, ...]
+    rechecked: tuple[RecheckedAnswer, ...]
 
 
-class Robustness(TextTask[Transformed]):
+class Robustness(TextTask[RobustnessAnswers]):
     """Does it overlook what does not matter, and see what does?"""
 
     name: ClassVar[str] = "robustness"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Transformed
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = RobustnessAnswers
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Robustness", short="rob", score="mean of the shares of documents whose order is right in all transformations",
         chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
         measures={
@@ -75,52 +83,52 @@ class Robustness(TextTask[Transformed]):
         return set(settings.datasets)
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
-        for name, (start, stop) in itertools.product(settings.datasets, batches(settings.documents, settings.batch)):
+        for name, (start, stop) in itertools.product(settings.datasets, batch_ranges(settings.documents, settings.batch)):
             unmixed = {} if settings.mixed else {"mixed": False}
             yield self.unit(context, (name,), {"dataset": name, "sample": context.seed, "start": start, "stop": stop,
                                                "documents": settings.documents, **unmixed}, (name,))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, str(place)) for unit in units for place in places_of(unit)]
+        return [Cluster(unit.stratum, str(place)) for unit in units for place in document_range(unit)]
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        mine = forms_of(unit).values()
+        mine = document_variants(unit).values()
         made = [text for one in mine for text in one.forms.values() if text is not None]
         return [*made, *(one.text + MORE for one in mine), *self.collection(unit)]
 
     def collection(self, unit: Unit) -> list[str]:
         """What a metric is fitted on: the documents as they are, of all units."""
         p = unit.parameters
-        return [one.text for one in documents(p["dataset"], p["sample"])[:p["documents"]]]
+        return [one.text for one in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]
 
-    def observe(self, unit: Unit, metric: Asked) -> Transformed:
-        mine = forms_of(unit)
+    def observe(self, unit: Unit, metric: MetricSession) -> RobustnessAnswers:
+        mine = document_variants(unit)
         asked = [(name, one.text, text) for one in mine.values() for name, text in one.forms.items() if text is not None]
         pairs, names = [(a, b) for _, a, b in asked], [name for name, _, _ in asked]
         fitted_on = self.collection(unit)
-        answers, rechecked = (ask_mixed(metric, pairs, fitted_on) if unit.parameters.get("mixed", True) else
-                              ask_by_condition(metric, pairs, names, fitted_on))
+        answers, rechecked = (score_in_mixed_order(metric, pairs, fitted_on) if unit.parameters.get("mixed", True) else
+                              score_by_condition(metric, pairs, names, fitted_on))
         rest = iter(answers)
         rows = tuple(tuple(None if text is None else next(rest) for text in one.forms.values()) for one in mine.values())
         texts = [one.text for one in mine.values()]
         beyond = metric.same_input(texts, [text + MORE for text in texts])
-        return Transformed(tuple(mine), rows, tuple(beyond), ScoreScale.from_header(metric.entry.header), rechecked)
+        return RobustnessAnswers(tuple(mine), rows, tuple(beyond), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: Transformed) -> Measures:
+    def measure(self, unit: Unit, seen: RobustnessAnswers) -> Measures:
         values: dict[str, float | None] = {name: float(np.nanmean(column)) if np.isfinite(column).any() else None
-                                           for name, column in judged(seen).items()}
+                                           for name, column in order_shares(seen).items()}
         raw = np.array([answer for row in seen.answers for answer in row if answer is not None])
-        values |= changes(seen.rechecked, raw)
+        values |= context_measures(seen.rechecked, raw)
         shares = [values[name] for name in SHARES]
         known = [share for share in shares if share is not None]
         return Measures(float(np.mean(known)) if known else None, values, context_marks(seen.rechecked))
 
-    def replicates(self, units: Sequence[Unit], seen: Sequence[Transformed | None],
+    def replicates(self, units: Sequence[Unit], seen: Sequence[RobustnessAnswers | None],
                    counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        return shares_by_dataset(units, seen, counts, self.declares.worst)
+        return shares_by_dataset(units, seen, counts, self.info.worst)
 
 
-class Forms(NamedTuple):
+class DocumentVariants(NamedTuple):
     """A document, and what it is asked beside, in the order of CONDITIONS; None: there is nothing to change."""
 
     text: str
@@ -128,21 +136,21 @@ class Forms(NamedTuple):
 
 
 @lru_cache(UNITS_KEPT)
-def forms_of(unit: Unit) -> Mapping[int, Forms]:
+def document_variants(unit: Unit) -> Mapping[int, DocumentVariants]:
     """The unit's documents in all forms, by their places; what is drawn depends on the document alone."""
     p = unit.parameters
-    found = documents(p["dataset"], p["sample"])
+    found = sample_documents(p["dataset"], p["sample"])
     if any(one.summary is None for one in found[:1]):
-        raise Refusal(f'The documents of "{p["dataset"]}" have no summaries; robustness needs them.')
+        raise TouchstoneError(f'The documents of "{p["dataset"]}" have no summaries; robustness needs them.')
     made = {}
     for place in range(p["start"], min(p["stop"], len(found))):
         text, rng = found[place].text, np.random.default_rng(seed_of(p["sample"], p["dataset"], found[place].text))
         changed = {name: change(text, rng) for name, change in {**SUPERFICIAL, **SEMANTIC, **BESIDE}.items()}
-        made[place] = Forms(text, {"itself": text, "summary": found[place].summary, **changed})
+        made[place] = DocumentVariants(text, {"itself": text, "summary": found[place].summary, **changed})
     return made
 
 
-def judged(seen: Transformed) -> dict[str, np.ndarray]:
+def order_shares(seen: RobustnessAnswers) -> dict[str, np.ndarray]:
     """What is true of each document, 1 or 0; not a number where a transformation has nothing to change."""
     raw = np.array([[np.nan if answer is None else answer for answer in row] for row in seen.answers], dtype=float)
     raw = raw.reshape(len(seen.places), len(CONDITIONS))
@@ -164,27 +172,27 @@ def judged(seen: Transformed) -> dict[str, np.ndarray]:
     }
 
 
-def shares_by_dataset(units: Sequence[Unit], seen: Sequence[Transformed | None], counts: np.ndarray,
+def shares_by_dataset(units: Sequence[Unit], seen: Sequence[RobustnessAnswers | None], counts: np.ndarray,
                       worst: float) -> Mapping[str, np.ndarray]:
     """Every measure as the mean over datasets of the means over documents, and for each dataset, under each row of counts."""
     values: dict[str, np.ndarray] = {}
-    strata = np.array([unit.stratum[0] for unit in units for _ in places_of(unit)])
+    strata = np.array([unit.stratum[0] for unit in units for _ in document_range(unit)])
     names = [*SHARES, "superficial_over_summary_hard", "not_applicable", "beyond_the_window"]
     columns = {name: np.full(len(strata), np.nan) for name in names}
     at = 0
     for unit, one in zip(units, seen, strict=True):
-        size = len(places_of(unit))
+        size = len(document_range(unit))
         if one is None:
             for name in SHARES:
                 columns[name][at:at + size] = worst
         else:
-            for name, column in judged(one).items():
+            for name, column in order_shares(one).items():
                 columns[name][at + np.array(one.places, dtype=int) - unit.parameters["start"]] = column
         at += size
     datasets = list(dict.fromkeys(strata))
     for name, column in columns.items():
-        each = {dataset: mean_under(column[strata == dataset], counts[:, strata == dataset]) for dataset in datasets}
-        values[name] = mean_over(each.values())
+        each = {dataset: weighted_means(column[strata == dataset], counts[:, strata == dataset]) for dataset in datasets}
+        values[name] = mean_of_arrays(each.values())
         if name in SHARES and len(datasets) > 1:
             values |= {f"{name}: {dataset}": mean for dataset, mean in each.items()}
     score = np.mean([values[name] for name in SHARES], axis=0)

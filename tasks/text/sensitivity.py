@@ -16,15 +16,23 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.units import Cluster, Unit
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Declared, Measures
+from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import Rechecked, changes, context_marks
-from tasks.common.correlations import mean_over, mean_under
-from tasks.common.sampling import UNITS_KEPT, batches, documents
-from tasks.common.transformations import PLACES, insert, remove, replace
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, ask_by_condition, ask_mixed, places_of
+from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
+from tasks.common.correlations import mean_of_arrays, weighted_means
+from tasks.common.sampling import UNITS_KEPT, batch_ranges, sample_documents
+from tasks.common.transformations import PLACES, insert_tokens, remove_tokens, replace_tokens
+from tasks.text.base import (
+    CONTEXT_MEASURES,
+    USMB,
+    USMB_MEANING,
+    TextTask,
+    document_range,
+    score_by_condition,
+    score_in_mixed_order,
+)
 
 INSERTION, REMOVAL, REPLACEMENT = "insertion", "removal", "replacement"
 SIZES = {INSERTION: (0.05, 0.1, 0.25, 0.5, 1.0), REMOVAL: (0.05, 0.1, 0.25, 0.5), REPLACEMENT: (0.05, 0.1, 0.25, 0.5)}     # x
@@ -41,7 +49,7 @@ class Condition(NamedTuple):
         return 1 - self.size / 2 if self.kind == INSERTION else 1 - self.size
 
 
-def name_of(condition: Condition) -> str:
+def condition_name(condition: Condition) -> str:
     """What its measure is called."""
     return f"{condition.kind} {condition.size:.0%} {condition.place}"
 
@@ -52,7 +60,7 @@ PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS]
 NEEDLE_TEXTS = 200                          # from which needles are cut
 
 
-def score_of(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tuple[np.ndarray, np.ndarray]:
+def sensitivity_score(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tuple[np.ndarray, np.ndarray]:
     """1 - MAE over the paper's conditions and over the twin's, of similarities whose last axis is the conditions."""
     right = 1 - np.abs(similarity - ideal)
     return right[..., PUBLISHED].mean(axis=-1), right[..., ~PUBLISHED].mean(axis=-1)
@@ -60,7 +68,7 @@ def score_of(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tuple[np.ndar
 
 def best_constant() -> float:
     """The score of the constant that does best: an ideal, since the score is linear between two of them."""
-    return max(float(np.mean(score_of(np.full(len(CONDITIONS), value)))) for value in np.unique(IDEAL))
+    return max(float(np.mean(sensitivity_score(np.full(len(CONDITIONS), value)))) for value in np.unique(IDEAL))
 
 
 CHANCE = best_constant()
@@ -76,7 +84,7 @@ class Settings(BaseModel):
 
 
 @dataclass(frozen=True)
-class Changed:
+class SensitivityAnswers:
     """The raw answers for a text against itself and its changed forms."""
 
     places: tuple[int, ...]                 # of the documents in their dataset's order
@@ -84,16 +92,16 @@ class Changed:
     answers: tuple[tuple[float, ...], ...]  # a row a document, in the order of CONDITIONS
     same: tuple[tuple[bool, ...], ...]      # whether the changed form reaches the metric as the text itself
     scale: Annotated[ScoreScale, StoredAs("reading")]
-    rechecked: tuple[Rechecked, ...]
+    rechecked: tuple[RecheckedAnswer, ...]
 
 
-class Sensitivity(TextTask[Changed]):
+class Sensitivity(TextTask[SensitivityAnswers]):
     """Does it fall by as much as changes?"""
 
     name: ClassVar[str] = "sensitivity"
-    settings_form: ClassVar[type[BaseModel]] = Settings
-    observation_form: ClassVar[type[Any]] = Changed
-    declares: ClassVar[Declared] = Declared(
+    settings_type: ClassVar[type[BaseModel]] = Settings
+    observation_type: ClassVar[type[Any]] = SensitivityAnswers
+    info: ClassVar[TaskInfo] = TaskInfo(
         title="Sensitivity", short="sen", score="mean of 1 - mean absolute error from the ideal, and the same at constant length",
         chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
         measures={
@@ -104,7 +112,7 @@ class Sensitivity(TextTask[Changed]):
             "quadratic": "against the square of the ideal, as published conditions",
             "square_root": "against its square root",
             "same_input": "share of changed texts that reach the metric as the text itself: cut off",
-            **{name_of(condition): "mean similarity" for condition in CONDITIONS},
+            **{condition_name(condition): "mean similarity" for condition in CONDITIONS},
             **CONTEXT_MEASURES,
         })
 
@@ -115,56 +123,56 @@ class Sensitivity(TextTask[Changed]):
         names = settings.datasets
         for number, name in enumerate(names):
             needles, unmixed = names[(number + 1) % len(names)], {} if settings.mixed else {"mixed": False}
-            for start, stop in batches(settings.documents, settings.batch):
+            for start, stop in batch_ranges(settings.documents, settings.batch):
                 yield self.unit(context, (name,), {"dataset": name, "needles": needles, "sample": context.seed, "start": start,
                                                    "stop": stop, "documents": settings.documents, **unmixed},
                                 (name, needles))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, str(place)) for unit in units for place in places_of(unit)]
+        return [Cluster(unit.stratum, str(place)) for unit in units for place in document_range(unit)]
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        return itertools.chain(collection(unit), *(itertools.chain([text], forms) for text, forms in changed(unit).values()))
+        return itertools.chain(fit_texts(unit), *(itertools.chain([text], forms) for text, forms in document_variants(unit).values()))
 
-    def observe(self, unit: Unit, metric: Asked) -> Changed:
-        mine = changed(unit)
+    def observe(self, unit: Unit, metric: MetricSession) -> SensitivityAnswers:
+        mine = document_variants(unit)
         pairs = [(text, form) for text, forms in mine.values() for form in (text, *forms)]
-        names = ["itself", *map(name_of, CONDITIONS)] * len(mine)
-        answers, rechecked = (ask_mixed(metric, pairs, collection(unit)) if unit.parameters.get("mixed", True) else
-                              ask_by_condition(metric, pairs, names, collection(unit)))
+        names = ["itself", *map(condition_name, CONDITIONS)] * len(mine)
+        answers, rechecked = (score_in_mixed_order(metric, pairs, fit_texts(unit)) if unit.parameters.get("mixed", True) else
+                              score_by_condition(metric, pairs, names, fit_texts(unit)))
         table = np.array(answers).reshape(len(mine), 1 + len(CONDITIONS))
         cut = np.array(metric.same_input([a for a, _ in pairs], [b for _, b in pairs]), dtype=bool).reshape(table.shape)
-        return Changed(tuple(mine), tuple(table[:, 0].tolist()), tuple(map(tuple, table[:, 1:].tolist())),
+        return SensitivityAnswers(tuple(mine), tuple(table[:, 0].tolist()), tuple(map(tuple, table[:, 1:].tolist())),
                        tuple(map(tuple, cut[:, 1:].tolist())), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: Changed) -> Measures:
-        found = said(seen)
+    def measure(self, unit: Unit, seen: SensitivityAnswers) -> Measures:
+        found = weighted_measures(seen)
         values: dict[str, float | None] = {name: float(column.mean()) if len(column) else None for name, column in found.items()}
-        values |= changes(seen.rechecked, np.array(seen.answers).ravel())
+        values |= context_measures(seen.rechecked, np.array(seen.answers).ravel())
         score = (values["changed_length"], values["constant_length"])
         return Measures(None if score[0] is None or score[1] is None else (score[0] + score[1]) / 2, values,
                         context_marks(seen.rechecked))
 
-    def replicates(self, units: Sequence[Unit], seen: Sequence[Changed | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        names = [name for name in self.declares.measures if name not in (USMB, *CONTEXT_MEASURES)]
-        strata = np.array([unit.stratum[0] for unit in units for _ in places_of(unit)])
+    def replicates(self, units: Sequence[Unit], seen: Sequence[SensitivityAnswers | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
+        names = [name for name in self.info.measures if name not in (USMB, *CONTEXT_MEASURES)]
+        strata = np.array([unit.stratum[0] for unit in units for _ in document_range(unit)])
         columns = {name: np.full(len(strata), np.nan) for name in names}
         at = 0
         for unit, one in zip(units, seen, strict=True):
-            places = places_of(unit)
+            places = document_range(unit)
             if one is None:
                 for name in ("changed_length", "constant_length"):
-                    columns[name][at:at + len(places)] = self.declares.worst
+                    columns[name][at:at + len(places)] = self.info.worst
             else:
-                for name, column in said(one).items():
+                for name, column in weighted_measures(one).items():
                     columns[name][at + np.array(one.places, dtype=int) - places.start] = column
             at += len(places)
         datasets = list(dict.fromkeys(strata))
         values: dict[str, np.ndarray] = {}
         detail: dict[str, np.ndarray] = {}
         for name, column in columns.items():
-            each = {dataset: mean_under(column[strata == dataset], counts[:, strata == dataset]) for dataset in datasets}
-            values[name] = mean_over(each.values())
+            each = {dataset: weighted_means(column[strata == dataset], counts[:, strata == dataset]) for dataset in datasets}
+            values[name] = mean_of_arrays(each.values())
             if name in ("changed_length", "constant_length"):
                 detail |= {f"{name}: {dataset}": mean for dataset, mean in each.items()}
         score = (values["changed_length"] + values["constant_length"]) / 2
@@ -174,44 +182,44 @@ class Sensitivity(TextTask[Changed]):
 @lru_cache(maxsize=8)
 def needles(name: str, seed: int) -> tuple[str, ...]:
     """Tokens of some texts of another dataset, one after the other."""
-    return tuple(token for one in documents(name, seed)[:NEEDLE_TEXTS] for token in one.text.split())
+    return tuple(token for one in sample_documents(name, seed)[:NEEDLE_TEXTS] for token in one.text.split())
 
 
 @lru_cache(UNITS_KEPT)
-def changed(unit: Unit) -> Mapping[int, tuple[str, Sequence[str]]]:
+def document_variants(unit: Unit) -> Mapping[int, tuple[str, Sequence[str]]]:
     """Of each document by place: its tokens joined by one space, and its changed forms in the order of CONDITIONS."""
     p = unit.parameters
-    found, straw = documents(p["dataset"], p["sample"]), needles(p["needles"], p["sample"])
+    found, straw = sample_documents(p["dataset"], p["sample"]), needles(p["needles"], p["sample"])
     made = {}
     for place in range(p["start"], min(p["stop"], len(found))):
         tokens = found[place].text.split()
         start = int(np.random.default_rng([p["sample"], place]).integers(len(straw)))
         needle = [straw[(start + i) % len(straw)] for i in range(len(tokens))]
-        made[place] = (" ".join(tokens), [form_of(condition, tokens, needle) for condition in CONDITIONS])
+        made[place] = (" ".join(tokens), [variant_for(condition, tokens, needle) for condition in CONDITIONS])
     return made
 
 
-def form_of(condition: Condition, tokens: Sequence[str], needle: Sequence[str]) -> str:
+def variant_for(condition: Condition, tokens: Sequence[str], needle: Sequence[str]) -> str:
     if condition.kind == REMOVAL:
-        return remove(tokens, condition.size, condition.place)
-    return (insert if condition.kind == INSERTION else replace)(tokens, condition.size, condition.place, needle)
+        return remove_tokens(tokens, condition.size, condition.place)
+    return (insert_tokens if condition.kind == INSERTION else replace_tokens)(tokens, condition.size, condition.place, needle)
 
 
-def collection(unit: Unit) -> list[str]:
+def fit_texts(unit: Unit) -> list[str]:
     """What a metric is fitted on: the documents as they are, of all units."""
     p = unit.parameters
-    return [" ".join(one.text.split()) for one in documents(p["dataset"], p["sample"])[:p["documents"]]]
+    return [" ".join(one.text.split()) for one in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]
 
 
-def said(seen: Changed) -> dict[str, np.ndarray]:
+def weighted_measures(seen: SensitivityAnswers) -> dict[str, np.ndarray]:
     """The measures of each document."""
     shape = len(seen.places), len(CONDITIONS)
     similarity = seen.scale.to_unit_interval(np.array(seen.answers, dtype=float).reshape(shape), np.array(seen.itself)[:, None])
     right = 1 - np.abs(similarity - IDEAL)
     kinds = np.array([condition.kind for condition in CONDITIONS])
-    of_length, constant = score_of(similarity)
+    of_length, constant = sensitivity_score(similarity)
     return {"changed_length": of_length, "constant_length": constant,
             INSERTION: right[:, kinds == INSERTION].mean(axis=1), REMOVAL: right[:, kinds == REMOVAL].mean(axis=1),
-            "quadratic": score_of(similarity, IDEAL ** 2)[0], "square_root": score_of(similarity, np.sqrt(IDEAL))[0],
+            "quadratic": sensitivity_score(similarity, IDEAL ** 2)[0], "square_root": sensitivity_score(similarity, np.sqrt(IDEAL))[0],
             "same_input": np.array(seen.same, dtype=float).reshape(shape).mean(axis=1),
-            **{name_of(condition): similarity[:, number] for number, condition in enumerate(CONDITIONS)}}
+            **{condition_name(condition): similarity[:, number] for number, condition in enumerate(CONDITIONS)}}

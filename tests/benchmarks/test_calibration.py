@@ -12,7 +12,13 @@ from sklearn.metrics import v_measure_score
 
 from leaderboard.scoring.estimates import stratified_mean
 from leaderboard.scoring.resampling import bca, bootstrap_plan, stratified_plan
-from leaderboard.scoring.significance import dividing_lines, influences, part_means, part_replicates, rank_intervals
+from leaderboard.scoring.significance import (
+    dividing_lines,
+    jackknife_influences,
+    pairwise_tests_of_means,
+    pairwise_tests_of_replicates,
+    rank_intervals,
+)
 
 pytestmark = pytest.mark.benchmark
 
@@ -30,7 +36,7 @@ def scores(rng: np.random.Generator, units: int, means: np.ndarray) -> np.ndarra
 def lines(found: np.ndarray, draws: int, rng: np.random.Generator) -> tuple[list[int], bool]:
     """The dividing lines, and whether anybody is parted at all."""
     units = found.shape[1]
-    better = part_means(found, np.full(units, 1 / units), draws, rng).better()
+    better = pairwise_tests_of_means(found, np.full(units, 1 / units), draws, rng).better()
     return dividing_lines(np.argsort(-found.mean(axis=1)).tolist(), better), bool(better.any())
 
 
@@ -117,7 +123,7 @@ def test_two_hundred_metrics_are_ranked_in_ten_seconds_and_a_gigabyte(report):
     found = scores(rng, 3000, rng.normal(0, 0.1, 200))
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.perf_counter()
-    parted = part_means(found, np.full(3000, 1 / 3000), 2000, rng)
+    parted = pairwise_tests_of_means(found, np.full(3000, 1 / 3000), 2000, rng)
     rank_intervals(parted.better())
     took = time.perf_counter() - started
     grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1e6
@@ -128,7 +134,7 @@ def test_two_hundred_metrics_are_ranked_in_ten_seconds_and_a_gigabyte(report):
 
 def test_p_values_of_one_pair_are_uniform(report):
     rng = np.random.default_rng(9)
-    p = [part_means(scores(rng, 40, np.zeros(2)), np.full(40, 1 / 40), 499, rng).p[0, 1] for _ in range(1000)]
+    p = [pairwise_tests_of_means(scores(rng, 40, np.zeros(2)), np.full(40, 1 / 40), 499, rng).p[0, 1] for _ in range(1000)]
     fit = stats.kstest(p, "uniform").pvalue
     report(f"p-values of one equal pair: Kolmogorov-Smirnov p = {fit:.2f}")
     assert fit > 0.001
@@ -158,8 +164,8 @@ def test_equal_metrics_are_seldom_parted_by_replicates_of_clustered_scores(repor
             found.append((clustered / 2, plain / 2))
         first, second = (np.array(side) for side in zip(*found, strict=True))
         values = first[:, 0] + second[:, 0]
-        parts = [*influences(first[:, 1:2 * documents + 1], strata), *influences(second[:, 1:13], units)]
-        better = part_replicates(values, first[:, 2 * documents + 1:] + second[:, 13:], parts).better()
+        parts = [*jackknife_influences(first[:, 1:2 * documents + 1], strata), *jackknife_influences(second[:, 1:13], units)]
+        better = pairwise_tests_of_replicates(values, first[:, 2 * documents + 1:] + second[:, 13:], parts).better()
         split += bool(dividing_lines(np.argsort(-values).tolist(), better))
         parted += bool(better.any())
     report(f"{metrics} equal metrics, clustered correlations and few units, {runs} runs: a line in {split / runs:.1%}, any pair parted in "

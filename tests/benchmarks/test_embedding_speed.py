@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from harness.models.registry import MODELS
-from harness.models.vector_cache import embed
+from harness.models.vector_cache import embed_batches
 from tasks.data.sources.synthetic import FRAMES, WORDS
 
 pytestmark = pytest.mark.benchmark
@@ -37,14 +37,14 @@ def test_embedding_is_at_least_1_3_times_as_fast_and_the_same(report):
     theirs = SentenceTransformer(str(model.path()), device="cpu")
     ours = model.encoder()
     theirs.encode(texts[:100], show_progress_bar=False)
-    list(embed(ours, ours.batches(texts[:100]), 2))
+    list(embed_batches(ours, ours.batches(texts[:100]), 2))
     ratios, rows = [], np.empty((len(texts), model.dimensions), np.float32)
     for _ in range(5):
         started = time.perf_counter()
         vectors = theirs.encode(texts, show_progress_bar=False)
         their_time = time.perf_counter() - started
         started = time.perf_counter()
-        for found, part in embed(ours, ours.batches(texts), 2):
+        for found, part in embed_batches(ours, ours.batches(texts), 2):
             rows[found] = part
         ratios.append(their_time / (time.perf_counter() - started))
     assert np.abs(rows - vectors).max() < 1e-6

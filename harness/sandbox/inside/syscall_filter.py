@@ -23,23 +23,23 @@ MS_NOSUID, MS_NODEV = 2, 4
 NOBODY = 65534
 
 
-def confine(readable: list[str], listed: list[str], folder: str, bounds: dict[str, int],
-            temporary: dict[str, int] | None) -> None:
+def enter_sandbox(readable: list[str], listed: list[str], folder: str, bounds: dict[str, int],
+                  temporary: dict[str, int] | None) -> None:
     """Puts up all walls around this process, for good."""
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")              # where memory runs out, it is this process that goes
     nobody = temporary is not None or os.getuid() == 0
     if nobody:
-        become_nobody(CLONE_NEWUSER if temporary is None else CLONE_NEWUSER | CLONE_NEWNS)
+        drop_privileges(CLONE_NEWUSER if temporary is None else CLONE_NEWUSER | CLONE_NEWNS)
     if temporary is not None:
         options = ",".join(f"{name}={value}" for name, value in temporary.items())
-        checked(LIBC.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", MS_NOSUID | MS_NODEV, f"mode=700,{options}".encode()),
-                "a temporary folder")
+        check_call(LIBC.mount(b"tmpfs", os.fsencode(folder), b"tmpfs", MS_NOSUID | MS_NODEV, f"mode=700,{options}".encode()),
+                   "a temporary folder")
         os.chdir(folder)
     drop_capabilities()
-    checked(LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "death signal")     # new credentials had cleared it
-    checked(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
-    checked(LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
+    check_call(LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "death signal")     # new credentials had cleared it
+    check_call(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
+    check_call(LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
     if not nobody:
         bounds = {name: bound for name, bound in bounds.items() if name != "RLIMIT_NPROC"}     # it would count all of the user's
     restrict_resources(bounds)
@@ -47,16 +47,16 @@ def confine(readable: list[str], listed: list[str], folder: str, bounds: dict[st
     restrict_system_calls()
 
 
-def checked(result: int, what: str) -> int:
+def check_call(result: int, what: str) -> int:
     if result < 0:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
     return result
 
 
-def become_nobody(namespaces: int) -> None:
+def drop_privileges(namespaces: int) -> None:
     """Becomes nobody in a user namespace of its own, and in a mount namespace if wanted."""
     user, group = os.getuid(), os.getgid()
-    checked(LIBC.unshare(namespaces), "a user namespace")
+    check_call(LIBC.unshare(namespaces), "a user namespace")
     for name, line in (("setgroups", "deny"), ("uid_map", f"{NOBODY} {user} 1"), ("gid_map", f"{NOBODY} {group} 1")):
         with open(f"/proc/self/{name}", "w") as file:
             file.write(line)
@@ -67,7 +67,7 @@ def drop_capabilities() -> None:
         if LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
             break                       # past the last one this kernel knows, or there is none to drop
     header = struct.pack("<Ii", 0x20080522, 0)          # _LINUX_CAPABILITY_VERSION_3, this thread
-    checked(LIBC.capset(header, bytes(24)), "capabilities")
+    check_call(LIBC.capset(header, bytes(24)), "capabilities")
 
 
 def restrict_resources(bounds: dict[str, int]) -> None:
@@ -109,14 +109,14 @@ def restrict_files(readable: list[str], listed: list[str], writable: str) -> Non
         raise OSError(38, f"Landlock version {LEAST_ABI} is needed, this kernel has {abi}")
     rights = FILES_BY_ABI[min(abi, 5)]
     attributes = struct.pack("<QQQ", rights, TCP, SCOPES if abi >= 6 else 0)[: 24 if abi >= 6 else 16]
-    ruleset = checked(LIBC.syscall(LANDLOCK_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0), "Landlock")
+    ruleset = check_call(LIBC.syscall(LANDLOCK_CREATE_RULESET, attributes, ctypes.c_size_t(len(attributes)), 0), "Landlock")
     for path in readable:
         allow(ruleset, path, READ)
     for path in listed:
         allow(ruleset, path, READ_DIR)
     allow(ruleset, "/dev/null", READ | WRITE_FILE)
     allow(ruleset, writable, WRITE)
-    checked(LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "Landlock")
+    check_call(LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "Landlock")
     os.close(ruleset)
 
 
@@ -128,7 +128,7 @@ def allow(ruleset: int, path: str, rights: int) -> None:
     if not os.path.isdir(path):
         rights &= ON_A_FILE
     rule = struct.pack("<Qi", rights, descriptor)
-    checked(LIBC.syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_PATH_BENEATH, rule, 0), f"Landlock on {path}")
+    check_call(LIBC.syscall(LANDLOCK_ADD_RULE, ruleset, LANDLOCK_RULE_PATH_BENEATH, rule, 0), f"Landlock on {path}")
     os.close(descriptor)
 
 
@@ -186,7 +186,7 @@ def restrict_system_calls() -> None:
     code = filter_code().replace(struct.pack("<I", OWN_NUMBER), struct.pack("<I", os.getpid()))
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HP", len(code) // STEP.size, ctypes.addressof(buffer))
-    checked(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
+    check_call(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
 
 
 @functools.cache

@@ -31,11 +31,11 @@ FRAME_BYTES = 65_536
 DESCRIPTORS_BYTES = socket.CMSG_SPACE(2 * struct.calcsize("i"))
 MODULE = "_touchstone_submission"
 PR_SET_PDEATHSIG = 1
-QUESTION = struct.Struct("<cQQBQII")      # "?", number, seed, which of FUNCTIONS, handle to hold under, shape of the answer
+CALL = struct.Struct("<cQQBQII")      # "?", number, seed, which of FUNCTIONS, handle to hold under, shape of the answer
 ARGUMENT = struct.Struct("<cQQII4s")      # kind, handle or place in the inbox, bytes, rows, columns, type of the elements
 ANSWER = struct.Struct("<cQdII")          # "=", number, value, shape
 SERIES = struct.Struct("<cQBI")           # "*", number, which of FUNCTIONS, how many questions follow, or answers (doubles)
-OF_SERIES = struct.Struct("<QQQ")         # seed, handles of the two corpora
+SERIES_ITEM = struct.Struct("<QQQ")         # seed, handles of the two corpora
 HELD, ARRAY, LISTED = b"h", b"a", b"l"    # kinds of arguments: a corpus held here, an array, a list as JSON
 FUNCTIONS = ("setup", "prepare", "fit", "distance", "similarity", "matrix", "")      # "": nothing, to time the way there and back
 
@@ -52,15 +52,15 @@ def receive(channel: socket.socket) -> tuple[bytes, list[int]]:
 
 # ---- the supervisor ---------------------------------------------------------------------------------------------------
 
-Walls = Callable[[list[str], str], None]        # puts them up: more files that may be read, the folder to write in
+SandboxEntry = Callable[[list[str], str], None]        # puts them up: more files that may be read, the folder to write in
 
 
-def supervise(control: socket.socket, walls: Walls | None) -> None:
+def supervise(control: socket.socket, walls: SandboxEntry | None) -> None:
     """Forks workers and buries them, until the harness closes the channel."""
     prctl = ctypes.CDLL(None).prctl
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     home = os.getcwd()
-    trees, processes = beside("remove_tree"), beside("process_control")
+    trees, processes = load_sibling("remove_tree"), load_sibling("process_control")
     folders: dict[int, str] = {}        # of each living worker: what one leaves there, no other finds
     send(control, {"ready": True})
     while True:
@@ -94,7 +94,7 @@ def preload(modules: list[str]) -> None:
 
 
 def become_worker(control: socket.socket, descriptors: list[int], parent: int, prctl: Callable[..., int], folder: str,
-                  walls: Walls | None) -> None:
+                  walls: SandboxEntry | None) -> None:
     """Serves one metric in this fresh process; never returns."""
     code = 70                           # EX_SOFTWARE: only if this file itself is at fault
     try:
@@ -152,7 +152,7 @@ class Metric:
         module = importlib.util.module_from_spec(spec)
         module.__file__ = filename
         sys.modules[MODULE] = module
-        seed(zlib.crc32(source))
+        seed_generators(zlib.crc32(source))
         exec(compile(source.decode(), filename, "exec", dont_inherit=True), module.__dict__)      # of text: no coding cookies
         accepted: set[str] = set()
         for name in FUNCTIONS[:-1]:
@@ -165,7 +165,7 @@ class Metric:
         if ignored:
             raise TypeError(f"no function takes the parameter {', '.join(sorted(ignored))}")
         if "setup" in self.functions:
-            seed(zlib.crc32(source))
+            seed_generators(zlib.crc32(source))
             self.functions["setup"](models)
         return list(self.functions)
 
@@ -188,25 +188,25 @@ def serve(channel: socket.socket, confine: Callable[[list[str]], None] | None) -
         packet, descriptors = receive(channel)
         if not packet:
             return
-        number, act = understood(metric, packet, descriptors)
+        number, act = parse_frame(metric, packet, descriptors)
         try:
             reply = act()
         except Exception as wrong:      # noqa: BLE001  # whatever a metric does wrong is reported, not suffered
-            reply = json.dumps({"n": number, "wrong": describe(wrong)}).encode()
+            reply = json.dumps({"n": number, "wrong": describe_exception(wrong)}).encode()
         channel.send(reply)
 
 
-def understood(metric: Metric, packet: bytes, descriptors: list[int]) -> tuple[int, Callable[[], bytes]]:
+def parse_frame(metric: Metric, packet: bytes, descriptors: list[int]) -> tuple[int, Callable[[], bytes]]:
     """The number of a frame, and what it takes to reply to it."""
     if packet.startswith(b"?"):
-        return QUESTION.unpack_from(packet)[1], lambda: answer(metric, packet)
+        return CALL.unpack_from(packet)[1], lambda: answer_call(metric, packet)
     if packet.startswith(b"*"):
-        return SERIES.unpack_from(packet)[1], lambda: answers(metric, packet)
+        return SERIES.unpack_from(packet)[1], lambda: answer_series(metric, packet)
     frame = json.loads(packet)
-    return frame["n"], lambda: obey(frame["n"], metric, frame, descriptors)
+    return frame["n"], lambda: handle_command(frame["n"], metric, frame, descriptors)
 
 
-def obey(number: int, metric: Metric, frame: dict[str, Any], descriptors: list[int]) -> bytes:
+def handle_command(number: int, metric: Metric, frame: dict[str, Any], descriptors: list[int]) -> bytes:
     """Everything that is no question: new memory files, the submission itself, letting corpora go."""
     reply: dict[str, Any] = {"n": number}
     if frame["do"] == "share":
@@ -217,7 +217,7 @@ def obey(number: int, metric: Metric, frame: dict[str, Any], descriptors: list[i
             metric.confine(list(frame["models"].values()))
         if frame["watch"]:
             readable = [*sys.path, *frame["models"].values(), "/usr", "/lib", "/proc", "/sys/devices/system/cpu"]
-            metric.noticed = beside("audit_hook").Watch(frame["filename"], readable).noticed
+            metric.noticed = load_sibling("audit_hook").Watch(frame["filename"], readable).noticed
         reply["functions"] = metric.load(source, frame["filename"], frame["parameters"], frame["models"])
     elif frame["do"] == "forget":
         metric.held.clear()
@@ -226,12 +226,12 @@ def obey(number: int, metric: Metric, frame: dict[str, Any], descriptors: list[i
     return json.dumps(reply).encode()
 
 
-def answer(metric: Metric, packet: bytes) -> bytes:
+def answer_call(metric: Metric, packet: bytes) -> bytes:
     """Calls one function of the submission."""
-    _, number, call_seed, which, handle, rows, columns = QUESTION.unpack_from(packet)
-    arguments = [argument(metric, *one) for one in ARGUMENT.iter_unpack(packet[QUESTION.size:])]
+    _, number, call_seed, which, handle, rows, columns = CALL.unpack_from(packet)
+    arguments = [read_argument(metric, *one) for one in ARGUMENT.iter_unpack(packet[CALL.size:])]
     name = FUNCTIONS[which]
-    seed(call_seed)
+    seed_generators(call_seed)
     value = 0.0
     if name == "prepare":
         prepare = metric.functions.get("prepare")
@@ -241,23 +241,23 @@ def answer(metric: Metric, packet: bytes) -> bytes:
     elif not name:
         pass
     elif rows:
-        many_numbers(metric.functions[name](*arguments), name, (rows, columns) if columns else (rows,), metric.outbox)
+        write_numbers(metric.functions[name](*arguments), name, (rows, columns) if columns else (rows,), metric.outbox)
     else:
-        value = one_number(metric.functions[name](*arguments), name)
+        value = to_number(metric.functions[name](*arguments), name)
     return ANSWER.pack(b"=", number, value, rows, columns)
 
 
-def answers(metric: Metric, packet: bytes) -> bytes:
+def answer_series(metric: Metric, packet: bytes) -> bytes:
     """Calls one function of the submission on many pairs of corpora that are held."""
     _, number, which, count = SERIES.unpack_from(packet)
     name, values = FUNCTIONS[which], []
-    for call_seed, p, q in OF_SERIES.iter_unpack(packet[SERIES.size:]):
-        seed(call_seed)
-        values.append(one_number(metric.functions[name](metric.held[p], metric.held[q]), name))
+    for call_seed, p, q in SERIES_ITEM.iter_unpack(packet[SERIES.size:]):
+        seed_generators(call_seed)
+        values.append(to_number(metric.functions[name](metric.held[p], metric.held[q]), name))
     return SERIES.pack(b"*", number, which, count) + struct.pack(f"<{count}d", *values)
 
 
-def argument(metric: Metric, kind: bytes, where: int, size: int, rows: int, columns: int, elements: bytes) -> Any:
+def read_argument(metric: Metric, kind: bytes, where: int, size: int, rows: int, columns: int, elements: bytes) -> Any:
     """A held corpus, a read-only array of the metric's own, or a list of texts or of token lists."""
     if kind == HELD:
         return metric.held[where]
@@ -270,7 +270,7 @@ def argument(metric: Metric, kind: bytes, where: int, size: int, rows: int, colu
     return array
 
 
-def seed(number: int) -> None:
+def seed_generators(number: int) -> None:
     """Every call starts from its own seed, whatever was called before it."""
     random.seed(number)
     if "numpy" in sys.modules:
@@ -279,7 +279,7 @@ def seed(number: int) -> None:
         sys.modules["torch"].manual_seed(number)
 
 
-def one_number(value: Any, function: str) -> float:
+def to_number(value: Any, function: str) -> float:
     if type(value) is float:
         return value
     import numpy as np
@@ -287,16 +287,16 @@ def one_number(value: Any, function: str) -> float:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.integer | np.floating):
-        raise WrongAnswer(f"{function} returned {kind_of(value)}; it must return one number")
+        raise WrongAnswer(f"{function} returned {describe_type(value)}; it must return one number")
     return float(value)
 
 
-def many_numbers(value: Any, function: str, shape: tuple[int, ...], outbox: int) -> None:
+def write_numbers(value: Any, function: str, shape: tuple[int, ...], outbox: int) -> None:
     """Writes an answer array into the outbox."""
     import numpy as np
 
     if value is None or isinstance(value, str | bytes):
-        raise WrongAnswer(f"{function} returned {kind_of(value)}; it must return numbers of shape {shape}")
+        raise WrongAnswer(f"{function} returned {describe_type(value)}; it must return numbers of shape {shape}")
     try:
         numbers = np.ascontiguousarray(value)
     except ValueError:
@@ -314,14 +314,14 @@ class WrongAnswer(Exception):
     """An answer that is not of the promised form; its message is the sentence for the record."""
 
 
-def kind_of(value: Any) -> str:
+def describe_type(value: Any) -> str:
     if value is None:
         return "None"
     shape = getattr(value, "shape", None)
     return f"{type(value).__name__}" + (f" of shape {tuple(shape)}" if isinstance(shape, tuple) else "")
 
 
-def describe(wrong: BaseException) -> dict[str, Any]:
+def describe_exception(wrong: BaseException) -> dict[str, Any]:
     """What was raised, and where: file names, lines and functions, no source lines."""
     try:
         message = str(wrong)[:1000]
@@ -342,10 +342,10 @@ def main() -> None:
     sys.argv[1:] = []
     sys.path += wanted["libraries"]     # by hand, so that no .pth file of an environment is executed
     preload(wanted["preload"])
-    supervise(socket.socket(fileno=wanted["control"]), walls_of(wanted["walls"]))
+    supervise(socket.socket(fileno=wanted["control"]), sandbox_entry(wanted["walls"]))
 
 
-def beside(name: str) -> Any:
+def load_sibling(name: str) -> Any:
     """A module in a file beside this one: the harness as a package is not to be had here."""
     spec = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(__file__), f"{name}.py"))
     assert spec is not None
@@ -355,11 +355,11 @@ def beside(name: str) -> Any:
     return module
 
 
-def walls_of(wanted: dict[str, Any] | None) -> Walls | None:
+def sandbox_entry(wanted: dict[str, Any] | None) -> SandboxEntry | None:
     """What puts up the walls that the harness wants."""
     if wanted is None:
         return None
-    sandbox = beside("syscall_filter")
+    sandbox = load_sibling("syscall_filter")
     sandbox.filter_code()
     return lambda models, folder: sandbox.confine([*wanted["readable"], *models], wanted["listed"], folder,
                                                   wanted["bounds"], wanted["temporary"])

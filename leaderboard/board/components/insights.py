@@ -14,7 +14,7 @@ from leaderboard.report.series import MEGABYTES, SECONDS
 from tasks.common.corpus_faults import MEANING
 from tasks.common.transformations import PLACES
 from tasks.data import loading as data
-from tasks.text.sensitivity import CONDITIONS, SIZES, name_of
+from tasks.text.sensitivity import CONDITIONS, SIZES, condition_name
 
 MISSED = 0.3                                # a sensitivity below is no sight of the fault
 SAYS_NOTHING = frozenset({"of", "and", "the", "in", "on", "for", "from", "corpus", "dataset", "data", "texts", "sentences", "questions",
@@ -51,7 +51,7 @@ def similarities(entry: Mapping[str, Any]) -> dict[str, Any]:
 def similarity_curve(title: str, entry: Mapping[str, Any], kind: str, place: str) -> dict[str, Any] | None:
     known = similarities(entry)
     points = [(one.size, found["value"], found["low"], found["high"]) for one in CONDITIONS if (one.kind, one.place) == (kind, place)
-              if (found := known.get(name_of(one))) is not None]
+              if (found := known.get(condition_name(one))) is not None]
     return drawn_as(title, points) if points else None
 
 

@@ -12,7 +12,7 @@ from leaderboard.board.components.layout import Estimate, Links, brief, interval
 from leaderboard.board.pages.compare import score_of
 from leaderboard.board.pages.ranking import value_of
 from leaderboard.board.snapshot import Snapshot
-from leaderboard.scoring.comparison import estimated
+from leaderboard.scoring.comparison import estimate_difference
 
 QUICK, SLOW = 1.0, 10.0                     # times the cost of chi
 SHORT_LIST = 5
@@ -61,7 +61,7 @@ def parted(snapshot: Snapshot, track: str, task: str, first: Mapping[str, Any], 
         p = snapshot.p(track, first["name"], other["name"])
         return None if p is None else p <= 0.05
     ours, theirs = (snapshot.samples.get((one["name"], task)) for one in (first, other))
-    between = estimated(ours, theirs) if ours is not None and theirs is not None else None
+    between = estimate_difference(ours, theirs) if ours is not None and theirs is not None else None
     return None if between is None or between.low is None else between.low > 0
 
 

@@ -13,9 +13,9 @@ from leaderboard.board.pages.metric import RADAR
 from leaderboard.board.pages.ranking import value_of
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.report.example_pairs import nearer
-from leaderboard.scoring.comparison import compare as compared
+from leaderboard.scoring.comparison import compare_metrics as compared
 from leaderboard.scoring.estimates import FEW_UNITS
-from leaderboard.scoring.strengths import largest, parts
+from leaderboard.scoring.strengths import largest_differences, task_parts
 
 MOST = 4
 MOST_PARTS = 5                              # either way
@@ -101,8 +101,8 @@ def where_ahead(snapshot: Snapshot, track: str, a: str, b: str) -> str:
     """The parts of tasks on which the two differ most, either way, and pairs of texts that may be shown."""
     entries = [snapshot.entry(name, track) for name in (a, b)]
     tasks = {task["name"]: task["title"] for task in snapshot.ranked_tasks(track)}
-    found = parts(snapshot.samples, entries[0], entries[1], list(tasks)) if entries[0] and entries[1] else []
-    sides = [(name, other, side) for name, other, side in zip((a, b), (b, a), largest(found, MOST_PARTS), strict=True) if side]
+    found = task_parts(snapshot.samples, entries[0], entries[1], list(tasks)) if entries[0] and entries[1] else []
+    sides = [(name, other, side) for name, other, side in zip((a, b), (b, a), largest_differences(found, MOST_PARTS), strict=True) if side]
     texts = texts_ahead(snapshot, track, a, b)
     if not sides and not texts:
         return ""

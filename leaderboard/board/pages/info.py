@@ -29,7 +29,7 @@ def tasks(snapshot: Snapshot, links: Links) -> str:
              " Intervals speak of new draws from these datasets, not of other datasets.</p>"]
     for task in snapshot.facts["suite"]["tasks"]:
         marked = snapshot.facts["gameable"].get(task["track"], {})
-        paper = TASKS[task["name"]].declares.paper if task["name"] in TASKS else None
+        paper = TASKS[task["name"]].info.paper if task["name"] in TASKS else None
         kind = TRACKS[task["track"]] if task["ranked"] else "a property, not part of any score"
         ours = "After USMB's task of that name." if task["name"] in usmb.TASKS else "Ours."
         origin = f"<p>{outside(paper.url, named(paper)) if paper else ours}</p>"

@@ -18,7 +18,7 @@ from leaderboard.workflows.try_texts import (
     LINE_CHARACTERS,
     SPLITS,
     TEXT_CHARACTERS,
-    Answered,
+    TriedMetric,
     read_halves,
 )
 from tasks.text.human_ordering import HumanOrdering
@@ -54,7 +54,7 @@ def field(name: str, title: str, rows: int, longest: int) -> str:
     return f'<label>{title}<textarea name="{name}" rows="{rows}" maxlength="{longest}" required></textarea></label>'
 
 
-def texts_answered(snapshot: Snapshot, links: Links, found: Sequence[Answered]) -> str:
+def texts_answered(snapshot: Snapshot, links: Links, found: Sequence[TriedMetric]) -> str:
     """A value a metric, where it stands among its values of pairs that people rated, and what that says."""
     rows, ordinary = [], []
     for one in found:
@@ -71,7 +71,7 @@ def texts_answered(snapshot: Snapshot, links: Links, found: Sequence[Answered]) 
     return f"<h2>Values</h2>{verdict(ordinary)}{table(heads, rows, 'Values for the two texts', words=True)}{rated_pairs(snapshot)}"
 
 
-def places_among(snapshot: Snapshot, one: Answered) -> dict[str, float]:
+def places_among(snapshot: Snapshot, one: TriedMetric) -> dict[str, float]:
     """Percent of each class of rated pairs that is less alike; nothing where this state of the metric was not asked about them."""
     entry = snapshot.entry(one.entry.name, "text")
     if entry is None or entry["digest"] != one.entry.digest or not entry.get("known_values"):
@@ -80,7 +80,7 @@ def places_among(snapshot: Snapshot, one: Answered) -> dict[str, float]:
     return {name: less_alike(one.values[0], known["percentiles"], sign) for name, known in entry["known_values"]["classes"].items()}
 
 
-def most_ordinary(snapshot: Snapshot, one: Answered, places: Mapping[str, float]) -> str:
+def most_ordinary(snapshot: Snapshot, one: TriedMetric, places: Mapping[str, float]) -> str:
     """The class in whose middle it is nearest; none of a metric that does not tell them apart."""
     if len(places) < len(CLASSES):
         return "unknown"
@@ -125,7 +125,7 @@ def reading(header: Header) -> str:
     return f"similarity{between}: high is alike" if header.returns == "similarity" else f"distance{between}: low is alike"
 
 
-def corpora_answered(snapshot: Snapshot, links: Links, found: Sequence[Answered]) -> str:
+def corpora_answered(snapshot: Snapshot, links: Links, found: Sequence[TriedMetric]) -> str:
     """The distance, what halves of different corpora and of one are apart, and what that says."""
     rows, apart, judged = [], 0, 0
     for one in found:
@@ -148,11 +148,11 @@ def spread(values: Sequence[float]) -> str:
     return f"{min(values):.3g} to {max(values):.3g}"
 
 
-def said(one: Answered) -> str:
+def said(one: TriedMetric) -> str:
     return f'<span class="reason">{escape(one.failure or "")}</span>'
 
 
-def named(snapshot: Snapshot, links: Links, one: Answered) -> str:
+def named(snapshot: Snapshot, links: Links, one: TriedMetric) -> str:
     """The metric, with a link to its page where it has one."""
     name = one.entry.name
     shown = escape(name)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from tasks.data.schema import Tables, tidy
+from tasks.data.schema import Tables, normalize_tables
 
 LEAST_CHARACTERS = 20                       # of a text in a corpus
 MARGIN = 0.5                                # points of mean rating between two summaries that one is preferred by
@@ -172,7 +172,7 @@ def byte_letters() -> list[str]:
 
 def summaries(archive: OpenArchive, member: str) -> Tables:
     rows = pd.DataFrame(json_lines(archive, member))
-    return {"data": tidy(rows[["document", "summary"]], ("document", "summary"))}
+    return {"data": normalize_tables(rows[["document", "summary"]], ("document", "summary"))}
 
 
 def rated_summaries(archive: OpenArchive, member: str) -> Tables:
@@ -224,7 +224,7 @@ def bbc_articles(archive: OpenArchive, folder: str) -> Tables:
     """Each article with its title for a summary."""
     parts = [archive.read(path).decode("utf-8", "replace").partition("\n") for path in archive.below(folder)]
     rows = pd.DataFrame([{"document": body, "summary": title} for title, _, body in parts])
-    return {"data": tidy(rows, ("document", "summary"))}
+    return {"data": normalize_tables(rows, ("document", "summary"))}
 
 
 def passages(archive: OpenArchive, member: str) -> Tables:

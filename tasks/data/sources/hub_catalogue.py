@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tasks.data.schema import Kind
 from tasks.data.sources import hub_columns as shapes
-from tasks.data.types import Dataset, Hub, Part
+from tasks.data.types import Dataset, HubSource, HubSplit
 
 MTEB = "Muennighoff et al. 2023, MTEB: massive text embedding benchmark, EACL"
 BEIR = "Thakur et al. 2021, BEIR: a heterogeneous benchmark for zero-shot evaluation of information retrieval models, NeurIPS"
@@ -22,8 +22,8 @@ TWENTY = "Lang 1995, NewsWeeder: learning to filter netnews, ICML"
 
 def hub(name: str, kind: Kind, title: str, address: str, splits: str, shape: shapes.Shape, licence: str, citation: str,
         config: str | None = None, stands_for: str | None = None) -> Dataset:
-    parts = tuple(Part(address, config, split) for split in splits.split())
-    return Dataset(name, kind, title, Hub(parts, shape), licence, citation, stands_for=stands_for)
+    parts = tuple(HubSplit(address, config, split) for split in splits.split())
+    return Dataset(name, kind, title, HubSource(parts, shape), licence, citation, stands_for=stands_for)
 
 
 def mteb_clustering(name: str, title: str, licence: str) -> Dataset:
@@ -33,8 +33,8 @@ def mteb_clustering(name: str, title: str, licence: str) -> Dataset:
 
 def beir(name: str, title: str, address: str, licence: str, citation: str) -> Dataset:
     """A BEIR set stands in two repositories: documents and queries in one, each a configuration, judgements in another."""
-    parts = (Part(address, "corpus", "corpus"), Part(address, "queries", "queries"), Part(f"{address}-qrels", None, "test"))
-    return Dataset(name, "retrieval", title, Hub(parts, shapes.beir), licence, f"{citation}; {BEIR}")
+    parts = (HubSplit(address, "corpus", "corpus"), HubSplit(address, "queries", "queries"), HubSplit(f"{address}-qrels", None, "test"))
+    return Dataset(name, "retrieval", title, HubSource(parts, shapes.beir), licence, f"{citation}; {BEIR}")
 
 
 def of_feedback(name: str, kind: Kind, title: str, config: str, splits: str, shape: shapes.Shape) -> Dataset:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from tasks.data.schema import Tables, tidy
+from tasks.data.schema import Tables, normalize_tables
 
 Shape = Callable[[list[pd.DataFrame]], Tables]
 
@@ -21,7 +21,7 @@ def corpus(text: str, label: str | None = None, drop: str | None = None) -> Shap
         rows = pd.concat(parts, ignore_index=True)
         if label is not None and drop is not None:
             rows = rows[rows[label] != drop]
-        return {"data": tidy(renamed(rows, {text: "text", **({label: "label"} if label else {})}), ("text",))}
+        return {"data": normalize_tables(renamed(rows, {text: "text", **({label: "label"} if label else {})}), ("text",))}
     return shape
 
 
@@ -38,14 +38,14 @@ def pairs(a: str, b: str, score: str | None = None, times: float = 1.0, groups: 
         if score is not None:
             rows = rows.assign(**{score: rows[score].astype(float) * times})
         names = {a: "text_a", b: "text_b", **({score: "score"} if score else {}), **({"group": "group"} if groups else {})}
-        return {"data": tidy(renamed(rows, names), ("text_a", "text_b"))}
+        return {"data": normalize_tables(renamed(rows, names), ("text_a", "text_b"))}
     return shape
 
 
 def summarized(document: str, summary: str) -> Shape:
     def shape(parts: list[pd.DataFrame]) -> Tables:
         rows = renamed(pd.concat(parts, ignore_index=True), {document: "document", summary: "summary"})
-        return {"data": tidy(rows, ("document", "summary"))}
+        return {"data": normalize_tables(rows, ("document", "summary"))}
     return shape
 
 
@@ -55,7 +55,7 @@ def labelled(text: str, label: str, title: str | None = None, drop: str | None =
         rows = pd.concat(parts, ignore_index=True)
         rows = rows[rows[label] != drop] if drop is not None else rows
         texts = rows[text] if title is None else rows[title].astype(str) + "\n" + rows[text].astype(str)
-        return {"data": tidy(pd.DataFrame({"text": texts, "label": rows[label].astype(str), "split": ""}), ("text",))}
+        return {"data": normalize_tables(pd.DataFrame({"text": texts, "label": rows[label].astype(str), "split": ""}), ("text",))}
     return shape
 
 
@@ -63,11 +63,11 @@ def mteb_clustering(parts: list[pd.DataFrame]) -> Tables:
     """MTEB's: a row is a whole split, with lists of sentences and of labels."""
     splits = [pd.DataFrame({"text": list(row["sentences"]), "label": [str(one) for one in row["labels"]], "split": str(number)})
               for number, row in enumerate(records(parts))]
-    return {"data": tidy(pd.concat(splits, ignore_index=True), ("text",))}
+    return {"data": normalize_tables(pd.concat(splits, ignore_index=True), ("text",))}
 
 
 def beir_corpus(rows: pd.DataFrame) -> pd.DataFrame:
-    return tidy(renamed(rows, {"_id": "doc_id", "title": "title", "text": "text"}).astype({"doc_id": str}), ("text",))
+    return normalize_tables(renamed(rows, {"_id": "doc_id", "title": "title", "text": "text"}).astype({"doc_id": str}), ("text",))
 
 
 def beir(parts: list[pd.DataFrame]) -> Tables:
@@ -75,7 +75,7 @@ def beir(parts: list[pd.DataFrame]) -> Tables:
     documents, queries, judged = parts
     qrels = renamed(judged, {"query-id": "query_id", "corpus-id": "doc_id", "score": "relevance"}).astype(
         {"query_id": str, "doc_id": str, "relevance": int})
-    asked = tidy(renamed(queries, {"_id": "query_id", "text": "text"}).astype({"query_id": str}), ("text",))
+    asked = normalize_tables(renamed(queries, {"_id": "query_id", "text": "text"}).astype({"query_id": str}), ("text",))
     return {"corpus": beir_corpus(documents), "queries": asked[asked.query_id.isin(qrels.query_id)].reset_index(drop=True),
             "qrels": qrels.drop_duplicates(ignore_index=True)}
 
@@ -89,8 +89,8 @@ def climate_evidence(parts: list[pd.DataFrame]) -> Tables:
             corpus.append({"doc_id": str(one["evidence_id"]), "title": str(one["article"]), "text": str(one["evidence"])})
             relevant = one["evidence_label"] in ("SUPPORTS", "REFUTES", 0, 1)
             qrels.append({"query_id": str(row["claim_id"]), "doc_id": str(one["evidence_id"]), "relevance": int(relevant)})
-    return {"corpus": tidy(pd.DataFrame(corpus), ("text",)).drop_duplicates("doc_id", ignore_index=True),
-            "queries": tidy(pd.DataFrame(queries), ("text",)), "qrels": pd.DataFrame(qrels).drop_duplicates(ignore_index=True)}
+    return {"corpus": normalize_tables(pd.DataFrame(corpus), ("text",)).drop_duplicates("doc_id", ignore_index=True),
+            "queries": normalize_tables(pd.DataFrame(queries), ("text",)), "qrels": pd.DataFrame(qrels).drop_duplicates(ignore_index=True)}
 
 
 def records(parts: list[pd.DataFrame]) -> list[dict[str, Any]]:
@@ -114,7 +114,7 @@ def openai_axis(parts: list[pd.DataFrame]) -> Tables:
                          **{axis: axes.get(axis) for axis in ("overall", "accuracy", "coverage", "coherence")}})
     table = pd.DataFrame(rows)
     axes = dict.fromkeys(("overall", "accuracy", "coverage", "coherence"), float)
-    return {"data": tidy(table.astype(axes), ("document", "summary"))}
+    return {"data": normalize_tables(table.astype(axes), ("document", "summary"))}
 
 
 def openai_comparisons(parts: list[pd.DataFrame]) -> Tables:
@@ -122,12 +122,12 @@ def openai_comparisons(parts: list[pd.DataFrame]) -> Tables:
     rows = [{"document": text_of(row["info"]), "summary_a": str(row["summaries"][0]["text"]),
              "summary_b": str(row["summaries"][1]["text"]), "choice": int(row["choice"])}
             for row in records(parts) if row["batch"] in COMPARISON_BATCHES]
-    return {"data": tidy(pd.DataFrame(rows), ("document", "summary_a", "summary_b"))}
+    return {"data": normalize_tables(pd.DataFrame(rows), ("document", "summary_a", "summary_b"))}
 
 
 def openai_posts(parts: list[pd.DataFrame]) -> Tables:
     texts = [str(info.get("post") or "") for info in pd.concat(parts, ignore_index=True)["info"]]
-    return {"data": tidy(pd.DataFrame({"text": texts}), ("text",))}
+    return {"data": normalize_tables(pd.DataFrame({"text": texts}), ("text",))}
 
 
 def openai_titles(whole: bool) -> Shape:
@@ -136,7 +136,7 @@ def openai_titles(whole: bool) -> Shape:
         found = [info for info in pd.concat(parts, ignore_index=True)["info"] if info.get("subreddit")]
         texts = [f"{info['title']}\n{info['post']}" if whole else str(info["title"]) for info in found]
         labels = [str(info["subreddit"]) for info in found]
-        return {"data": tidy(pd.DataFrame({"text": texts, "label": labels, "split": ""}), ("text",))}
+        return {"data": normalize_tables(pd.DataFrame({"text": texts, "label": labels, "split": ""}), ("text",))}
     return shape
 
 
@@ -149,7 +149,7 @@ def mteb_summeval(parts: list[pd.DataFrame]) -> Tables:
                 float(scores[place]) for scores in (row["coherence"], row["consistency"], row["fluency"], row["relevance"]))
             rows.append({"document": row["text"], "summary": summary, "overall": (coherence + accuracy + fluency + coverage) / 4,
                          "accuracy": accuracy, "coverage": coverage, "coherence": coherence})
-    return {"data": tidy(pd.DataFrame(rows), ("document", "summary"))}
+    return {"data": normalize_tables(pd.DataFrame(rows), ("document", "summary"))}
 
 
 def renamed(rows: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:

@@ -52,7 +52,7 @@ WORDS = {
 ROWS = 600
 
 
-def make(domain: str, rows: int = ROWS) -> pd.DataFrame:
+def make_corpus(domain: str, rows: int = ROWS) -> pd.DataFrame:
     """A corpus of `rows` different sentences of a domain, always the same."""
     rng = np.random.default_rng([sum(map(ord, domain)), rows])
     sentences: dict[str, None] = {}
@@ -70,7 +70,7 @@ DOCUMENTS = 24
 
 @lru_cache(maxsize=8)
 def sentences(domain: str) -> tuple[str, ...]:
-    return tuple(text[:1].upper() + text[1:] + ("" if text.endswith("?") else ".") for text in make(domain).text)
+    return tuple(text[:1].upper() + text[1:] + ("" if text.endswith("?") else ".") for text in make_corpus(domain).text)
 
 
 def documents_of(domain: str) -> list[list[str]]:
@@ -144,7 +144,7 @@ def likeness() -> pd.DataFrame:
     rng = np.random.default_rng(sum(map(ord, "likeness")))
     rows = []
     for group, elsewhere in LIKENESS.items():
-        own, others = make(group).text.tolist(), make(elsewhere).text.tolist()
+        own, others = make_corpus(group).text.tolist(), make_corpus(elsewhere).text.tolist()
         for place in range(30):
             words, strange = own[place].split(), others[place].split()
             changed = place % 6

@@ -9,9 +9,9 @@ from functools import partial
 
 import pandas as pd
 
-from tasks.data.schema import Kind, Tables, tidy
+from tasks.data.schema import Kind, Tables, normalize_tables
 from tasks.data.sources import synthetic as made
-from tasks.data.types import Dataset, Made, Mirrored, Web
+from tasks.data.types import Dataset, SnapshotSource, SyntheticSource, WebSource
 
 RATED = "https://raw.githubusercontent.com/VAShibaev/semantic_similarity_metrics/e7ddb019059c24639666dd164efd31dd9e7bbd04"
 RATED_SETS = {"bible": "Bible/Bible", "paralex": "Paralex/Paralex", "paraphrase": "Paraphrase/Paraphrase",
@@ -28,22 +28,22 @@ def rated_pairs(files: dict[str, bytes]) -> Tables:
                   "group": name.removesuffix(" random"), "random": name.endswith(" random"),
                   "ratings": [float(row[f"label_{n}"]) for n in (1, 2, 3)]}
                  for row in csv.DictReader(io.StringIO(files[name].decode("utf-8")))]
-    return {"data": tidy(pd.DataFrame(rows), ("text_a", "text_b"))}
+    return {"data": normalize_tables(pd.DataFrame(rows), ("text_a", "text_b"))}
 
 
 def made_corpus(domain: str, fingerprint: str) -> Dataset:
-    return Dataset(f"made_{domain}", "corpus", f"Made sentences: {domain}", Made(partial(made.make, domain)), "Apache-2.0",
+    return Dataset(f"made_{domain}", "corpus", f"Made sentences: {domain}", SyntheticSource(partial(made.make_corpus, domain)), "Apache-2.0",
                    "this project", made.ROWS, fingerprint, displayable=True)
 
 
 def made_here(name: str, kind: Kind, title: str, make: Callable[[], pd.DataFrame | Tables], rows: int,
               fingerprint: str) -> Dataset:
-    return Dataset(name, kind, title, Made(make), "Apache-2.0", "this project", rows, fingerprint, displayable=True)
+    return Dataset(name, kind, title, SyntheticSource(make), "Apache-2.0", "this project", rows, fingerprint, displayable=True)
 
 
 def snapshot(name: str, kind: Kind, title: str, origin: str, licence: str, citation: str,
              stands_for: str | None = None) -> Dataset:
-    return Dataset(name, kind, title, Mirrored(origin), licence, citation, stands_for=stands_for)
+    return Dataset(name, kind, title, SnapshotSource(origin), licence, citation, stands_for=stands_for)
 
 
 MADE = (
@@ -60,14 +60,14 @@ MADE = (
               "1a20bdafa35c10bf6de4c19e7da6d0d0525ba74bf979b7b0de64add15729d879"),
     made_here("made_likeness", "pairs", "Made pairs, rated by how many words were exchanged", made.likeness, 120,
               "6834438dbeadc422fafc421d9a229fc5d0a27b7262b8699823755fc414214b2f"),
-    Dataset("made_paraphrases", "pairs", "Made pairs of sentences that say nearly the same", Made(made.make_pairs), "Apache-2.0",
+    Dataset("made_paraphrases", "pairs", "Made pairs of sentences that say nearly the same", SyntheticSource(made.make_pairs), "Apache-2.0",
             "this project", made.ROWS, "558f847df0aa4854da23da07f2185b7ede48e88a943b749d89277ea330dce007", displayable=True),
 )
 
 ELSEWHERE = (
     Dataset("human_similarity_14", "pairs", "Fourteen sets of pairs, each rated by three people",
-            Web(tuple((f"{group}{' random' if random else ''}", f"{RATED}/{path}{'_random' if random else ''}.csv")
-                      for random in (False, True) for group, path in RATED_SETS.items()), rated_pairs),
+            WebSource(tuple((f"{group}{' random' if random else ''}", f"{RATED}/{path}{'_random' if random else ''}.csv")
+                            for random in (False, True) for group, path in RATED_SETS.items()), rated_pairs),
             "Apache-2.0 (the repository); the source corpora have their own terms",
             "Yamshchikov et al. 2021, Style-transfer and paraphrase: looking for a sensible semantic similarity metric, AAAI"),
     snapshot("nf_cats", "corpus", "Non-factoid questions", "the repository of NF-CATS", "MIT",

@@ -16,17 +16,17 @@ from pathlib import Path
 
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import cache_folder
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.environments import environment as environments
-from harness.environments.environment import OURS, environment_of, prepare
+from harness.environments.environment import HARNESS_ENVIRONMENT, get_environment, prepare_environments
 from harness.evaluation.assignment import Conditions
-from harness.results.provenance import provenance
+from harness.results.provenance import current_provenance
 from harness.sandbox.inside.remove_tree import remove_tree
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
-from harness.submission.submission import Submission, read_submission
+from harness.sandbox.probe import probe_sandbox
+from harness.submission.submission import Submission, load_submission
 from tests.conftest import touchstone
 
 
@@ -60,23 +60,23 @@ def needing(write):
     def writer(*dependencies: str, body: str = "def distance(p, q): return 1.0\n", name: str = "needy") -> Submission:
         path = write(name, body)
         path.write_text(path.read_text().replace("dependencies = []", f"dependencies = {json.dumps(dependencies)}"))
-        return read_submission(path)
+        return load_submission(path)
     return writer
 
 
 def ask(desk_of, submission: Submission, environment) -> float:
-    worker = desk_of(Conditions(confine(), Limits(), {e.digest: environment for e in submission.entries})).start(submission.entries[0])
+    worker = desk_of(Conditions(probe_sandbox(), Limits(), {e.digest: environment for e in submission.entries})).start(submission.entries[0])
     return worker.number("distance", [["a b"], ["c"]], 1)
 
 
 @pytest.fixture
 def desk_of():
-    from harness.evaluation.executor import Desk
+    from harness.evaluation.executor import WorkerSlot
 
     made = []
 
-    def maker(conditions: Conditions) -> Desk:
-        made.append(Desk(conditions))
+    def maker(conditions: Conditions) -> WorkerSlot:
+        made.append(WorkerSlot(conditions))
         return made[-1]
     yield maker
     for desk in made:
@@ -84,7 +84,7 @@ def desk_of():
 
 
 def test_what_ours_meets_needs_no_environment(needing):
-    assert environment_of(needing("numpy>=1", "scipy"), Silent()) is OURS
+    assert get_environment(needing("numpy>=1", "scipy"), NoProgress()) is HARNESS_ENVIRONMENT
 
 
 @pytest.mark.network
@@ -107,25 +107,25 @@ def distance(p, q):
         return ts_probe_lib.answer(p, q)
     raise AssertionError("the harness's own libraries are there too")
 """)
-    environment = environment_of(submission, Silent())
+    environment = get_environment(submission, NoProgress())
     assert ask(desk_of, submission, environment) == 42.0
     probe, = (line for line in environment.lock if line.startswith("ts-probe-lib==1.0 "))
     wheel, = wheels.glob("*.whl")
     assert probe.endswith(hashlib.sha256(wheel.read_bytes()).hexdigest())
     assert any(line.startswith("numpy==") for line in environment.lock)         # what every worker needs
     entry, = submission.entries
-    kept = provenance(("process",), Limits(), Conditions(confine(), Limits(), {entry.digest: environment}).locks, "smoke", "f" * 64)
+    kept = current_provenance(("process",), Limits(), Conditions(probe_sandbox(), Limits(), {entry.digest: environment}).locks, "smoke", "f" * 64)
     assert kept.environments == {entry.digest: environment.lock}
 
     folder = cache_folder() / "environments"
     assert not list(folder.glob("making-*"))
     before = environment.folder.stat().st_mtime_ns, environment.folder.stat().st_ino
-    assert environment_of(submission, Silent()) == environment                  # and nothing is made again:
+    assert get_environment(submission, NoProgress()) == environment                  # and nothing is made again:
     assert (environment.folder.stat().st_mtime_ns, environment.folder.stat().st_ino) == before
 
     make_wheel(wheels, "ts_probe_lib", {"ts_probe_lib/__init__.py": ""}, version="1.1")
-    assert environment_of(submission, Silent()) == environment                  # not before one asks for it
-    newer = environment_of(submission, Silent(), refresh=True)
+    assert get_environment(submission, NoProgress()) == environment                  # not before one asks for it
+    newer = get_environment(submission, NoProgress(), refresh=True)
     assert any(line.startswith("ts-probe-lib==1.1 ") for line in newer.lock)
     assert newer.folder != environment.folder
 
@@ -152,8 +152,8 @@ def test_what_cannot_be_installed_is_refused_in_a_sentence_and_leaves_nothing(na
     make_wheel(wheels, "ts_bomb", {"zeros.txt": "\0" * 120_000_000})
     with zipfile.ZipFile(wheels / "ts_source-1.0.zip", "w") as archive:         # a source package would execute its setup.py
         archive.writestr("ts_source-1.0/setup.py", f"open({str(tmp_path / 'ran')!r}, 'w')\n")
-    with pytest.raises(Refusal, match=REFUSED[name]) as caught:
-        environment_of(needing(f"{name}>=1"), Silent())
+    with pytest.raises(TouchstoneError, match=REFUSED[name]) as caught:
+        get_environment(needing(f"{name}>=1"), NoProgress())
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "ran").exists()
     assert not [path for path in (cache_folder() / "environments").iterdir() if path.name != ".lock"]
@@ -179,8 +179,8 @@ def test_nothing_is_built_for_a_wheel_that_requires_a_source_by_address(needing,
             member.size = len(text)
             archive.addfile(member, io.BytesIO(text.encode()))
     make_wheel(wheels, "ts_lure", {"ts_lure.py": ""}, (f"evil @ {(tmp_path / 'evil-1.0.tar.gz').as_uri()}",))
-    with pytest.raises(Refusal, match="no environment with that can be made"):
-        environment_of(needing("ts-lure"), Silent())
+    with pytest.raises(TouchstoneError, match="no environment with that can be made"):
+        get_environment(needing("ts-lure"), NoProgress())
     assert not marker.exists()
     subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:", "--no-build-isolation", "--dest",
                     str(tmp_path / "control"), "ts-lure"], capture_output=True)
@@ -190,7 +190,7 @@ def test_nothing_is_built_for_a_wheel_that_requires_a_source_by_address(needing,
 def test_a_secret_of_ours_is_not_pips_to_see(monkeypatch, tmp_path):
     monkeypatch.setenv("MY_SECRET", "hunter2")
     monkeypatch.setenv("PIP_INDEX_URL", "https://index.example/simple")
-    seen = environments.variables_for_pip(tmp_path)
+    seen = environments.pip_variables(tmp_path)
     assert "MY_SECRET" not in seen
     assert seen["PIP_INDEX_URL"] == "https://index.example/simple"
 
@@ -202,23 +202,23 @@ def test_wheels_that_are_no_zip_files_are_refused(tmp_path):
     for damaged in (b"", b"PK\5\6", content[:-30], content[:directory + 6] + b"\x63" + content[directory + 7:],
                     content[:-10] + b"\xff\xff\xff\xff" + content[-6:]):
         good.write_bytes(damaged)
-        with pytest.raises(Refusal, match="is not a wheel|too many files"):
-            environments.lock_of([good])
+        with pytest.raises(TouchstoneError, match="is not a wheel|too many files"):
+            environments.lock_wheels([good])
 
 
 def test_an_environment_in_use_is_not_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(environments, "KEPT", 1)
     for n in range(3):
-        environments.write(tmp_path / f"{n}.json", [f"a=={n}"])
-        (tmp_path / environments.name_of([f"a=={n}"])).mkdir()
+        environments.write_lock(tmp_path / f"{n}.json", [f"a=={n}"])
+        (tmp_path / environments.environment_name([f"a=={n}"])).mkdir()
         os.utime(tmp_path / f"{n}.json", (n, n))
-    held = tmp_path / environments.name_of(["a==0"])
+    held = tmp_path / environments.environment_name(["a==0"])
     environments.hold(held)
     (tmp_path / "broken.json").write_text("")
-    environments.prune(tmp_path)
+    environments.remove_old_environments(tmp_path)
     assert {path.name for path in tmp_path.glob("*.json")} == {"0.json", "2.json"}
     environments.HELD.pop(held).close()
-    environments.prune(tmp_path)
+    environments.remove_old_environments(tmp_path)
     assert {path.name for path in tmp_path.glob("*.json")} == {"2.json"}
     assert not held.exists()
 
@@ -226,18 +226,18 @@ def test_an_environment_in_use_is_not_removed(tmp_path, monkeypatch):
 def test_a_download_without_end_is_stopped(needing, wheels, monkeypatch):
     monkeypatch.setattr(environments, "DOWNLOAD_BYTES", 1)
     make_wheel(wheels, "ts_large", {"zeros.txt": base64.b64encode(os.urandom(3_000_000)).decode()})
-    with pytest.raises(Refusal, match="it takes more than 1 bytes"):
-        environment_of(needing("ts-large"), Silent())
+    with pytest.raises(TouchstoneError, match="it takes more than 1 bytes"):
+        get_environment(needing("ts-large"), NoProgress())
 
 
 def test_wishes_beyond_the_limits_are_refused_with_the_option_that_grants_them(write):
     path = write("greedy", "def distance(p, q): return 1.0\n")
     path.write_text(path.read_text().replace("# ///\ndef", "# memory = 20000\n# ///\ndef"))
-    found, refused = prepare(read_submission(path).entries, Limits(), Silent())
+    found, refused = prepare_environments(load_submission(path).entries, Limits(), NoProgress())
     assert not found
     assert refused == ["greedy.py wishes for 20,000 MB of memory, and a metric gets 8,000 MB here. "
                        "If the machine has as much: --memory 20000."]
-    assert prepare(read_submission(path).entries, Limits(memory_bytes=20_000_000_000), Silent())[1] == []
+    assert prepare_environments(load_submission(path).entries, Limits(memory_bytes=20_000_000_000), NoProgress())[1] == []
 
 
 def test_one_submission_that_cannot_be_had_does_not_keep_the_others_from_being_asked(needing, write, tmp_path):
@@ -255,17 +255,17 @@ def test_the_environments_used_longest_ago_are_removed(tmp_path, monkeypatch):
     monkeypatch.setattr(environments, "KEPT", 2)
     for n in range(4):
         lock = [f"a=={n}"]
-        environments.write(tmp_path / f"{n}.json", lock)
-        (tmp_path / environments.name_of(lock)).mkdir()
+        environments.write_lock(tmp_path / f"{n}.json", lock)
+        (tmp_path / environments.environment_name(lock)).mkdir()
         os.utime(tmp_path / f"{n}.json", (n, n))
     (tmp_path / "making-x").mkdir()
-    environments.prune(tmp_path)
+    environments.remove_old_environments(tmp_path)
     assert sorted(path.name for path in tmp_path.glob("*.json")) == ["2.json", "3.json"]
-    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {environments.name_of([f"a=={n}"]) for n in (2, 3)}
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} == {environments.environment_name([f"a=={n}"]) for n in (2, 3)}
 
 
 def test_torch_stays_the_one_of_the_benchmark():
-    assert environments.pinned() == [f"torch=={importlib.metadata.version('torch').split('+')[0]}"]
+    assert environments.pinned_requirements() == [f"torch=={importlib.metadata.version('torch').split('+')[0]}"]
 
 
 def test_removing_a_tree_follows_no_link_and_survives_what_a_metric_can_leave(tmp_path):

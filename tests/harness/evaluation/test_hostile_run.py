@@ -10,14 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.sandbox.cgroups import left_over
-from harness.sandbox.layers import libraries
-from harness.sandbox.probe import confine
-from harness.submission.selection import choose_entries
-from harness.submission.submission import read_submission
+from harness.sandbox.cgroups import find_groups
+from harness.sandbox.layers import library_folders
+from harness.sandbox.probe import probe_sandbox
+from harness.submission.selection import select_entries
+from harness.submission.submission import load_submission
 from tests.conftest import descendants
 from tests.harness.sandbox.test_layers import ATTACKS, PRELUDE, filled
 from tests.harness.sandbox.test_limits import ATTEMPTS, NARROW, ODDITIES
@@ -43,7 +43,7 @@ def hostile(target: Path) -> dict[str, tuple[str, str]]:
         attack += "def distance(p, q):\n    if not attack(): raise RuntimeError('kept from it')\n    return 1.0\n"
         found[f"attack-{len(found)}"] = attack, ENDS
     for body, sentence, layer in ATTEMPTS.values():
-        if layer is None or layer in confine().layers:
+        if layer is None or layer in probe_sandbox().layers:
             found[f"attempt-{len(found)}"] = f"def distance(p, q):\n{indented(body)}", f"{sentence}|{ENDS}"
     for module, body, _ in ODDITIES.values():
         found[f"oddity-{len(found)}"] = f"{module}def distance(p, q):\n{indented(body)}", ENDS
@@ -52,7 +52,7 @@ def hostile(target: Path) -> dict[str, tuple[str, str]]:
 
 def left_behind() -> list[Path]:
     own = f"touchstone-{os.getpid()}-*"
-    return [*Path(tempfile.gettempdir()).glob(own), *left_over(own)]
+    return [*Path(tempfile.gettempdir()).glob(own), *find_groups(own)]
 
 
 def shared_memory() -> set[str]:
@@ -65,22 +65,22 @@ def test_three_hundred_hostile_units_change_nothing_and_leave_nothing(write, smo
     target.mkdir()
     (target / "secret").write_text("of ours")
     culprits = hostile(target)
-    honest = choose_entries(HONEST, SUBMISSIONS)
+    honest = select_entries(HONEST, SUBMISSIONS)
     alone, together = tmp_path / "alone.sqlite", tmp_path / "together.sqlite"
     limits = replace(NARROW, seconds_per_unit=3.0, failures_in_a_row=2)
-    run_suite(honest, smoke, alone, only=TASK, progress=Silent(), limits=limits)
-    entries = [read_submission(write(name, body)).entries[0] for name, (body, _) in culprits.items()]
+    run_suite(honest, smoke, alone, only=TASK, progress=NoProgress(), limits=limits)
+    entries = [load_submission(write(name, body)).entries[0] for name, (body, _) in culprits.items()]
     entries[len(entries) // 2:0] = honest[:1]
     gc.collect()
     before = left_behind()
     descriptors, processes, shared = len(os.listdir("/proc/self/fd")), descendants(os.getpid()), shared_memory()
-    written = {path: path.stat().st_mtime_ns for folder in libraries() for path in Path(folder).iterdir()}
+    written = {path: path.stat().st_mtime_ns for folder in library_folders() for path in Path(folder).iterdir()}
 
-    tally = run_suite([*entries, *honest[1:]], smoke, together, only=TASK, progress=Silent(), limits=limits, jobs=2)
+    tally = run_suite([*entries, *honest[1:]], smoke, together, only=TASK, progress=NoProgress(), limits=limits, jobs=2)
 
     assert tally.planned == tally.done == 3 * (len(culprits) + len(honest))
     assert len(tally.failures) == 3 * len(culprits)
-    assert len(tally.failures) >= 300 or confine().lacking
+    assert len(tally.failures) >= 300 or probe_sandbox().lacking
     for name, _, failure in tally.failures:
         expected = culprits[name][1]
         assert re.search(rf"{expected}|^was not asked: 2 units", failure.sentence), (name, failure)
@@ -95,4 +95,4 @@ def test_three_hundred_hostile_units_change_nothing_and_leave_nothing(write, smo
     assert list(target.iterdir()) == [target / "secret"]
     assert (target / "secret").read_text() == "of ours"
     assert not list(Path("/tmp").glob("touchstone-attack-*"))
-    assert {path: path.stat().st_mtime_ns for folder in libraries() for path in Path(folder).iterdir()} == written
+    assert {path: path.stat().st_mtime_ns for folder in library_folders() for path in Path(folder).iterdir()} == written

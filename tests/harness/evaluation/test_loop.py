@@ -17,16 +17,16 @@ from pathlib import Path
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
-from harness.evaluation.loop import plan
+from harness.base.progress import NoProgress
+from harness.evaluation.loop import plan_run
 from harness.evaluation.run import run_suite
 from harness.results.outcomes import Status
 from harness.results.store import Store
 from harness.sandbox.limits import Limits
-from harness.submission.selection import choose_entries
-from harness.submission.submission import read_submission
+from harness.submission.selection import select_entries
+from harness.submission.submission import load_submission
 from leaderboard.scoring.scores import score_suite
-from tasks.suite_files import read_suite
+from tasks.suite_files import load_suite
 from tests.conftest import alive, descendants
 
 HONEST = ["word_overlap", "length_difference"]
@@ -34,7 +34,7 @@ SAME = ["known_similarity", "axioms"]       # five units of smoke; seconds, as `
 
 
 def run(entries, smoke, path, **more):
-    return run_suite(entries, smoke, path, jobs=2, progress=Silent(), **{"limits": Limits(seconds_per_unit=8), "only": SAME, **more})
+    return run_suite(entries, smoke, path, jobs=2, progress=NoProgress(), **{"limits": Limits(seconds_per_unit=8), "only": SAME, **more})
 
 
 def rows(path: Path, digests) -> list:
@@ -45,7 +45,7 @@ def rows(path: Path, digests) -> list:
 def undisturbed(tmp_path_factory) -> list:
     """The observations of the honest metrics when nobody else is there."""
     path = tmp_path_factory.mktemp("undisturbed") / "store.sqlite"
-    run(choose_entries(HONEST, SUBMISSIONS), read_suite("smoke"), path)
+    run(select_entries(HONEST, SUBMISSIONS), load_suite("smoke"), path)
     return Store(path, read_only=True).raw()
 
 
@@ -66,8 +66,8 @@ BAD = {
 @pytest.mark.parametrize("bad", BAD)
 def test_what_one_metric_does_wrong_changes_nobody_elses_numbers(bad, write, smoke, tmp_path, undisturbed):
     body, sentence = BAD[bad]
-    culprit = read_submission(write("culprit", f"def distance(p, q):\n    {body}\n")).entries[0]
-    honest = choose_entries(HONEST, SUBMISSIONS)
+    culprit = load_submission(write("culprit", f"def distance(p, q):\n    {body}\n")).entries[0]
+    honest = select_entries(HONEST, SUBMISSIONS)
     path = tmp_path / "store.sqlite"
     tally = run([honest[0], culprit, *honest[1:]], smoke, path, only=["known_similarity"])
     assert tally.planned == tally.done
@@ -81,8 +81,8 @@ def test_what_one_metric_does_wrong_changes_nobody_elses_numbers(bad, write, smo
 
 
 def test_a_hanging_metric_costs_its_own_time_and_is_given_up(write, smoke, tmp_path, undisturbed):
-    culprit = read_submission(write("culprit", "def distance(p, q):\n    while True: pass\n")).entries[0]
-    honest = choose_entries(HONEST, SUBMISSIONS)
+    culprit = load_submission(write("culprit", "def distance(p, q):\n    while True: pass\n")).entries[0]
+    honest = select_entries(HONEST, SUBMISSIONS)
     path = tmp_path / "store.sqlite"
     limits = Limits(seconds_per_unit=1, failures_in_a_row=2)
     tally = run([culprit, *honest], smoke, path, limits=limits)
@@ -93,8 +93,8 @@ def test_a_hanging_metric_costs_its_own_time_and_is_given_up(write, smoke, tmp_p
 
 
 def test_giving_up_is_recorded_with_its_reason(write, smoke, tmp_path):
-    culprit = read_submission(write("culprit", "def distance(p, q):\n    while True: pass\n")).entries[0]
-    tally = run_suite([culprit], smoke, tmp_path / "s.sqlite", only=["known_similarity"], jobs=1, progress=Silent(),
+    culprit = load_submission(write("culprit", "def distance(p, q):\n    while True: pass\n")).entries[0]
+    tally = run_suite([culprit], smoke, tmp_path / "s.sqlite", only=["known_similarity"], jobs=1, progress=NoProgress(),
                       limits=Limits(seconds_per_unit=0.5, failures_in_a_row=2))
     assert [failure.kind for _, _, failure in tally.failures] == ["out of time", "out of time", "given up"]
     assert "2 units of this task before it ran out of time" in str(tally.failures[-1][2])
@@ -107,7 +107,7 @@ def test_giving_up_is_recorded_with_its_reason(write, smoke, tmp_path):
     ("import os; os._exit(9)\n", "exit code 9"),
 ])
 def test_a_file_that_cannot_be_loaded_fails_its_units(body, sentence, write, smoke, tmp_path):
-    culprit = read_submission(write("culprit", body)).entries[0]
+    culprit = load_submission(write("culprit", body)).entries[0]
     tally = run([culprit], smoke, tmp_path / "store.sqlite")
     assert len(tally.failures) == tally.planned == 5
     assert all(sentence in str(failure) for _, _, failure in tally.failures)
@@ -115,7 +115,7 @@ def test_a_file_that_cannot_be_loaded_fails_its_units(body, sentence, write, smo
 
 def test_a_second_run_asks_nothing_and_retry_asks_what_failed(write, smoke, tmp_path):
     flag = tmp_path / "mended"
-    culprit = read_submission(write("culprit", f"import os\ndef distance(p, q):\n    if not os.path.exists({str(flag)!r}): raise ValueError\n"
+    culprit = load_submission(write("culprit", f"import os\ndef distance(p, q):\n    if not os.path.exists({str(flag)!r}): raise ValueError\n"
                                                "    return float(abs(len(p[0]) - len(q[0])))\n")).entries[0]
     path = tmp_path / "store.sqlite"
     first = run([culprit], smoke, path, trust=True)                 # behind walls it would not see the flag
@@ -128,16 +128,16 @@ def test_a_second_run_asks_nothing_and_retry_asks_what_failed(write, smoke, tmp_
 
 
 def test_a_new_measure_version_runs_no_unit_and_changes_the_fingerprint(smoke, tmp_path, monkeypatch):
-    entries = choose_entries(["length_difference"], SUBMISSIONS)
+    entries = select_entries(["length_difference"], SUBMISSIONS)
     path = tmp_path / "store.sqlite"
     run(entries, smoke, path)
     task = smoke.tasks[0]
-    monkeypatch.setattr(type(task), "declares", replace(task.declares, measure_version=task.declares.measure_version + 1))
-    changed = read_suite("smoke")
+    monkeypatch.setattr(type(task), "declares", replace(task.info, measure_version=task.info.measure_version + 1))
+    changed = load_suite("smoke")
     assert changed.fingerprint != smoke.fingerprint
-    assert plan(entries, changed.of(SAME), Store(path, read_only=True)) == []
-    monkeypatch.setattr(type(task), "declares", replace(task.declares, observe_version=task.declares.observe_version + 1))
-    assert len(plan(entries, read_suite("smoke").of(SAME), Store(path, read_only=True))) == 3
+    assert plan_run(entries, changed.of(SAME), Store(path, read_only=True)) == []
+    monkeypatch.setattr(type(task), "declares", replace(task.info, observe_version=task.info.observe_version + 1))
+    assert len(plan_run(entries, load_suite("smoke").of(SAME), Store(path, read_only=True))) == 3
 
 
 SERIATION = """
@@ -154,8 +154,8 @@ def distance(p, q):
 
 def test_a_metric_that_remembers_corpora_gains_by_it_and_is_caught(write, smoke, tmp_path):
     """The attack succeeds as far as the score goes; the fresh workers give it away."""
-    cheat = read_submission(write("seriation", SERIATION)).entries[0]
-    honest = choose_entries(["word_overlap"], SUBMISSIONS)
+    cheat = load_submission(write("seriation", SERIATION)).entries[0]
+    honest = select_entries(["word_overlap"], SUBMISSIONS)
     path = tmp_path / "store.sqlite"
     run([cheat, *honest], smoke, path, only=["known_similarity"])
     scored = {one.name: one for one in score_suite(Store(path, read_only=True), smoke)}
@@ -167,7 +167,7 @@ def test_a_metric_that_remembers_corpora_gains_by_it_and_is_caught(write, smoke,
 
 
 def test_answering_by_the_order_of_calls_gains_nothing(write, smoke, tmp_path):
-    counting = read_submission(write("counting", "n = 0\ndef distance(p, q):\n    global n\n    n += 1\n    return float(n)\n")).entries[0]
+    counting = load_submission(write("counting", "n = 0\ndef distance(p, q):\n    global n\n    n += 1\n    return float(n)\n")).entries[0]
     path = tmp_path / "store.sqlite"
     run([counting], smoke, path, only=["known_similarity"])
     (scored,) = score_suite(Store(path, read_only=True), smoke)
@@ -293,5 +293,5 @@ def test_two_runs_at_once_on_one_store_one_says_so(write, tmp_path):
 
 def test_outcomes_have_the_statuses_they_should(smoke, tmp_path):
     path = tmp_path / "store.sqlite"
-    run(choose_entries(["word_overlap"], SUBMISSIONS), smoke, path)
+    run(select_entries(["word_overlap"], SUBMISSIONS), smoke, path)
     assert {row[2] for row in Store(path, read_only=True).raw()} == {Status.ANSWERED.value}

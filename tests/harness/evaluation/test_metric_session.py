@@ -7,9 +7,9 @@ import pytest
 
 from harness.base.errors import NotApplicable
 from harness.base.units import Unit
-from harness.evaluation.executor import Desk
-from harness.evaluation.input_encoder import Inputs
-from harness.evaluation.metric_session import Asked
+from harness.evaluation.executor import WorkerSlot
+from harness.evaluation.input_encoder import InputEncoder
+from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.models.registry import MODELS
 from harness.sandbox.faults import Fault
@@ -19,15 +19,15 @@ from harness.submission.submission import Entry
 CORPORA = [["one text", "another text"], ["a third", "a fourth", "a fifth"], ["the last"]]
 
 
-def asked(desk: Desk, entry: Entry, unit: Unit, inputs: Inputs) -> Asked:
-    return Asked(entry, unit, inputs, desk.start, None, Limits(seconds_per_unit=20))
+def asked(desk: WorkerSlot, entry: Entry, unit: Unit, inputs: InputEncoder) -> MetricSession:
+    return MetricSession(entry, unit, inputs, desk.start, None, Limits(seconds_per_unit=20))
 
 
 def test_the_order_of_asking_is_not_the_order_of_the_task(desk, unit, inputs, entry_of):
     entry = entry_of("order", "calls = 0\ndef distance(p, q):\n    global calls\n    calls += 1\n    return float(calls)\n")
     pairs = [(i, j) for i in range(3) for j in range(3)]
     metric = asked(desk, entry, unit, inputs)
-    first, second = metric.distances(CORPORA, pairs), metric.distances(CORPORA, pairs, order=1)
+    first, second = metric.corpus_distances(CORPORA, pairs), metric.corpus_distances(CORPORA, pairs, order=1)
     assert sorted(first) == [float(n) for n in range(1, 10)]
     assert first != sorted(first)
     assert np.argsort(first).tolist() != np.argsort(second).tolist()
@@ -84,13 +84,13 @@ def test_an_answer_that_is_not_finite_fails_the_unit(desk, unit, inputs, entry_o
 
 
 def test_parameters_reach_the_functions_that_take_them(desk, unit, inputs, write):
-    from harness.submission.submission import read_submission
+    from harness.submission.submission import load_submission
 
     path = write("family", "def prepare(corpus, k=1): return k\ndef distance(p, q, k=1, *, scale=1.0): return scale * (100 * p + 10 * q + k)\n")
     path.write_text(path.read_text().replace("# ///\nimport", "# ///\n").replace(
         '# license = "Apache-2.0"\n', '# license = "Apache-2.0"\n# [[tool.touchstone.variants]]\n# name = "k=3"\n'
         "# parameters = { k = 3, scale = 2.0 }\n# [[tool.touchstone.variants]]\n# name = \"typo\"\n# parameters = { kk = 3 }\n"))
-    default, variant, typo = read_submission(path).entries
+    default, variant, typo = load_submission(path).entries
     assert asked(desk, default, unit, inputs).distances(CORPORA, [(0, 1)]) == [111.0]
     assert asked(desk, variant, unit, inputs).distances(CORPORA, [(0, 1)]) == [666.0]
     with pytest.raises(Fault, match="no function takes the parameter kk"):
@@ -98,12 +98,12 @@ def test_parameters_reach_the_functions_that_take_them(desk, unit, inputs, write
 
 
 def test_models_are_given_as_folders(desk, unit, inputs, write):
-    from harness.submission.submission import read_submission
+    from harness.submission.submission import load_submission
 
     path = write("with_model", "import os\ndef setup(models):\n    global files\n    files = os.listdir(models['minilm'])\n"
                                "def distance(p, q): return float('model.safetensors' in files)\n")
     path.write_text(path.read_text().replace("# license", '# models = ["minilm"]\n# license'))
-    assert asked(desk, read_submission(path).entries[0], unit, inputs).distances(CORPORA, [(0, 1)]) == [1.0]
+    assert asked(desk, load_submission(path).entries[0], unit, inputs).distances(CORPORA, [(0, 1)]) == [1.0]
 
 
 def test_tokens_are_the_models_own_without_special_or_padding_tokens(inputs, entry_of):
@@ -135,9 +135,9 @@ def test_a_worker_is_fitted_anew_only_on_another_collection(desk, unit, inputs, 
     metric = asked(desk, entry_of("counting", COUNTING, **TEXT), unit, inputs)
 
     def fits(*collection: str) -> float:
-        return metric.pairs(["a"], ["b"], 0, collection)[0]
+        return metric.pair_scores(["a"], ["b"], 0, collection)[0]
     assert [fits("x"), fits("x"), fits("x", "y"), fits("x")] == [1.0, 1.0, 2.0, 3.0]
-    metric.distances(CORPORA, [(0, 1)])                 # lifted, it is fitted on two corpora
+    metric.corpus_distances(CORPORA, [(0, 1)])                 # lifted, it is fitted on two corpora
     assert fits("x") == 5.0
 
 
@@ -163,5 +163,5 @@ def similarity(a, b):
 """, **TEXT)
     metric = asked(desk, entry, unit, inputs)
     a = ["1", "22", "333"]
-    assert metric.pairs(a, a, 0, ["x", "y"]) == [231.0, 232.0, 233.0]
-    assert metric.pairs_alone(a, a, 0, ["x", "y"], [2, 0]) == [(213.0, 213.0), (211.0, 211.0)]
+    assert metric.pair_scores(a, a, 0, ["x", "y"]) == [231.0, 232.0, 233.0]
+    assert metric.recheck_pairs(a, a, 0, ["x", "y"], [2, 0]) == [(213.0, 213.0), (211.0, 211.0)]

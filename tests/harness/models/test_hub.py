@@ -18,21 +18,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.models import hub_access as hub
 from harness.models.api_services import TEXTS_AT_ONCE
 from harness.models.hub import fetch_model
 from harness.models.registry import MODELS, find_model
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
-from harness.submission.submission import read_submission
+from harness.submission.selection import select_entries
+from harness.submission.submission import load_submission
 from leaderboard.scoring.scores import score_suite
 from leaderboard.scoring.signature import parse_signature
-from tasks.suite_files import read_suite
+from tasks.suite_files import load_suite
 from tests.conftest import touchstone
 
 NAME = "tester/tiny-Bert"
@@ -76,8 +76,8 @@ def expected(folder: Path) -> np.ndarray:
 def test_its_vectors_are_those_of_sentence_transformers_with_its_own_prompt(clones, tmp_path, tiny):
     model = fetch_model(NAME)
     assert (model.dimensions, model.verified) == (32, False)
-    cache = EmbeddingCache(NAME, tmp_path / "cache")
-    cache.fill(TEXTS, Silent(), threads=2)
+    cache = VectorCache(NAME, tmp_path / "cache")
+    cache.fill(TEXTS, NoProgress(), threads=2)
     assert np.abs(cache.vectors(TEXTS) - expected(tiny)).max() < 1e-6
     assert model.tokenizer().encode("text words").tokens[1:-1] == ["text", "words"]
 
@@ -85,9 +85,9 @@ def test_its_vectors_are_those_of_sentence_transformers_with_its_own_prompt(clon
 def test_the_same_files_by_another_name_give_the_same_vectors(clones, tmp_path):
     shutil.copytree(MODELS["minilm"].path(), clones / "tester" / "minilm-copy")
     fetch_model("tester/minilm-copy")
-    copied, packaged = EmbeddingCache("tester/minilm-copy", tmp_path / "cache"), EmbeddingCache("minilm", tmp_path / "cache")
+    copied, packaged = VectorCache("tester/minilm-copy", tmp_path / "cache"), VectorCache("minilm", tmp_path / "cache")
     for cache in (copied, packaged):
-        cache.fill(TEXTS, Silent(), threads=1)
+        cache.fill(TEXTS, NoProgress(), threads=1)
     assert np.array_equal(copied.vectors(TEXTS), packaged.vectors(TEXTS))
 
 
@@ -108,12 +108,12 @@ def test_a_suite_and_a_submission_can_name_it(clones, tmp_path, write):
     path = write("reader", "import os\ndef setup(models): global found; found = sorted(os.listdir(models['tester/tiny-Bert']))\n"
                            "def distance(p, q): assert 'model.safetensors' in found; return float(len(p))\n")
     path.write_text(path.read_text().replace("# name =", f'# models = ["{NAME}"]\n# name ='))
-    with pytest.raises(Refusal, match=f"tiny.toml: .*`touchstone models fetch {NAME}` fetches it"):
-        read_suite(str(suite))
+    with pytest.raises(TouchstoneError, match=f"tiny.toml: .*`touchstone models fetch {NAME}` fetches it"):
+        load_suite(str(suite))
     fetch_model(NAME)
-    read, store = read_suite(str(suite)), tmp_path / "store.sqlite"
-    entries = [*choose_entries(["energy"], SUBMISSIONS), *read_submission(path).entries]
-    tally = run_suite(entries, read, store, progress=Silent())
+    read, store = load_suite(str(suite)), tmp_path / "store.sqlite"
+    entries = [*select_entries(["energy"], SUBMISSIONS), *load_submission(path).entries]
+    tally = run_suite(entries, read, store, progress=NoProgress())
     assert (tally.answered, tally.failures) == (4, [])
     scored = next(one for one in score_suite(Store(store, read_only=True), read) if one.name == "energy")
     signature = parse_signature(str(scored.signature(scored.tasks["known_similarity"])))
@@ -136,9 +136,9 @@ BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
 def test_what_cannot_be_used_is_refused_and_not_noted(what, clones):
     damage, sentence = BROKEN[what]
     damage(clones / NAME)
-    with pytest.raises(Refusal, match=sentence):
+    with pytest.raises(TouchstoneError, match=sentence):
         fetch_model(NAME)
-    with pytest.raises(Refusal, match="is not here yet"):
+    with pytest.raises(TouchstoneError, match="is not here yet"):
         find_model(NAME)
 
 
@@ -149,7 +149,7 @@ def test_code_of_a_repository_is_never_run(clones, tmp_path):
     modules = json.loads((folder / "modules.json").read_text())
     modules[-1]["type"] = "own.Own"
     (folder / "modules.json").write_text(json.dumps(modules))
-    with pytest.raises(Refusal, match="code of its own"):
+    with pytest.raises(TouchstoneError, match="code of its own"):
         fetch_model(NAME)
     assert not mark.exists()
     from sentence_transformers import SentenceTransformer
@@ -164,14 +164,14 @@ def test_other_files_under_a_known_name_are_noticed(clones, tmp_path):
     changed = bytearray(weights.read_bytes())
     changed[-1] ^= 1
     weights.write_bytes(bytes(changed))
-    with pytest.raises(Refusal, match="not those that were fetched first"):
-        EmbeddingCache(NAME, tmp_path / "cache").fill(["a"], Silent(), threads=1)
-    with pytest.raises(Refusal, match="these are other files"):
+    with pytest.raises(TouchstoneError, match="not those that were fetched first"):
+        VectorCache(NAME, tmp_path / "cache").fill(["a"], NoProgress(), threads=1)
+    with pytest.raises(TouchstoneError, match="these are other files"):
         fetch_model(NAME)
     assert touchstone("models", "verify").returncode == 2
     assert fetch_model(NAME, again=True).fingerprint != first.fingerprint
     shutil.rmtree(clones / NAME)
-    with pytest.raises(Refusal, match="not in .* any more"):
+    with pytest.raises(TouchstoneError, match="not in .* any more"):
         find_model(NAME).ready()
 
 
@@ -181,9 +181,9 @@ def test_what_papers_use_and_cannot_be_had_is_listed_with_the_reason(clones):
     assert listed["BAAI/bge-m3"]["here"] is False
     assert "code of its own" in listed["jinaai/jina-embeddings-v2-base-en"]["unusable"]
     assert "OPENAI_API_KEY" in listed["text-embedding-3-small"]["unusable"]
-    with pytest.raises(Refusal, match="code of its own"):
+    with pytest.raises(TouchstoneError, match="code of its own"):
         fetch_model("mosaicml/mosaic-bert-base")
-    with pytest.raises(Refusal, match='Did you mean "minilm"'):
+    with pytest.raises(TouchstoneError, match='Did you mean "minilm"'):
         find_model("minilm2")
 
 
@@ -277,7 +277,7 @@ def test_no_hub_is_said_with_what_to_do(monkeypatch, tmp_path):
     assert "TOUCHSTONE_HUB" in said
     assert "Traceback" not in said
     assert touchstone("models", "fetch", "no name/at all", environment={"TOUCHSTONE_CACHE": str(tmp_path)}).returncode == 2
-    assert not hub.clone_of("tester/none")
+    assert not hub.local_clone("tester/none")
 
 
 SERVICES = {"text-embedding-3-small": ("OPENAI_API_KEY", "TOUCHSTONE_OPENAI_URL"), "embed-english-v3.0": ("COHERE_API_KEY", "TOUCHSTONE_COHERE_URL")}
@@ -309,10 +309,10 @@ def test_a_service_is_asked_in_portions_and_again_while_it_is_busy(name, serve, 
     monkeypatch.setenv(key, "of-mine")
     monkeypatch.setenv(address, serve(answer).address)
     texts = ["x" * n for n in range(1, 130)]
-    cache = EmbeddingCache(name, tmp_path)
-    assert cache.fill(["", *texts], Silent(), threads=2) == 130
+    cache = VectorCache(name, tmp_path)
+    assert cache.fill(["", *texts], NoProgress(), threads=2) == 130
     assert cache.vectors(texts)[:, 0].tolist() == list(range(1, 130))
-    assert EmbeddingCache(name, tmp_path).missing(texts) == []
+    assert VectorCache(name, tmp_path).missing(texts) == []
 
 
 REFUSALS = {
@@ -328,8 +328,8 @@ def test_a_service_that_does_not_answer_is_told_in_a_sentence(what, serve, monke
     status, content, sentence = REFUSALS[what]
     monkeypatch.setenv("OPENAI_API_KEY", "of-mine")
     monkeypatch.setenv("TOUCHSTONE_OPENAI_URL", serve(lambda *_: (status, {}, content)).address)
-    with pytest.raises(Refusal, match=sentence) as caught:
-        EmbeddingCache("text-embedding-3-small", tmp_path).fill(["a"], Silent(), threads=1)
+    with pytest.raises(TouchstoneError, match=sentence) as caught:
+        VectorCache("text-embedding-3-small", tmp_path).fill(["a"], NoProgress(), threads=1)
     assert str(caught.value).isprintable()
     assert "of-mine" not in str(caught.value)
 
@@ -338,12 +338,12 @@ def test_a_service_that_does_not_answer_is_told_in_a_sentence(what, serve, monke
 def test_without_a_key_it_says_which(name, monkeypatch, tmp_path):
     key, _ = SERVICES[name]
     monkeypatch.delenv(key, raising=False)
-    with pytest.raises(Refusal, match=f"set {key} to your key"):
-        EmbeddingCache(name, tmp_path).fill(["a"], Silent(), threads=1)
+    with pytest.raises(TouchstoneError, match=f"set {key} to your key"):
+        VectorCache(name, tmp_path).fill(["a"], NoProgress(), threads=1)
 
 
 def test_a_service_has_no_tokens_and_no_files(write):
-    with pytest.raises(Refusal, match="take tokens need another"):
+    with pytest.raises(TouchstoneError, match="take tokens need another"):
         find_model("embed-english-v3.0").tokenizer()
-    with pytest.raises(Refusal, match="no files here"):
+    with pytest.raises(TouchstoneError, match="no files here"):
         find_model("embed-english-v3.0").path()

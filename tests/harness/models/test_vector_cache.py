@@ -12,20 +12,20 @@ import numpy as np
 import pytest
 
 from harness.base.paths import PROJECT
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.models.encoders import SAME_VECTOR, equal_length_groups
 from harness.models.registry import MODELS
-from harness.models.vector_cache import KEY_BYTES, EmbeddingCache
+from harness.models.vector_cache import KEY_BYTES, VectorCache
 from tasks.data import loading as data
 
-TEXTS = [*data.corpus("made_weather")[:150], *data.corpus("made_kitchen")[:150], "", "a", "emoji \N{SLICE OF PIZZA}", "long " * 2000]
+TEXTS = [*data.load_corpus("made_weather")[:150], *data.load_corpus("made_kitchen")[:150], "", "a", "emoji \N{SLICE OF PIZZA}", "long " * 2000]
 
 
 def test_vectors_are_those_of_sentence_transformers(tmp_path):
     from sentence_transformers import SentenceTransformer
 
-    cache = EmbeddingCache("minilm", tmp_path)
-    cache.fill(TEXTS, Silent(), threads=2)
+    cache = VectorCache("minilm", tmp_path)
+    cache.fill(TEXTS, NoProgress(), threads=2)
     theirs = SentenceTransformer(str(MODELS["minilm"].path()), device="cpu").encode(TEXTS)
     assert np.abs(cache.vectors(TEXTS) - theirs).max() < 1e-6
 
@@ -33,8 +33,8 @@ def test_vectors_are_those_of_sentence_transformers(tmp_path):
 def test_wordllama_vectors_are_those_of_wordllama(tmp_path):
     from wordllama import WordLlama
 
-    cache = EmbeddingCache("wordllama", tmp_path)
-    cache.fill(TEXTS, Silent(), threads=2)
+    cache = VectorCache("wordllama", tmp_path)
+    cache.fill(TEXTS, NoProgress(), threads=2)
     theirs = WordLlama.load(cache_dir=MODELS["wordllama"].path(), disable_download=True).embed(TEXTS)
     assert np.array_equal(cache.vectors(TEXTS), theirs)
 
@@ -43,8 +43,8 @@ FILL_IN_PARTS = """
 import random, sys
 from pathlib import Path
 import numpy as np
-from harness.models.vector_cache import EmbeddingCache
-from harness.base.progress import Silent
+from harness.models.vector_cache import VectorCache
+from harness.base.progress import NoProgress
 from tasks.data import loading as data
 texts = sorted({*data.corpus("made_weather")[:350], *data.corpus("made_kitchen")[:350]})
 folder = Path(sys.argv[1])
@@ -94,24 +94,24 @@ def test_vectors_depend_on_the_batch_by_rounding_only_and_not_on_being_stopped(t
 
 
 def test_a_text_is_embedded_once(tmp_path):
-    cache = EmbeddingCache("minilm", tmp_path)
-    assert cache.fill(TEXTS[:10], Silent(), threads=1) == 10
-    assert cache.fill(TEXTS[:12], Silent(), threads=1) == 2
-    again = EmbeddingCache("minilm", tmp_path)
-    assert again.fill(TEXTS[:12], Silent(), threads=1) == 0
+    cache = VectorCache("minilm", tmp_path)
+    assert cache.fill(TEXTS[:10], NoProgress(), threads=1) == 10
+    assert cache.fill(TEXTS[:12], NoProgress(), threads=1) == 2
+    again = VectorCache("minilm", tmp_path)
+    assert again.fill(TEXTS[:12], NoProgress(), threads=1) == 0
     assert again.missing(TEXTS[10:14]) == TEXTS[12:14]
 
 
 def test_an_unannounced_text_is_an_error_of_the_task(tmp_path):
     with pytest.raises(LookupError, match="announced"):
-        EmbeddingCache("minilm", tmp_path).vectors(["never filled"])
+        VectorCache("minilm", tmp_path).vectors(["never filled"])
 
 
 FILL = """
 import sys
 from pathlib import Path
-from harness.models.vector_cache import EmbeddingCache
-from harness.base.progress import Silent
+from harness.models.vector_cache import VectorCache
+from harness.base.progress import NoProgress
 from tasks.data import loading as data
 EmbeddingCache("wordllama", Path(sys.argv[1])).fill(data.corpus("made_trains") + data.corpus("made_weather"), Silent(), threads=2)
 """
@@ -119,8 +119,8 @@ EmbeddingCache("wordllama", Path(sys.argv[1])).fill(data.corpus("made_trains") +
 
 def test_being_killed_loses_nothing_that_was_committed(tmp_path):
     """Killed between the first commit and the last, three times; then filled: as if nothing had happened."""
-    texts = [*data.corpus("made_trains"), *data.corpus("made_weather")]
-    keys = EmbeddingCache("wordllama", tmp_path / "killed").folder / "keys"
+    texts = [*data.load_corpus("made_trains"), *data.load_corpus("made_weather")]
+    keys = VectorCache("wordllama", tmp_path / "killed").folder / "keys"
     killed_at_work = 0
     for _ in range(20):
         known = keys.stat().st_size if keys.exists() else 0
@@ -129,16 +129,16 @@ def test_being_killed_loses_nothing_that_was_committed(tmp_path):
             time.sleep(0.0005)
         process.send_signal(signal.SIGKILL)
         process.wait()
-        done = EmbeddingCache("wordllama", tmp_path / "killed")
+        done = VectorCache("wordllama", tmp_path / "killed")
         killed_at_work += 0 < len(done.missing(texts)) < len(texts)
         if killed_at_work == 3 or not done.missing(texts):
             break
     assert killed_at_work, "work was pending when it was killed"
     with keys.open("ab") as file:                       # and a key that was half written
         file.write(b"half")
-    survivor, undisturbed = EmbeddingCache("wordllama", tmp_path / "killed"), EmbeddingCache("wordllama", tmp_path / "new")
-    survivor.fill(texts, Silent(), threads=2)
-    undisturbed.fill(texts, Silent(), threads=2)
+    survivor, undisturbed = VectorCache("wordllama", tmp_path / "killed"), VectorCache("wordllama", tmp_path / "new")
+    survivor.fill(texts, NoProgress(), threads=2)
+    undisturbed.fill(texts, NoProgress(), threads=2)
     assert np.array_equal(survivor.vectors(texts), undisturbed.vectors(texts))
     assert keys.stat().st_size % KEY_BYTES == 0
 
@@ -146,9 +146,9 @@ def test_being_killed_loses_nothing_that_was_committed(tmp_path):
 def test_several_processes_share_a_cache(tmp_path):
     processes = [subprocess.Popen([sys.executable, "-c", FILL, str(tmp_path)]) for _ in range(3)]
     assert [process.wait(timeout=120) for process in processes] == [0, 0, 0]
-    texts = [*data.corpus("made_trains"), *data.corpus("made_weather")]
-    shared, alone = EmbeddingCache("wordllama", tmp_path), EmbeddingCache("wordllama", tmp_path / "alone")
-    alone.fill(texts, Silent(), threads=1)
+    texts = [*data.load_corpus("made_trains"), *data.load_corpus("made_weather")]
+    shared, alone = VectorCache("wordllama", tmp_path), VectorCache("wordllama", tmp_path / "alone")
+    alone.fill(texts, NoProgress(), threads=1)
     assert shared.missing(texts) == []
     assert np.array_equal(shared.vectors(texts), alone.vectors(texts))
     assert os.path.getsize(shared.folder / "vectors") == os.path.getsize(shared.folder / "keys") // KEY_BYTES * 4 * 256
@@ -166,12 +166,12 @@ def test_texts_that_are_the_same_where_the_model_cuts_them_off_are_computed_once
     batches = encoder.batches(texts)
     assert sorted(row for batch in batches for row in batch.rows) == [0, 1, 2, 3, 4]
     assert sum(len(batch.content[0]) for batch in batches) == 3
-    cache = EmbeddingCache("minilm", tmp_path)
-    cache.fill(texts, Silent(), threads=2)
+    cache = VectorCache("minilm", tmp_path)
+    cache.fill(texts, NoProgress(), threads=2)
     first, second, third = cache.vectors([texts[1], texts[2], texts[4]])
     assert np.array_equal(first, second)
     assert np.array_equal(first, third)
-    alone = EmbeddingCache("minilm", tmp_path / "alone")
-    alone.fill([texts[4]], Silent(), threads=1)
+    alone = VectorCache("minilm", tmp_path / "alone")
+    alone.fill([texts[4]], NoProgress(), threads=1)
     assert np.array_equal(alone.vectors([texts[4]])[0], third)
     assert not np.array_equal(*cache.vectors([texts[0], texts[3]]))

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS, cache_folder
-from harness.base.progress import Silent
-from harness.evaluation.assignment import Question
-from harness.evaluation.input_encoder import Inputs
-from harness.models.vector_cache import EmbeddingCache
-from harness.models.vector_composition import cut_up, vector_model_id
+from harness.base.progress import NoProgress
+from harness.evaluation.assignment import TaskUnit
+from harness.evaluation.input_encoder import InputEncoder
+from harness.models.vector_cache import VectorCache
+from harness.models.vector_composition import split_text, vector_model_id
 from harness.results.outcomes import Status
-from harness.submission.selection import choose_entries
-from harness.submission.submission import read_submission
+from harness.submission.selection import select_entries
+from harness.submission.submission import load_submission
 from tests.conftest import embed_for
 
 LONG = " ".join(f"The train number {i} leaves the station of the town in the evening." for i in range(60))
@@ -23,14 +23,14 @@ TEXTS = ["A short text.", "Another one, as short.", LONG, LONG + END, ""]
 
 
 def of(name: str):
-    entry, = choose_entries([name], SUBMISSIONS)[:1] if "[" not in name else choose_entries([name], SUBMISSIONS)
+    entry, = select_entries([name], SUBMISSIONS)[:1] if "[" not in name else select_entries([name], SUBMISSIONS)
     return entry
 
 
 def cosines(name: str, a: list[str], b: list[str]) -> np.ndarray:
     """What cosine makes of an entry's vectors."""
-    giver = Inputs(EmbeddingCache("minilm", cache_folder())).vectors_for(of(name).vectors)
-    giver.fill([*a, *b], Silent(), 2)
+    giver = InputEncoder(VectorCache("minilm", cache_folder())).vectors_for(of(name).vectors)
+    giver.fill([*a, *b], NoProgress(), 2)
     x, y = (rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (giver.vectors(a), giver.vectors(b)))
     return np.einsum("nd,nd->n", x, y)
 
@@ -43,12 +43,12 @@ def cosines(name: str, a: list[str], b: list[str]) -> np.ndarray:
     ([None, None, None], 1, ["aa", "bb", "cc"]),        # a tokenizer that knows no words
 ])
 def test_a_text_is_cut_between_words(words, most, expected):
-    assert cut_up("aa bb cc", [(0, 2), (3, 5), (6, 8)], words, most) == expected
+    assert split_text("aa bb cc", [(0, 2), (3, 5), (6, 8)], words, most) == expected
 
 
 def test_chunks_hold_the_whole_text_and_fit_into_the_window():
-    cache = EmbeddingCache("minilm", cache_folder())
-    part, = Inputs(cache).vectors_for(of("cosine[chunk_mean]").vectors)._parts
+    cache = VectorCache("minilm", cache_folder())
+    part, = InputEncoder(cache).vectors_for(of("cosine[chunk_mean]").vectors)._parts
     pieces, = part.chunks([LONG + END])
     assert len(pieces) > 3
     assert "".join(pieces).replace(" ", "") == (LONG + END).replace(" ", "")
@@ -67,9 +67,9 @@ def test_the_end_of_a_long_text_counts_in_chunks_and_else_does_not():
 
 
 def test_a_chunked_vector_is_the_mean_of_the_unit_vectors_of_the_chunks():
-    cache = EmbeddingCache("minilm", cache_folder())
-    part, = Inputs(cache).vectors_for(of("cosine[chunk_mean]").vectors)._parts
-    part.fill(TEXTS, Silent(), 2)
+    cache = VectorCache("minilm", cache_folder())
+    part, = InputEncoder(cache).vectors_for(of("cosine[chunk_mean]").vectors)._parts
+    part.fill(TEXTS, NoProgress(), 2)
     for text, row in zip(TEXTS, part.vectors(TEXTS), strict=True):
         rows = cache.vectors(part.chunks([text])[0])
         assert row == pytest.approx((rows / np.linalg.norm(rows, axis=1, keepdims=True)).mean(axis=0), abs=1e-6)
@@ -87,11 +87,11 @@ def test_averaged_is_the_mean_of_the_models():
 def test_every_variant_answers_what_was_announced(desk, smoke):
     """Through the harness, on a unit of a task: what is not announced would be a LookupError."""
     question = next(one for one in smoke.questions if one.task.name == "robustness")
-    cache = EmbeddingCache("minilm", cache_folder())
+    cache = VectorCache("minilm", cache_folder())
     scores = {}
-    for entry in choose_entries(["cosine"], SUBMISSIONS):
-        embed_for([Question(question.task, question.unit)], entry, cache)
-        outcome = desk.ask(entry, question, Inputs(cache))
+    for entry in select_entries(["cosine"], SUBMISSIONS):
+        embed_for([TaskUnit(question.task, question.unit)], entry, cache)
+        outcome = desk.ask(entry, question, InputEncoder(cache))
         assert outcome.status is Status.ANSWERED, outcome.failure
         scores[entry.name] = np.array([row[1] for row in outcome.observation.answers])      # of summaries
     assert np.allclose(scores["cosine"], scores["cosine[minilm]"])
@@ -107,9 +107,9 @@ def test_the_signature_names_what_was_given(smoke):
 
 
 def test_what_vectors_are_given_is_part_of_the_entry_and_an_unknown_model_is_refused(write):
-    digests = {entry.digest for entry in choose_entries(["cosine"], SUBMISSIONS)}
+    digests = {entry.digest for entry in select_entries(["cosine"], SUBMISSIONS)}
     assert len(digests) == 5
     path = write("other", "def similarity(a, b): return a\n", kind="text", input="embeddings", returns="similarity", range="[0.0, 1.0]")
     path.write_text(path.read_text().replace("# ///\nd", '# [[tool.touchstone.variants]]\n# name = "v"\n# vectors_of = ["minilmm"]\n# ///\nd'))
-    with pytest.raises(Refusal, match='no registered model "minilmm".*Did you mean "minilm"'):
-        read_submission(path)
+    with pytest.raises(TouchstoneError, match='no registered model "minilmm".*Did you mean "minilm"'):
+        load_submission(path)

@@ -14,16 +14,16 @@ import numpy as np
 import psycopg
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import PROJECT, SUBMISSIONS
 from harness.base.units import Source, Unit
 from harness.results.arrays import ArrayFolder
-from harness.results.outcomes import Failure, Outcome, Status, pack, unpack
-from harness.results.provenance import provenance
+from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
+from harness.results.provenance import current_provenance
 from harness.results.store import SCHEMA_VERSION, Store
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
-from harness.submission.selection import choose_entries
+from harness.sandbox.probe import probe_sandbox
+from harness.submission.selection import select_entries
 from tests.conftest import touchstone
 
 
@@ -70,11 +70,11 @@ def observation() -> Observation:
 
 
 def filled(store: Store):
-    (entry,) = choose_entries(["energy"], SUBMISSIONS)
-    run = store.begin_run(provenance(confine().layers, Limits(), {}, "smoke", "f" * 64))
-    store.note_entries([entry])
-    store.note_units([UNIT])
-    store.put(Outcome(UNIT.id, entry.digest, Status.ANSWERED, observation(), None, 0.5), run)
+    (entry,) = select_entries(["energy"], SUBMISSIONS)
+    run = store.begin_run(current_provenance(probe_sandbox().layers, Limits(), {}, "smoke", "f" * 64))
+    store.save_entries([entry])
+    store.save_units([UNIT])
+    store.save_outcome(Outcome(UNIT.id, entry.digest, Status.ANSWERED, observation(), None, 0.5), run)
     return entry, run
 
 
@@ -94,8 +94,8 @@ def test_an_observation_of_an_earlier_form_lies_there_unread(store):
 
     entry, run = filled(store)
     earlier = replace(UNIT, observe_version=0)
-    store.note_units([earlier])
-    store.put(Outcome(earlier.id, entry.digest, Status.ANSWERED, Earlier(1.0), None, 0.5), run)
+    store.save_units([earlier])
+    store.save_outcome(Outcome(earlier.id, entry.digest, Status.ANSWERED, Earlier(1.0), None, 0.5), run)
     assert set(store.outcomes(entry.digest, {UNIT.id: Observation})) == {UNIT.id}
     with pytest.raises(KeyError):                           # it does have another form
         store.outcomes(entry.digest, {UNIT.id: Observation, earlier.id: Observation})
@@ -104,22 +104,22 @@ def test_an_observation_of_an_earlier_form_lies_there_unread(store):
 def test_writing_twice_is_writing_once_and_the_later_stands(store):
     entry, run = filled(store)
     failed = Outcome(UNIT.id, entry.digest, Status.FAILED, None, Failure("raised", "raised E", ("a.py:1 in f",)), 0.1)
-    store.put(failed, run)
-    store.put(failed, run)
+    store.save_outcome(failed, run)
+    store.save_outcome(failed, run)
     assert store.outcomes(entry.digest, {UNIT.id: Observation}) == {UNIT.id: failed}
-    assert store.done() == {(UNIT.id, entry.digest)}
-    assert store.done([Status.ANSWERED]) == set()
+    assert store.completed() == {(UNIT.id, entry.digest)}
+    assert store.completed([Status.ANSWERED]) == set()
 
 
 def test_the_entry_seen_last_is_the_current_one_of_its_name(store, write):
-    from harness.submission.submission import read_submission
+    from harness.submission.submission import load_submission
 
-    first = read_submission(write("one", "# first\n")).entries[0]
-    second = read_submission(write("one", "# second\n")).entries[0]
+    first = load_submission(write("one", "# first\n")).entries[0]
+    second = load_submission(write("one", "# second\n")).entries[0]
     for entries in ([first], [second]):
-        store.note_entries(entries)
+        store.save_entries(entries)
     assert [stored.digest for stored in store.entries()] == [second.digest]
-    store.note_entries([first])
+    store.save_entries([first])
     assert [stored.digest for stored in store.entries()] == [first.digest]
     assert store.entries()[0].submission.source == first.submission.source
 
@@ -128,7 +128,7 @@ def test_provenance_is_kept_with_every_run(store):
     entry, _ = filled(store)
     (found,) = store.provenance(entry.digest)
     assert found["packages"]["numpy"] == np.__version__
-    assert found["layers"] == list(confine().layers)
+    assert found["layers"] == list(probe_sandbox().layers)
     assert {"version", "commit", "python", "platform", "processor", "fingerprint", "started"} <= found.keys()
 
 
@@ -136,9 +136,9 @@ def test_derived_values_are_kept_by_kind_and_key_in_stores_that_knew_of_none(sto
     filled(store)
     readers = Store(address, read_only=True)
     assert readers.derived("ensemble") == {}                # there is not even a table
-    store.keep_derived("ensemble", "a", {"score": 0.5, "low": None})
-    store.keep_derived("ensemble", "a", {"score": 0.25, "low": None})
-    store.keep_derived("other", "a", [1])
+    store.cache_put("ensemble", "a", {"score": 0.5, "low": None})
+    store.cache_put("ensemble", "a", {"score": 0.25, "low": None})
+    store.cache_put("other", "a", [1])
     assert readers.derived("ensemble") == {"a": {"score": 0.25, "low": None}}
     assert Store(address).derived("other") == {"a": [1]}    # opened again: still a store of this schema
 
@@ -151,15 +151,15 @@ def test_arrays_are_named_by_their_content_and_stored_once(tmp_path):
     assert len(list(tmp_path.rglob("*.zst"))) == 2
     path = next(tmp_path.rglob(f"{first.digest}.zst"))
     path.write_bytes(b"damaged")
-    with pytest.raises(Refusal, match="missing or damaged"):
+    with pytest.raises(TouchstoneError, match="missing or damaged"):
         folder.get(first)
 
 
 def test_an_array_travels_through_a_record(tmp_path):
     folder = ArrayFolder(tmp_path)
-    packed = pack(observation(), folder)
+    packed = pack_observation(observation(), folder)
     assert set(packed["matrix"]) == {"array"}
-    assert np.array_equal(unpack(packed, Observation, folder).matrix, observation().matrix)
+    assert np.array_equal(unpack_observation(packed, Observation, folder).matrix, observation().matrix)
 
 
 @pytest.mark.parametrize(("spoil", "sentence"), [
@@ -171,7 +171,7 @@ def test_another_schema_is_refused(store, address, spoil, sentence):
     store.close()
     change(address, *spoil)
     for read_only in (False, True):
-        with pytest.raises(Refusal) as refused:
+        with pytest.raises(TouchstoneError) as refused:
             Store(address, read_only=read_only)
         assert sentence in str(refused.value)
 
@@ -181,7 +181,7 @@ def test_an_older_schema_is_migrated_and_nothing_is_lost(store, address, monkeyp
     store.close()
     monkeypatch.setattr("harness.results.store.SCHEMA_VERSION", SCHEMA_VERSION + 1)
     monkeypatch.setattr("harness.results.store.MIGRATIONS", ("CREATE TABLE later (x INTEGER); INSERT INTO later VALUES (1)",))
-    with pytest.raises(Refusal, match="any `touchstone run` on it brings it to 2"):
+    with pytest.raises(TouchstoneError, match="any `touchstone run` on it brings it to 2"):
         Store(address, read_only=True)
     migrated = Store(address)
     assert migrated.done() == {(UNIT.id, entry.digest)}
@@ -218,7 +218,7 @@ def test_a_store_of_the_first_schema_is_read_and_written(address):
 def test_what_is_not_finite_is_kept_as_it_is(store):
     entry, run = filled(store)
     odd = Observation((float("nan"), float("inf")), "a\0b \ud800", np.zeros(1))
-    store.put(Outcome(UNIT.id, entry.digest, Status.ANSWERED, odd, None, 0.5), run)
+    store.save_outcome(Outcome(UNIT.id, entry.digest, Status.ANSWERED, odd, None, 0.5), run)
     found = store.outcomes(entry.digest, {UNIT.id: Observation})[UNIT.id].observation
     assert np.isnan(found.numbers[0])
     assert (found.numbers[1], found.words) == (np.inf, "a\0b \ud800")
@@ -240,7 +240,7 @@ with store.writing():
     for n in range(200):
         unit = Unit("toy", 1, (str(n if n % 2 else (me, n)),), {{}}, (), Source("minilm", "g"), n)
         store.note_units([unit])
-        store.put(Outcome(unit.id, entry.digest, Status.FAILED, None, Failure("raised", "raised E"), 0.1), run)
+        store.save_outcome(Outcome(unit.id, entry.digest, Status.FAILED, None, Failure("raised", "raised E"), 0.1), run)
 store.close()
 """
     processes = [subprocess.Popen([sys.executable, "-c", program, str(n)], stderr=subprocess.PIPE, text=True, cwd=PROJECT) for n in range(4)]
@@ -248,7 +248,7 @@ store.close()
         _, said = process.communicate(timeout=120)
         assert process.returncode == 0, said
     store = Store(database, read_only=True)
-    assert len(store.done([Status.FAILED])) == 100 + 4 * 100
+    assert len(store.completed([Status.FAILED])) == 100 + 4 * 100
     store.close()
 
 
@@ -261,7 +261,7 @@ entry, run = filled(store)
 for n in range(100_000):
     unit = Unit("toy", 1, (str(n),), {{}}, (), Source("minilm", "g"), n)
     store.note_units([unit])
-    store.put(Outcome(unit.id, entry.digest, Status.FAILED, None, Failure("raised", "raised E"), 0.1), run)
+    store.save_outcome(Outcome(unit.id, entry.digest, Status.FAILED, None, Failure("raised", "raised E"), 0.1), run)
     print(n, flush=True)
 """
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, cwd=PROJECT)
@@ -272,7 +272,7 @@ for n in range(100_000):
     said = len(stored) + len(process.stdout.read().splitlines())
     process.wait()
     store = Store(address)
-    assert said <= len(store.done([Status.FAILED])) <= said + 1
+    assert said <= len(store.completed([Status.FAILED])) <= said + 1
     filled(store)
     store.close()
 
@@ -281,7 +281,7 @@ def test_a_server_that_is_not_there_or_does_not_let_in_is_said(postgres):
     for wrong, sentence in ((postgres.replace("host=", "host=/nonexistent"), "is not reached"),
                             (postgres.replace("/postgres?", "/nothing?"), "Make the database first"),
                             (postgres.replace("tests@", "stranger@"), "does not let us in")):
-        with pytest.raises(Refusal, match=sentence):
+        with pytest.raises(TouchstoneError, match=sentence):
             Store(wrong)
 
 
@@ -298,21 +298,21 @@ def test_a_password_on_the_command_line_is_refused_and_shown_nowhere():
 
 def test_what_is_no_database_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("not a database, but long enough to have a header of its own" * 20)
-    with pytest.raises(Refusal, match="is not a results store, or it is damaged"):
+    with pytest.raises(TouchstoneError, match="is not a results store, or it is damaged"):
         Store(tmp_path / "notes.txt")
 
 
 def test_two_writers_of_a_file_at_once_one_is_told(sqlite_file):
     store, other = Store(sqlite_file), Store(sqlite_file)
     with store.writing():
-        with pytest.raises(Refusal, match=f"Another run is writing to .* \\(process {os.getpid()}"), other.writing():
+        with pytest.raises(TouchstoneError, match=f"Another run is writing to .* \\(process {os.getpid()}"), other.writing():
             pass
     with other.writing():
         pass                                            # and when the first is done, the second may
 
 
 def test_a_missing_store_is_said():
-    with pytest.raises(Refusal, match="There is no results store at"):
+    with pytest.raises(TouchstoneError, match="There is no results store at"):
         Store(Path("/nonexistent/store.sqlite"), read_only=True)
 
 
@@ -321,11 +321,11 @@ def test_a_full_disk_is_said_and_what_was_stored_is_kept(small_disk):
     entry, run = filled(store)
     units = [Unit("toy", 1, ("a",), {"k": i}, (), Source("minilm", "g"), i) for i in range(3000)]
     stored = 0
-    with pytest.raises(Refusal, match=r"the disk is full.*What was stored before is kept"):
+    with pytest.raises(TouchstoneError, match=r"the disk is full.*What was stored before is kept"):
         for unit in units:
-            store.note_units([unit])
+            store.save_units([unit])
             numbers = tuple(np.random.default_rng(unit.seed).random(500).tolist())
-            store.put(Outcome(unit.id, entry.digest, Status.ANSWERED, Observation(numbers, "", np.zeros(1)), None, 0.1), run)
+            store.save_outcome(Outcome(unit.id, entry.digest, Status.ANSWERED, Observation(numbers, "", np.zeros(1)), None, 0.1), run)
             stored += 1
     store.close()
     assert stored > 0
@@ -339,7 +339,7 @@ def test_a_read_only_place_is_said(tmp_path):
     if mounted.returncode:
         pytest.skip(f"a read-only file system cannot be mounted here: {mounted.stderr.decode().strip()}")
     try:
-        with pytest.raises(Refusal, match="cannot be written here"):
+        with pytest.raises(TouchstoneError, match="cannot be written here"):
             Store(place / "store.sqlite")
     finally:
         subprocess.run(["umount", "-l", str(place)], check=True)

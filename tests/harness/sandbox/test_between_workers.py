@@ -14,30 +14,30 @@ from pathlib import Path
 import pytest
 
 from harness.base.paths import PROJECT, cache_folder
-from harness.evaluation.assignment import Conditions, Question
-from harness.evaluation.executor import Desk, Pool
-from harness.evaluation.input_encoder import Inputs
-from harness.models.vector_cache import EmbeddingCache
+from harness.evaluation.assignment import Conditions, TaskUnit
+from harness.evaluation.executor import Executor, WorkerSlot
+from harness.evaluation.input_encoder import InputEncoder
+from harness.models.vector_cache import VectorCache
 from harness.results.outcomes import Outcome
 from harness.sandbox.faults import Fault, FaultKind
 from harness.sandbox.inside import remove_tree as trees
 from harness.sandbox.layers import CONFINING
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
-from harness.sandbox.supervisor import Host
-from harness.submission.submission import read_submission
+from harness.sandbox.probe import probe_sandbox
+from harness.sandbox.supervisor import Supervisor
+from harness.submission.submission import load_submission
 from tasks.properties.axioms import Axioms
-from tasks.suite_files import read_suite
+from tasks.suite_files import load_suite
 
 
 @pytest.fixture(params=["all layers", "walls alone"])
-def host(request) -> Iterator[Host]:
-    made = Host(confine() if request.param == "all layers" else CONFINING, Limits())
+def host(request) -> Iterator[Supervisor]:
+    made = Supervisor(probe_sandbox() if request.param == "all layers" else CONFINING, Limits())
     yield made
     made.close()
 
 
-def ask(host: Host, body: str, seconds: float = 20) -> float:
+def ask(host: Supervisor, body: str, seconds: float = 20) -> float:
     made = host.fork()
     try:
         made.load(f"import os\ndef distance(p, q):\n{body}".encode(), "x.py", {}, {})
@@ -128,11 +128,11 @@ def test_a_metric_that_answers_at_once_is_held_to_its_time_too(host):
 
 
 def test_a_slow_start_does_not_multiply_in_fresh_workers(write):
-    entry = read_submission(write("slow", "import time\ntime.sleep(1.5)\ndef distance(p, q): return float(len(p) + len(q))\n")).entries[0]
-    question = next(one for one in read_suite("smoke").questions if one.task.name == "known_similarity")
-    desk = Desk(Conditions(confine(), Limits(seconds_per_unit=3)))
+    entry = load_submission(write("slow", "import time\ntime.sleep(1.5)\ndef distance(p, q): return float(len(p) + len(q))\n")).entries[0]
+    question = next(one for one in load_suite("smoke").questions if one.task.name == "known_similarity")
+    desk = WorkerSlot(Conditions(probe_sandbox(), Limits(seconds_per_unit=3)))
     started = time.monotonic()
-    outcome = desk.ask(entry, question, Inputs(EmbeddingCache("minilm", cache_folder())))
+    outcome = desk.ask(entry, question, InputEncoder(VectorCache("minilm", cache_folder())))
     desk.close()
     assert outcome.failure is not None
     assert outcome.failure.kind == FaultKind.TIME
@@ -144,17 +144,17 @@ SLOW = "import time\ndef distance(p, q):\n    time.sleep(0.1)\n    return float(
 
 def outcome_when_supervisors_die(write, deaths: int, seconds: float) -> tuple[Outcome, int]:
     """What becomes of a unit when the first so many supervisors are killed that long after they started, and how many started."""
-    entry = read_submission(write("slow", SLOW)).entries[0]
-    question = next(one for one in read_suite("smoke").questions if one.task.name == "known_similarity")
-    started: list[Host] = []
+    entry = load_submission(write("slow", SLOW)).entries[0]
+    question = next(one for one in load_suite("smoke").questions if one.task.name == "known_similarity")
+    started: list[Supervisor] = []
 
-    def adopt(host: Host) -> None:
+    def adopt(host: Supervisor) -> None:
         started.append(host)
         if len(started) <= deaths:
             threading.Timer(seconds, host._process.kill).start()
 
-    desk = Desk(Conditions(confine()), adopt)
-    outcome = desk.ask(entry, question, Inputs(EmbeddingCache("minilm", cache_folder())))
+    desk = WorkerSlot(Conditions(probe_sandbox()), adopt)
+    outcome = desk.ask(entry, question, InputEncoder(VectorCache("minilm", cache_folder())))
     desk.close()
     return outcome, len(started)
 
@@ -177,16 +177,16 @@ def test_a_metric_under_which_every_supervisor_dies_is_not_asked_for_ever(write)
 
 def test_axioms_blame_nobody_either(entry_of, inputs):
     """They go on after a fault of the metric's; a supervisor's end is none."""
-    entry, unit = entry_of("slow", SLOW), next(iter(read_suite("smoke").units(Axioms())))
-    started: list[Host] = []
+    entry, unit = entry_of("slow", SLOW), next(iter(load_suite("smoke").units(Axioms())))
+    started: list[Supervisor] = []
 
-    def adopt(host: Host) -> None:
+    def adopt(host: Supervisor) -> None:
         started.append(host)
         if len(started) == 1:
             threading.Timer(0.5, host._process.kill).start()
 
-    desk = Desk(Conditions(confine()), adopt)
-    outcome = desk.ask(entry, Question(Axioms(), unit), inputs)
+    desk = WorkerSlot(Conditions(probe_sandbox()), adopt)
+    outcome = desk.ask(entry, TaskUnit(Axioms(), unit), inputs)
     desk.close()
     assert len(started) == 2
     assert not [trial for trial in outcome.observation.trials if trial.fault]
@@ -194,9 +194,9 @@ def test_axioms_blame_nobody_either(entry_of, inputs):
 
 def test_stopping_starts_nobody_anew(write):
     """The question is asked by nobody any more: what was being asked is asked again another time."""
-    entry = read_submission(write("slow", SLOW)).entries[0]
-    asking = [(entry, one) for one in read_suite("smoke").questions if one.task.name == "known_similarity"]
-    pool = Pool(asking, EmbeddingCache("minilm", cache_folder()), Conditions(confine()), 2)
+    entry = load_submission(write("slow", SLOW)).entries[0]
+    asking = [(entry, one) for one in load_suite("smoke").questions if one.task.name == "known_similarity"]
+    pool = Executor(asking, VectorCache("minilm", cache_folder()), Conditions(probe_sandbox()), 2)
     for thread in pool._threads:
         thread.start()
     until = time.monotonic() + 20
@@ -228,11 +228,11 @@ import sys
 from pathlib import Path
 import harness
 assert Path(harness.__file__).is_relative_to({str(tmp_path)!r})
-from harness.sandbox.supervisor import Host
-from harness.sandbox.layers import TRUSTING, Limits
+from harness.sandbox.supervisor import Supervisor
+from harness.sandbox.layers import NO_SANDBOX, Limits
 from harness.base.paths import default_store
 from harness.base.paths import PROJECT, cache_folder
-from harness.sandbox.probe import confine
+from harness.sandbox.probe import probe_sandbox
 source = b'''
 import a_library
 def got(path):

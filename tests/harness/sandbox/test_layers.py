@@ -20,14 +20,14 @@ import numpy as np
 import pytest
 
 import harness
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import PROJECT, SUBMISSIONS, cache_folder
 from harness.sandbox import probe as probing
 from harness.sandbox.faults import Fault
 from harness.sandbox.inside.syscall_filter import ALLOWED, ARCHITECTURES, system_call_filter
-from harness.sandbox.layers import BUBBLEWRAP, CGROUP, CONFINING, TRUSTING, WALLS, Confinement, libraries
+from harness.sandbox.layers import BUBBLEWRAP, CGROUP, CONFINING, NO_SANDBOX, REQUIRED_LAYERS, Sandbox, library_folders
 from harness.sandbox.limits import Limits
-from harness.sandbox.supervisor import Host
+from harness.sandbox.supervisor import Supervisor
 
 PRELUDE = """
 import ctypes, mmap, os, platform, socket, struct, subprocess, sys
@@ -130,16 +130,16 @@ ATTACKS = {
 
 
 @pytest.fixture(scope="module", params=["all layers", "walls alone"])
-def confined(request) -> Iterator[Host]:
+def confined(request) -> Iterator[Supervisor]:
     """Behind everything that can be had here, and behind the least that a stranger's file is run behind."""
-    host = Host(probing.confine() if request.param == "all layers" else CONFINING, Limits())
+    host = Supervisor(probing.probe_sandbox() if request.param == "all layers" else CONFINING, Limits())
     yield host
     host.close()
 
 
 @pytest.fixture(scope="module")
-def unconfined() -> Iterator[Host]:
-    host = Host(TRUSTING, Limits())
+def unconfined() -> Iterator[Supervisor]:
+    host = Supervisor(NO_SANDBOX, Limits())
     yield host
     host.close()
 
@@ -165,11 +165,11 @@ def dns() -> Iterator[int]:
 
 def filled(body: str) -> str:
     """An attack's lines with the files of ours it is after."""
-    return body.format(harness=harness.__file__, submission=str(SUBMISSIONS / "energy.py"), libraries=libraries()[0],
+    return body.format(harness=harness.__file__, submission=str(SUBMISSIONS / "energy.py"), libraries=library_folders()[0],
                        stdlib=sysconfig.get_path("stdlib") + "/os.py", cache=str(cache_folder()))
 
 
-def attempt(host: Host, body: str, target: Path, dns: int) -> float | str:
+def attempt(host: Supervisor, body: str, target: Path, dns: int) -> float | str:
     """1.0: it got through; -1.0 or 0.0: it did not; a sentence: it did not outlive it."""
     lines = "".join(f"    {line}\n" for line in filled(body).splitlines())
     worker = host.fork()
@@ -189,7 +189,7 @@ def target(tmp_path) -> Iterator[Path]:
         (tmp_path / name).write_text("of ours")
     yield tmp_path
     for left in (*Path("/tmp").glob("touchstone-attack-*"), Path("/dev/shm/touchstone-attack"),
-                 Path(libraries()[0]) / "touchstone-attack.pth", Path(libraries()[0]) / "numpy/__pycache__/touchstone-attack.pyc",
+                 Path(library_folders()[0]) / "touchstone-attack.pth", Path(library_folders()[0]) / "numpy/__pycache__/touchstone-attack.pyc",
                  cache_folder() / "touchstone-attack"):
         left.unlink(missing_ok=True)
     if os.path.ismount(tmp_path):
@@ -244,9 +244,9 @@ BEYOND_THE_WALLS = {
 
 @pytest.mark.parametrize("attack", BEYOND_THE_WALLS)
 def test_what_namespaces_hide(attack, unconfined, target, dns):
-    if BUBBLEWRAP not in probing.confine().layers:
-        pytest.skip(f"{attack}: no bubblewrap here: {probing.confine().lacking[BUBBLEWRAP]}")
-    host = Host(probing.confine(), Limits())
+    if BUBBLEWRAP not in probing.probe_sandbox().layers:
+        pytest.skip(f"{attack}: no bubblewrap here: {probing.probe_sandbox().lacking[BUBBLEWRAP]}")
+    host = Supervisor(probing.probe_sandbox(), Limits())
     try:
         assert attempt(host, BEYOND_THE_WALLS[attack], target, dns) != 1.0
     finally:
@@ -276,47 +276,47 @@ def distance(p, q): return float(np.abs(p - q).sum() + np.random.random() + rand
 @pytest.fixture
 def tried_anew(monkeypatch) -> Iterator[pytest.MonkeyPatch]:
     """What `confine` found out is forgotten, before and after."""
-    probing.confine.cache_clear()
+    probing.probe_sandbox.cache_clear()
     yield monkeypatch
     monkeypatch.undo()
-    probing.confine.cache_clear()
+    probing.probe_sandbox.cache_clear()
     for left in Path("/tmp").glob("touchstone-probe-*"):
         left.unlink()
 
 
 def test_where_walls_do_not_hold_a_file_is_refused_and_trust_says_so(tried_anew):
-    tried_anew.setattr(Confinement, "walls", lambda *_: None)   # a machine on which nothing holds
-    with pytest.raises(Refusal, match=r"could .*open a socket, start a process.*--trust"):
-        probing.confine()
-    assert probing.confine(trust=True).layers == ("process", "rlimits", "death-signal")
+    tried_anew.setattr(Sandbox, "walls", lambda *_: None)   # a machine on which nothing holds
+    with pytest.raises(TouchstoneError, match=r"could .*open a socket, start a process.*--trust"):
+        probing.probe_sandbox()
+    assert probing.probe_sandbox(trust=True).layers == ("process", "rlimits", "death-signal")
 
 
 def test_where_walls_cannot_be_put_up_a_file_is_refused(tried_anew):
     tried_anew.setattr("harness.sandbox.layers.INSIDE", Path("/nonexistent"))
-    with pytest.raises(Refusal, match=r"cannot be walled in on this machine.*--trust"):
-        probing.confine()
+    with pytest.raises(TouchstoneError, match=r"cannot be walled in on this machine.*--trust"):
+        probing.probe_sandbox()
 
 
 def test_layers_that_cannot_be_had_are_left_out_with_the_reason(tried_anew):
-    tried_anew.setattr("harness.sandbox.bubblewrap.program", lambda: None)
-    tried_anew.setattr("harness.sandbox.cgroups.hierarchies", list)
-    found = probing.confine()
+    tried_anew.setattr("harness.sandbox.bubblewrap.find_bubblewrap", lambda: None)
+    tried_anew.setattr("harness.sandbox.cgroups.find_hierarchies", list)
+    found = probing.probe_sandbox()
     assert not {BUBBLEWRAP, CGROUP} & set(found.layers)
-    assert set(WALLS) < set(found.layers)
+    assert set(REQUIRED_LAYERS) < set(found.layers)
     assert "not installed" in found.lacking[BUBBLEWRAP]
     assert "no control group that bounds memory and processes" in found.lacking[CGROUP]
 
 
 def test_layers_that_are_there_but_do_not_hold_are_left_out(tried_anew):
     tried_anew.setattr("harness.sandbox.layers.enclosed", lambda command, *_: list(command))
-    found = probing.confine()
+    found = probing.probe_sandbox()
     assert BUBBLEWRAP not in found.layers
     assert found.lacking[BUBBLEWRAP] == "it can be had, but does not hold"
 
 
 def test_others_cannot_read_the_harness_under_proc():
     """Its descriptors, memory and environment: they belong to root as soon as it is closed to others."""
-    program = ("import os\nfrom harness.sandbox.layers import close_to_others\nos.setgid(65534); os.setuid(65534)\n"
+    program = ("import os\nfrom harness.sandbox.layers import disable_ptrace\nos.setgid(65534); os.setuid(65534)\n"
                "import ctypes; ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)\n"
                "print(os.stat('/proc/self/environ').st_uid, flush=True)\nclose_to_others()\n"
                "print(os.stat('/proc/self/environ').st_uid, flush=True)")

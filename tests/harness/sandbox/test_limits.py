@@ -14,12 +14,12 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.sandbox.faults import Fault
-from harness.sandbox.layers import CGROUP, SIZED_TMPFS, TRUSTING
+from harness.sandbox.layers import CGROUP, NO_SANDBOX, SIZED_TMPFS
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
-from harness.sandbox.supervisor import Host
+from harness.sandbox.probe import probe_sandbox
+from harness.sandbox.supervisor import Supervisor
 
 NARROW = Limits(memory_bytes=1_000_000_000, threads=16, file_bytes=10_000_000, temporary_bytes=20_000_000, temporary_files=200,
                 open_files=64, processor_seconds=2)
@@ -46,14 +46,14 @@ ATTEMPTS = {
 
 
 @pytest.fixture(scope="module")
-def hosts() -> Iterator[dict[str, Host]]:
-    made = {"narrow": Host(confine(), NARROW), "wide": Host(TRUSTING, WIDE)}
+def hosts() -> Iterator[dict[str, Supervisor]]:
+    made = {"narrow": Supervisor(probe_sandbox(), NARROW), "wide": Supervisor(NO_SANDBOX, WIDE)}
     yield made
     for host in made.values():
         host.close()
 
 
-def attempt(host: Host, body: str, seconds: float = 60) -> float | str:
+def attempt(host: Supervisor, body: str, seconds: float = 60) -> float | str:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     worker = host.fork()
     try:
@@ -69,8 +69,8 @@ def attempt(host: Host, body: str, seconds: float = 60) -> float | str:
 @pytest.mark.parametrize("what", ATTEMPTS)
 def test_a_limit_that_bites_is_named(what, hosts):
     body, sentence, layer = ATTEMPTS[what]
-    if layer is not None and layer not in confine().layers:
-        pytest.skip(f"{what}: no {layer} here: {confine().lacking[layer]}")
+    if layer is not None and layer not in probe_sandbox().layers:
+        pytest.skip(f"{what}: no {layer} here: {probe_sandbox().lacking[layer]}")
     said = attempt(hosts["narrow"], body)
     assert isinstance(said, str), "it got through"
     assert re.search(sentence, said)
@@ -80,13 +80,13 @@ def test_a_limit_that_bites_is_named(what, hosts):
 
 def test_memory_is_bounded_in_sum():
     """Files in memory are no address space: only a control group counts both."""
-    if not {CGROUP, SIZED_TMPFS} <= set(confine().layers):
-        pytest.skip(f"no control group here: {confine().lacking}")
+    if not {CGROUP, SIZED_TMPFS} <= set(probe_sandbox().layers):
+        pytest.skip(f"no control group here: {probe_sandbox().lacking}")
     body = "for n in range(6): open(str(n), 'wb').write(bytes(200_000_000))\nreturn 1.0"
     roomy = Limits(temporary_bytes=2_000_000_000)
     for memory, expected in ((8_000_000_000, 1.0),
-                             (500_000_000, "was killed: it and what it holds took more memory than the 500 MB it may use")):
-        host = Host(confine(), Limits(memory_bytes=memory, temporary_bytes=roomy.temporary_bytes))
+                             (500_000_000, "was killed: it used more than 500 MB of memory")):
+        host = Supervisor(probe_sandbox(), Limits(memory_bytes=memory, temporary_bytes=roomy.temporary_bytes))
         try:
             assert attempt(host, body) == expected
             assert attempt(host, "return 2.0") == 2.0
@@ -156,5 +156,5 @@ def test_limits_are_settings():
     assert Limits().changed(["temporary_bytes=1e9", "seconds_per_unit=1.5"]) == Limits(temporary_bytes=1_000_000_000, seconds_per_unit=1.5)
     for setting, sentence in (("temporary_byte=1", 'Did you mean "temporary_bytes"'), ("threads=many", "threads=1000"), ("threads=0", "above 0"),
                               ("threads", "above 0"), ("threads=inf", "above 0")):
-        with pytest.raises(Refusal, match=sentence):
+        with pytest.raises(TouchstoneError, match=sentence):
             Limits().changed([setting])

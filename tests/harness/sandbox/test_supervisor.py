@@ -12,10 +12,10 @@ import time
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.sandbox.leftovers import sweep
+from harness.sandbox.leftovers import remove_leftovers
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
-from harness.sandbox.supervisor import PRELOADED, Host, named_modules
+from harness.sandbox.probe import probe_sandbox
+from harness.sandbox.supervisor import PRELOADED, Supervisor, modules_to_preload
 from tests.conftest import alive, descendants
 
 
@@ -24,7 +24,7 @@ from tests.conftest import alive, descendants
     ("from scipy.stats import norm", ["scipy.stats"]), ("    from ot.lp.emd_wrap import emd_c as solve", ["ot.lp.emd_wrap"]),
     ("import faissimile", []), ("import ot", ["ot"]), ("# import faiss", []), ("text = 'import faiss'", [])])
 def test_modules_are_found_in_the_lines_that_import_them(line, modules):
-    assert list(named_modules(line.encode())) == modules
+    assert list(modules_to_preload(line.encode())) == modules
 
 
 def test_what_our_submissions_import_of_slow_packages_is_preloaded():
@@ -35,7 +35,7 @@ def test_what_our_submissions_import_of_slow_packages_is_preloaded():
         for module in re.findall(r"^[ \t]*(?:import|from)[ \t]+((?:ot|sklearn|faiss|scipy|rapidfuzz)[\w.]*)", source.decode(), re.MULTILINE):
             if module not in ("scipy", "rapidfuzz", "sklearn"):     # `from scipy import stats` is tested above
                 assert module in PRELOADED, f"{path.name} imports {module}"
-                assert module in named_modules(source)
+                assert module in modules_to_preload(source)
                 seen.add(module)
     assert len(seen) > 5
 
@@ -43,9 +43,9 @@ def test_what_our_submissions_import_of_slow_packages_is_preloaded():
 @pytest.mark.parametrize("layers", ["TRUSTING", "CONFINING", "confine()"])
 def test_the_death_of_the_harness_ends_its_workers(layers):
     program = f"""
-from harness.sandbox.supervisor import Host
-from harness.sandbox.layers import CONFINING, TRUSTING, Limits
-from harness.sandbox.probe import confine
+from harness.sandbox.supervisor import Supervisor
+from harness.sandbox.layers import CONFINING, NO_SANDBOX, Limits
+from harness.sandbox.probe import probe_sandbox
 from tests.conftest import alive, descendants
 made = Host({layers}, Limits()).fork()
 made.load(b"import time\\ndef distance(p, q): time.sleep(600)\\n", "x.py", {{}}, {{}})
@@ -73,8 +73,8 @@ def test_processes_of_a_run_that_is_gone_are_swept_up_and_no_others(tmp_path, mo
     left, ours, other = (subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", "--chdir", str(folder), "--"]) for folder in (
         tmp_path / f"touchstone-{ended.pid}-abcd12_z", tmp_path / f"touchstone-{os.getpid()}-abcd12_z", tmp_path / f"touchstone-{ended.pid}-notes"))
     time.sleep(0.3)
-    sweep.cache_clear()
-    sweep()
+    remove_leftovers.cache_clear()
+    remove_leftovers()
     assert left.wait(timeout=10) == -9
     assert ours.poll() is None
     assert other.poll() is None
@@ -91,13 +91,13 @@ def test_what_a_killed_run_left_is_swept_up_and_nothing_else(tmp_path, monkeypat
              "touchstone-notes", "touchstone-1.0-src", "another"]
     for name in names:
         (tmp_path / name).mkdir()
-    sweep.cache_clear()
-    sweep()
+    remove_leftovers.cache_clear()
+    remove_leftovers()
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
 
 
 def test_hundreds_of_workers_leave_nothing_behind():
-    host = Host(confine(), Limits())
+    host = Supervisor(probe_sandbox(), Limits())
     gc.collect()                                        # what other tests left to the collector
     descriptors, processes = len(os.listdir("/proc/self/fd")), descendants(host._process.pid)
     for _ in range(200):

@@ -11,8 +11,8 @@ import pytest
 from harness.sandbox import worker_client as workers
 from harness.sandbox.faults import Fault, FaultKind
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import confine
-from harness.sandbox.supervisor import Host
+from harness.sandbox.probe import probe_sandbox
+from harness.sandbox.supervisor import Supervisor
 from harness.sandbox.worker_client import Worker
 from tests.conftest import descendants
 
@@ -20,20 +20,20 @@ ARRAY = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 
 @pytest.fixture(scope="module")
-def host() -> Iterator[Host]:
-    made = Host(confine(), Limits(seconds_to_start=60))
+def host() -> Iterator[Supervisor]:
+    made = Supervisor(probe_sandbox(), Limits(seconds_to_start=60))
     yield made
     made.close()
 
 
-def worker(host: Host, body: str, filename: str = "bad.py", seconds: float = 20.0) -> Worker:
+def worker(host: Supervisor, body: str, filename: str = "bad.py", seconds: float = 20.0) -> Worker:
     made = host.fork()
     made.load(body.encode(), filename, {}, {})
     made.deadline = time.monotonic() + seconds
     return made
 
 
-def fault(host: Host, body: str, seconds: float = 20.0) -> Fault:
+def fault(host: Supervisor, body: str, seconds: float = 20.0) -> Fault:
     """What the harness says of a metric whose `distance` has this body."""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     made = worker(host, f"import os, sys\nimport numpy as np\ndef distance(p, q):\n{lines}", seconds=seconds)
@@ -164,7 +164,7 @@ def distance(p, q): return random.random() + np.random.random()
 def test_what_is_drawn_while_loading_is_the_same_in_every_worker():
     answers = set()
     for _ in range(2):
-        host = Host(confine(), Limits())
+        host = Supervisor(probe_sandbox(), Limits())
         made = worker(host, "import random\nimport numpy as np\ndrawn = random.random() + np.random.random()\n"
                             "def setup(models):\n    global more\n    more = np.random.random()\n"
                             "def distance(p, q): return drawn + more\n")
@@ -201,7 +201,7 @@ def test_mailboxes_that_cannot_be_made_end_the_worker(host):
 
 
 def test_a_folder_of_any_depth_is_removed_and_nothing_falls_over():
-    host = Host(confine(), Limits())
+    host = Supervisor(probe_sandbox(), Limits())
     made = worker(host, "import os\ndef distance(p, q):\n    for _ in range(1500):\n        os.mkdir('d'); os.chdir('d')\n    return 1.0\n")
     assert made.number("distance", [ARRAY, ARRAY], 1) == 1.0
     made.close()
@@ -225,7 +225,7 @@ def test_what_one_metric_printed_is_not_laid_at_the_next_ones_door(host):
 def test_hashes_do_not_vary_from_worker_to_worker():
     answers = set()
     for _ in range(3):
-        host = Host(confine(), Limits())
+        host = Supervisor(probe_sandbox(), Limits())
         made = worker(host, "def distance(p, q): return float(hash('text') % 1000)\n")
         answers.add(made.number("distance", [ARRAY, ARRAY], 1))
         host.close()
@@ -234,7 +234,7 @@ def test_hashes_do_not_vary_from_worker_to_worker():
 
 def test_the_environment_is_ours_alone(host, monkeypatch):
     monkeypatch.setenv("SECRET", "in the parent")
-    fresh = Host(confine(), Limits())
+    fresh = Supervisor(probe_sandbox(), Limits())
     made = worker(fresh, "import os\ndef distance(p, q): return float('SECRET' in os.environ) + os.getcwd().startswith('/tmp/')\n")
     assert made.number("distance", [ARRAY, ARRAY], 1) == 1.0
     fresh.close()

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.submission.header import read_header
 
 GOOD = {
@@ -22,7 +22,7 @@ def source(above: str = "", below: str = "", body: str = "", **changed: str | No
 
 
 def refusal(content: bytes) -> str:
-    with pytest.raises(Refusal) as refused:
+    with pytest.raises(TouchstoneError) as refused:
         read_header(content, "my.py")
     sentence = str(refused.value)
     assert "\n" not in sentence

@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 from fastapi.testclient import TestClient
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
-from harness.submission.submission import read_submission
+from harness.submission.selection import select_entries
+from harness.submission.submission import load_submission
 from leaderboard.board import router as pages
 from leaderboard.board.app import application
 from leaderboard.board.components.insights import overlaps
@@ -31,8 +31,8 @@ from leaderboard.board.static_site import write_site
 from leaderboard.publishing import release as releases
 from leaderboard.publishing.release import read_release, release
 from leaderboard.publishing.versions import versions
-from leaderboard.scoring.comparison import compare
-from tasks.suite_files import read_suite
+from leaderboard.scoring.comparison import compare_metrics
+from tasks.suite_files import load_suite
 from tests.conftest import HEADER
 from tests.support.serving import HOSTILE, SUITE
 
@@ -52,7 +52,7 @@ repetitions = 2
 def suite(tmp_path_factory) -> Suite:
     path = tmp_path_factory.mktemp("suite") / "ten.toml"
     path.write_text(SUITE)
-    return read_suite(str(path))
+    return load_suite(str(path))
 
 
 @pytest.fixture(scope="module")
@@ -61,8 +61,8 @@ def store(suite, tmp_path_factory) -> Store:
     text = HEADER.format(name="hostile", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
     text = text.replace('title = "A metric of the tests"', f'title = "=HYPERLINK(1){HOSTILE[:40]}"').replace('summary = "', f'summary = "{HOSTILE} ')
     (folder / "hostile.py").write_text(text + f"# </script>{HOSTILE}\ndef distance(p, q): return float(len(p) + len(q[0]) % 7)\n")
-    entries = [*choose_entries(["energy", "zipf", "jaccard", "random"], SUBMISSIONS), *read_submission(folder / "hostile.py").entries]
-    run_suite(entries, suite, folder / "store.sqlite", progress=Silent(), jobs=2)
+    entries = [*select_entries(["energy", "zipf", "jaccard", "random"], SUBMISSIONS), *load_submission(folder / "hostile.py").entries]
+    run_suite(entries, suite, folder / "store.sqlite", progress=NoProgress(), jobs=2)
     return Store(folder / "store.sqlite", read_only=True)
 
 
@@ -165,8 +165,8 @@ def test_a_metrics_page_names_the_states_it_was_in_before(suite, tmp_path):
 def ask_once(path, source: str, suite: Suite, store) -> str:
     """Its digest."""
     path.write_text(source)
-    entry, = read_submission(path).entries
-    run_suite([entry], suite, store, progress=Silent(), jobs=1)
+    entry, = load_submission(path).entries
+    run_suite([entry], suite, store, progress=NoProgress(), jobs=1)
     return entry.digest
 
 
@@ -182,8 +182,8 @@ def test_a_fault_is_noticed_from_the_strength_on_at_which_it_is(tmp_path):
     suite_file, path, place = tmp_path / "faults.toml", tmp_path / "repeated.py", tmp_path / "store.sqlite"
     suite_file.write_text(FAULTS)
     text = HEADER.format(name="repeated", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
-    ask_once(path, text + "def distance(p, q): return float(len(q) - len(set(q)))\n", read_suite(str(suite_file)), place)
-    snapshot = of_store(read_suite(str(suite_file)), Store(place, read_only=True))
+    ask_once(path, text + "def distance(p, q): return float(len(q) - len(set(q)))\n", load_suite(str(suite_file)), place)
+    snapshot = of_store(load_suite(str(suite_file)), Store(place, read_only=True))
     noticed = snapshot.entry("repeated")["faults_noticed"]
     assert noticed["mode_collapse"] == {"noticed": 1.0, "onset": 0.1}
     assert noticed["contamination"] == {"noticed": 0.0, "onset": None}
@@ -235,7 +235,7 @@ def test_a_release_shows_and_compares_as_the_store_it_was_made_from(snapshot, fo
     assert "energy" in of.sources
     assert "hostile" not in of.sources                              # its file is not among the submissions
     names = ["energy", "zipf", "jaccard"]
-    assert compare(of.samples, names, ["known_similarity"]) == compare(snapshot.samples, names, ["known_similarity"])
+    assert compare_metrics(of.samples, names, ["known_similarity"]) == compare_metrics(snapshot.samples, names, ["known_similarity"])
     assert "touchstone2031_1" in drawn(of, Links(release="2031.1"), {"metric": "energy"}).html
 
 
@@ -272,5 +272,5 @@ def test_the_copy_without_a_server_is_whole(snapshot, tmp_path):
         text = path.read_text()
         for target in re.findall(r'(?:href|src)="([^"#]+)"', text):
             assert target in files or target.startswith("https://") or target.replace("%5B", "[").replace("%5D", "]") in files, (path, target)
-    with pytest.raises(Refusal, match="cannot be written"):
+    with pytest.raises(TouchstoneError, match="cannot be written"):
         write_site(snapshot, tmp_path / "site" / "board.js")

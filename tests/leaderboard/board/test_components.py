@@ -15,11 +15,11 @@ from fastapi.testclient import TestClient
 from scipy.cluster.hierarchy import linkage
 
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
-from harness.submission.submission import read_file
+from harness.submission.selection import select_entries
+from harness.submission.submission import parse_file
 from leaderboard.board.app import application
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import try_it as try_page
@@ -29,8 +29,8 @@ from leaderboard.board.snapshot import Snapshot, of_store
 from leaderboard.report.example_pairs import nearer
 from leaderboard.report.paper_authors import WRITTEN_BY
 from leaderboard.report.rated_pairs import KEPT
-from leaderboard.workflows.try_texts import Answered
-from tasks.suite_files import read_suite
+from leaderboard.workflows.try_texts import TriedMetric
+from tasks.suite_files import load_suite
 from tasks.text.retrieval import ORIGINAL
 
 RETRIEVAL = """
@@ -112,7 +112,7 @@ def test_a_metrics_page_has_its_signature_authors_and_failures(board_snapshot):
 
 
 def test_authors_are_known_of_papers_that_submissions_name():
-    named = {read_file(path).header.paper for path in SUBMISSIONS.glob("*.py") if path.name != "__init__.py"}
+    named = {parse_file(path).header.paper for path in SUBMISSIONS.glob("*.py") if path.name != "__init__.py"}
     assert WRITTEN_BY.keys() <= named
 
 
@@ -139,26 +139,26 @@ def rated(tmp_path_factory) -> Snapshot:
 
 def run_once(folder, text: str, names: list[str]) -> tuple[object, Snapshot]:
     (folder / "suite.toml").write_text(text)
-    suite = read_suite(str(folder / "suite.toml"))
-    run_suite(choose_entries(names, SUBMISSIONS), suite, folder / "store.sqlite", progress=Silent(), jobs=1)
+    suite = load_suite(str(folder / "suite.toml"))
+    run_suite(select_entries(names, SUBMISSIONS), suite, folder / "store.sqlite", progress=NoProgress(), jobs=1)
     return suite, of_store(suite, Store(folder / "store.sqlite", read_only=True))
 
 
 def test_a_value_is_placed_among_pairs_that_people_rated(rated):
     """A value above all of a class is more alike than all of it; what says so is a sentence."""
-    entry, = (one for one in choose_entries(["jaccard"], SUBMISSIONS) if one.variant is None)
+    entry, = (one for one in select_entries(["jaccard"], SUBMISSIONS) if one.variant is None)
     known = rated.entry("jaccard", "text")["known_values"]
     assert set(known["classes"]) == {"random", "related", "paraphrase"}
     assert all(len(one["percentiles"]) == len(KEPT) for one in known["classes"].values())
-    alike, unlike = (try_page.texts_answered(rated, Links(), [Answered(entry, (value,))]) for value in (1.0, 0.0))
+    alike, unlike = (try_page.texts_answered(rated, Links(), [TriedMetric(entry, (value,))]) for value in (1.0, 0.0))
     assert "To 1 of 1 metrics these two look like a paraphrase pair" in alike
     assert ">100%</td>" in alike
     assert "like a random pair" in unlike
     assert "made_likeness" in alike
     other = replace(entry, parameters={"another": 1})               # another state of it: its values are not known
     assert other.digest != entry.digest
-    assert ">unknown</td>" in try_page.texts_answered(rated, Links(), [Answered(other, (1.0,))])
-    assert "these two look" not in try_page.texts_answered(rated, Links(), [Answered(other, (1.0,))])
+    assert ">unknown</td>" in try_page.texts_answered(rated, Links(), [TriedMetric(other, (1.0,))])
+    assert "these two look" not in try_page.texts_answered(rated, Links(), [TriedMetric(other, (1.0,))])
 
 
 def test_texts_that_may_be_shown_are_shown_where_two_differ(rated):

@@ -13,16 +13,16 @@ from html import escape
 
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.results.store import Store
-from harness.submission.submission import read_submission
+from harness.submission.submission import load_submission
 from leaderboard.board.downloads import table, written
 from leaderboard.board.router import Shelf
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.publishing.citations import as_bibtex
 from leaderboard.publishing.release import release
 from tasks.registry import TASKS
-from tasks.suite_files import read_suite
+from tasks.suite_files import load_suite
 from tests.conftest import HEADER
 from tests.support.serving import HOSTILE, served
 
@@ -116,7 +116,7 @@ def test_files_hold_it_as_text(text, board_snapshot):
 
 
 def test_citations_hold_it_as_text(board_snapshot, board_place, tmp_path):
-    suite = read_suite(str(board_place / "ten.toml"))
+    suite = load_suite(str(board_place / "ten.toml"))
     made = release("2031.1", suite, Store(board_place / "store.sqlite", read_only=True), tmp_path)
     for text in TEXTS.values():
         entry = {**spoilt(board_snapshot, text).entry("energy"), "paper": text}
@@ -134,5 +134,5 @@ def test_such_headers_are_refused_when_they_are_read(kind, tmp_path):
     path = tmp_path / "bad.py"
     text = HEADER.format(name="bad", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
     path.write_text(text.replace("A metric of the tests", TEXTS[kind]) + "def distance(p, q): return 0.0\n")
-    with pytest.raises(Refusal):
-        read_submission(path)
+    with pytest.raises(TouchstoneError):
+        load_submission(path)

@@ -17,7 +17,7 @@ from leaderboard.board.router import PAGES, Shelf
 from leaderboard.board.snapshot import Snapshot, of_store
 from leaderboard.publishing import release as releases
 from leaderboard.publishing.release import read_release, release
-from tasks.suite_files import read_suite
+from tasks.suite_files import load_suite
 from tests.benchmarks import test_board_speed
 from tests.support.serving import names, served, watched
 
@@ -46,7 +46,7 @@ def two_tasks(board_snapshot) -> Snapshot:
 def shelf(two_tasks, board_snapshot, board_place, tmp_path_factory) -> Iterator[Shelf]:
     """With another suite, and two releases of which one is no longer as it was made."""
     folder = tmp_path_factory.mktemp("releases")
-    suite, store = read_suite(str(board_place / "ten.toml")), Store(board_place / "store.sqlite", read_only=True)
+    suite, store = load_suite(str(board_place / "ten.toml")), Store(board_place / "store.sqlite", read_only=True)
     for name in ("2031.1", "2031.2"):
         release(name, suite, store, folder)
     (folder / "2031.2" / "scores.csv").write_text("changed")
@@ -258,7 +258,7 @@ def test_an_empty_store_is_a_page_that_says_what_to_do(page_of_nobody):
 @pytest.fixture
 def page_of_nobody(browser, board_place, tmp_path) -> Iterator[tuple[object, str]]:
     Store(tmp_path / "empty.sqlite").close()
-    nobody = of_store(read_suite(str(board_place / "ten.toml")), Store(tmp_path / "empty.sqlite", read_only=True))
+    nobody = of_store(load_suite(str(board_place / "ten.toml")), Store(tmp_path / "empty.sqlite", read_only=True))
     with served(Shelf(nobody)) as where:
         context = browser.new_context()
         yield context.new_page(), where

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from harness.base.errors import Refusal
-from harness.base.progress import Silent
+from harness.base.errors import TouchstoneError
+from harness.base.progress import NoProgress
 from leaderboard.corpus_profile.grammar import RULES, errors_by_rule, errors_per_word, language_tool
 from leaderboard.corpus_profile.nearest import Nearest
 from leaderboard.corpus_profile.plausibility import masked_surprise, model_surprise, ngram_surprise, perplexity, surprises
@@ -37,8 +37,8 @@ from leaderboard.corpus_profile.report import as_html, as_json
 from tasks.data import loading as data
 from tests.conftest import touchstone
 
-TRAIN, TEST = data.corpus("made_kitchen")[:120], data.corpus("made_kitchen")[120:180]
-GENERATED = [*data.corpus("made_kitchen")[180:230], *TRAIN[:10], *data.corpus("made_trains")[:20]]
+TRAIN, TEST = data.load_corpus("made_kitchen")[:120], data.load_corpus("made_kitchen")[120:180]
+GENERATED = [*data.load_corpus("made_kitchen")[180:230], *TRAIN[:10], *data.load_corpus("made_trains")[:20]]
 
 
 # ---- each figure -------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def server():
 
 def test_languagetool_is_asked_where_its_server_answers(server):
     assert errors_per_word(["teh cat & teh dog", "the cat"], language_tool(server)) == [2 / 5, 0.0]
-    with pytest.raises(Refusal, match="does not answer"):
+    with pytest.raises(TouchstoneError, match="does not answer"):
         language_tool(f"{server}/elsewhere")
 
 
@@ -134,7 +134,7 @@ def test_nearest_cosines_are_those_of_the_whole_matrix_in_portions(monkeypatch):
     monkeypatch.setattr("leaderboard.corpus_profile.profile.ROWS_AT_ONCE", 7)
     rng = np.random.default_rng(1)
     a, b = unit(rng.normal(size=(30, 8))), unit(rng.normal(size=(11, 8)))
-    there, back = nearest_cosines(a, b, Silent())
+    there, back = nearest_cosines(a, b, NoProgress())
     assert there == pytest.approx(np.maximum(0, a @ b.T).max(axis=1))
     assert back == pytest.approx(np.maximum(0, a @ b.T).max(axis=0))
 
@@ -160,7 +160,7 @@ def test_plausibility_of_n_grams_and_of_named_models(tmp_path):
     from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
     surprise = ngram_surprise(TRAIN)
-    near, far = (perplexity(surprises(texts, surprise)) for texts in (TEST, data.corpus("made_trains")[:60]))
+    near, far = (perplexity(surprises(texts, surprise)) for texts in (TEST, data.load_corpus("made_trains")[:60]))
     assert near < far / 2
     assert perplexity(np.zeros((0, 2))) is None
     words = Tokenizer(models.WordLevel(unk_token="<unk>"))
@@ -181,7 +181,7 @@ def test_plausibility_of_n_grams_and_of_named_models(tmp_path):
             by_hand -= float(torch.log_softmax(model(masked[None]).logits[0, place], dim=-1)[ids[place]])
     assert total == pytest.approx(by_hand, rel=1e-4)
     assert masked_surprise(str(tmp_path))(TRAIN[0]) == (total, count)
-    with pytest.raises(Refusal, match="cannot be loaded"):
+    with pytest.raises(TouchstoneError, match="cannot be loaded"):
         model_surprise(str(tmp_path / "none"))
 
 
@@ -249,11 +249,11 @@ def test_what_cannot_be_read_is_refused_in_a_sentence(tmp_path):
     (tmp_path / "texts.docx").write_bytes(b"")
     for name, sentence in (("other.csv", 'no column "text"; it has'), ("empty.txt", "holds no text"), ("broken.parquet", "cannot be read"),
                            ("broken.jsonl", "cannot be read"), ("texts.docx", "end in .txt, .csv"), ("none.txt", "There is no file")):
-        with pytest.raises(Refusal, match=sentence):
+        with pytest.raises(TouchstoneError, match=sentence):
             read_texts(str(tmp_path / name))
-    with pytest.raises(Refusal, match='There is no dataset "nothing"'):
+    with pytest.raises(TouchstoneError, match='There is no dataset "nothing"'):
         read_texts("nothing")
-    assert read_texts("made_trains") == list(data.corpus("made_trains"))
+    assert read_texts("made_trains") == list(data.load_corpus("made_trains"))
 
 
 def test_the_command(tmp_path):

@@ -11,21 +11,21 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import metric as metric_page
 from leaderboard.board.pages import ranking as board_page
 from leaderboard.board.snapshot import of_release, of_store
 from leaderboard.cli import ensemble as cli_ensembles
 from leaderboard.ensembles import baselines
-from leaderboard.ensembles.baselines import KIND, MEMBERS, Baselines, compute
+from leaderboard.ensembles.baselines import KIND, MEMBERS, Baselines, compute_baselines
 from leaderboard.ensembles.summary import adds_facts, ensembles_facts
-from leaderboard.ensembles.training_tables import met, tables
+from leaderboard.ensembles.training_tables import met, training_tables
 from leaderboard.publishing import release as releases
 from leaderboard.publishing.release import release
 from leaderboard.scoring.ranking import rank_suite
@@ -49,8 +49,8 @@ def few() -> Iterator[None]:
 def path(smoke, tmp_path_factory):
     """A store of the members and two controls, without ensembles."""
     found = tmp_path_factory.mktemp("baselines") / "store.sqlite"
-    chosen = [entry for entry in choose_entries([*MEMBERS, *OTHERS], SUBMISSIONS) if entry.variant is None]
-    run_suite(chosen, smoke, found, only=[task.name for task in smoke.tasks if task.declares.track == "text"], jobs=2, progress=Silent())
+    chosen = [entry for entry in select_entries([*MEMBERS, *OTHERS], SUBMISSIONS) if entry.variant is None]
+    run_suite(chosen, smoke, found, only=[task.name for task in smoke.tasks if task.info.track == "text"], jobs=2, progress=NoProgress())
     return found
 
 
@@ -64,7 +64,7 @@ def before(path, smoke):
 def store(path, before, smoke):
     """The same store with all ensembles."""
     opened = Store(path)
-    assert compute(smoke, score_suite(opened, smoke), opened, Silent()) == 7 + 1 + 7 * 7       # tables, the general one, entries
+    assert compute_baselines(smoke, score_suite(opened, smoke), opened, NoProgress()) == 7 + 1 + 7 * 7       # tables, the general one, entries
     opened.close()
     return Store(path, read_only=True)
 
@@ -76,7 +76,7 @@ def scored(store, smoke):
 
 @pytest.fixture(scope="module")
 def known(store, scored, smoke):
-    return Baselines(smoke, scored, store.derived(KIND))
+    return Baselines(smoke, scored, store.cache_get(KIND))
 
 
 def test_a_store_without_ensembles_says_what_computes_them(before):
@@ -88,7 +88,7 @@ def test_a_store_without_ensembles_says_what_computes_them(before):
 
 def test_what_is_kept_is_not_computed_again(path, store, smoke):
     opened = Store(path)
-    assert compute(smoke, score_suite(opened, smoke), opened, Silent()) == 0
+    assert compute_baselines(smoke, score_suite(opened, smoke), opened, NoProgress()) == 0
     opened.close()
 
 
@@ -148,8 +148,8 @@ def test_without_a_member_there_is_none_and_it_is_said(known, scored, smoke, pat
     assert reason == "not everything was asked of rouge; `touchstone run rouge --suite smoke` does"
     assert Baselines(smoke, four, known.kept).learned() == []
     opened = Store(path)
-    with pytest.raises(Refusal, match="not everything was asked of rouge"):
-        compute(smoke, four, opened, Silent())
+    with pytest.raises(TouchstoneError, match="not everything was asked of rouge"):
+        compute_baselines(smoke, four, opened, NoProgress())
     opened.close()
 
 
@@ -196,7 +196,7 @@ def test_pairs_that_share_a_text_are_one_group_unless_that_is_half_of_a_dataset(
 
 
 def test_the_table_of_human_ordering_scores_what_the_task_says(scored):
-    table, = tables(scored, "human_ordering")
+    table, = training_tables(scored, "human_ordering")
     ones = np.ones(len(table.target))
     for column, one in enumerate(scored):
         assert table.score(table.answers[:, column], ones) == pytest.approx(one.tasks["human_ordering"].score.value, abs=1e-6), one.name

@@ -6,24 +6,24 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.ensembles import training_tables as ensemble_tables
 from leaderboard.ensembles.learning import (
-    Each,
     Split,
-    Table,
-    added,
-    ensemble,
+    SplitScores,
+    TrainingTable,
+    fit_linear,
     general,
-    judge,
-    linear,
+    judge_split,
+    learn,
     mean_of_strata,
-    split,
+    split_groups,
+    value_added,
     widened,
     without,
 )
@@ -34,7 +34,7 @@ from tests.conftest import touchstone
 DOCUMENTS, EACH = 40, 6
 
 
-def table(noise: float = 0.1, learner="linear", seed: int = 1) -> Table:
+def table(noise: float = 0.1, learner="linear", seed: int = 1) -> TrainingTable:
     """Rows of documents, each with a peculiarity of its own that says nothing of the others; three metrics, one of them noise."""
     rng = np.random.default_rng(seed)
     group = np.repeat(np.arange(DOCUMENTS), EACH)
@@ -50,7 +50,7 @@ def table(noise: float = 0.1, learner="linear", seed: int = 1) -> Table:
             return float(np.average((predictions[rows] > 0.5) == (target[rows] > 0), weights=times[rows]))
         return 1 - float(np.average(np.abs(predictions[rows] - target[rows]), weights=times[rows]))
     names = np.array(["even" if one % 2 == 0 else "odd" for one in group])
-    return Table("made", ("a", "b", "c"), x, target, group[:, None], np.tile([f"c{i}" for i in range(EACH)], DOCUMENTS), names, learner, score)
+    return TrainingTable("made", ("a", "b", "c"), x, target, group[:, None], np.tile([f"c{i}" for i in range(EACH)], DOCUMENTS), names, learner, score)
 
 
 @pytest.mark.parametrize("drawn", [False, True])
@@ -59,14 +59,14 @@ def test_no_group_is_on_both_sides_and_none_that_was_learned_from_is_answered_fo
     made = table()
     if two:                                 # rows of two texts each, as in clustering
         pairs = np.random.default_rng(2).integers(0, DOCUMENTS, (len(made.target), 2))
-        made = Table("pairs", made.metrics, made.answers, made.target, pairs, made.condition, made.dataset, "linear", made.score)
+        made = TrainingTable("pairs", made.metrics, made.answers, made.target, pairs, made.condition, made.dataset, "linear", made.score)
     for seed in range(20):
-        parted = split(made, seed, drawn)
+        parted = split_groups(made, seed, drawn)
         learned, judged = (set(made.groups[times > 0].ravel().tolist()) for times in (parted.learned, parted.judged))
         assert learned
         assert judged
         assert not learned & judged
-        found = judge(made, parted)
+        found = judge_split(made, parted)
         assert np.isfinite(found.predictions[parted.judged > 0]).all()
         assert np.isnan(found.predictions[parted.learned > 0]).all()
 
@@ -76,8 +76,8 @@ def test_a_split_by_rows_leaks_and_one_by_groups_does_not():
     made = table(learner="forest")
     rng = np.random.default_rng(3)
     held = rng.random(len(made.target)) < 0.2
-    leaking = judge(made, Split((~held).astype(float), held.astype(float))).score
-    honest = np.mean([judge(made, split(made, seed), seed).score for seed in range(8)])
+    leaking = judge_split(made, Split((~held).astype(float), held.astype(float))).score
+    honest = np.mean([judge_split(made, split_groups(made, seed), seed).score for seed in range(8)])
     assert honest < 0.65                    # a coin, with 40 documents
     assert leaking > honest + 0.2
 
@@ -88,13 +88,13 @@ def test_least_squares_are_those_of_scikit_learn():
     rows = np.arange(len(made.target))
     for intercept in (False, True):
         theirs = LinearRegression(fit_intercept=intercept).fit(made.answers, made.target, sample_weight=times)
-        predicted, weights = linear(made, times, rows, intercept)
+        predicted, weights = fit_linear(made, times, rows, intercept)
         assert predicted == pytest.approx(theirs.predict(made.answers))
         assert weights == pytest.approx(np.abs(theirs.coef_) / np.abs(theirs.coef_).sum())
 
 
 def test_an_ensemble_is_better_than_its_members_and_its_weights_are_those_of_the_truth():
-    found = ensemble(table(0.0), 10, 60)
+    found = learn(table(0.0), 10, 60)
     assert found.score == pytest.approx(1)
     # of uniform a and b: 1 - mean |a - (.7a + .3b)| = 1 - .3 mean |a - b| = 1 - .3/3, and of b 1 - .7/3
     assert [found.members[name] for name in "ab"] == pytest.approx([0.9, 1 - 0.7 / 3], abs=0.04)
@@ -104,10 +104,10 @@ def test_an_ensemble_is_better_than_its_members_and_its_weights_are_those_of_the
 
 def test_a_constant_adds_nothing_and_what_is_needed_adds():
     made = table()
-    made = Table(made.task, made.metrics, np.column_stack([made.answers[:, :2], np.full(len(made.target), 0.9)]), made.target, made.groups,
-                 made.condition, made.dataset, "linear", made.score)
-    assert added(made, "c", 10).value == pytest.approx(0, abs=1e-9)         # both sides have an intercept
-    needed = added(made, "a", 10, 60)
+    made = TrainingTable(made.task, made.metrics, np.column_stack([made.answers[:, :2], np.full(len(made.target), 0.9)]), made.target, made.groups,
+                         made.condition, made.dataset, "linear", made.score)
+    assert value_added(made, "c", 10).value == pytest.approx(0, abs=1e-9)         # both sides have an intercept
+    needed = value_added(made, "a", 10, 60)
     assert needed.low > 0
 
 
@@ -121,11 +121,11 @@ def test_what_chance_makes_of_forests_is_in_the_interval_of_what_is_added():
 
         def each(predictions, times, signs=signs, group=group):
             rows = np.flatnonzero(times)
-            return Each(((predictions[rows] > 0) == (signs[rows] > 0)).astype(float), times[rows], group[rows], np.zeros(len(rows), dtype=int))
+            return SplitScores(((predictions[rows] > 0) == (signs[rows] > 0)).astype(float), times[rows], group[rows], np.zeros(len(rows), dtype=int))
         names = np.full(len(x), "all")
-        made = Table("made", ("a", "b", "c"), x, signs, group[:, None], names, names, "leaves",
-                     lambda predictions, times, each=each: mean_of_strata(each(predictions, times)), 0.5, each)
-        found = added(made, "c", 2)
+        made = TrainingTable("made", ("a", "b", "c"), x, signs, group[:, None], names, names, "leaves",
+                             lambda predictions, times, each=each: mean_of_strata(each(predictions, times)), 0.5, each)
+        found = value_added(made, "c", 2)
         assert found.low <= found.value <= found.high
         missed += not found.low <= 0 <= found.high
     assert missed <= 6                      # of 40 at 5%: 2 are to be expected, more than 6 in 1 of 200 cases
@@ -140,8 +140,8 @@ def test_an_interval_is_widened_by_chance_alone():
 
 def test_leaving_out_learns_without_the_rows():
     made = table()
-    parted = split(made, 5)
-    by_hand = judge(made, Split(parted.learned * (made.condition != "c0"), parted.judged))
+    parted = split_groups(made, 5)
+    by_hand = judge_split(made, Split(parted.learned * (made.condition != "c0"), parted.judged))
     assert without(made, "condition", "c0", 5).score == by_hand.score
     found = without(made, "dataset", "odd", 5)
     assert set(made.dataset[np.isfinite(found.predictions)]) == {"odd"}
@@ -149,21 +149,21 @@ def test_leaving_out_learns_without_the_rows():
 
 def test_the_general_ensemble_of_one_task_is_that_tasks_own():
     made = table()
-    assert general([made], 5)["made"] == pytest.approx(ensemble(made, 5).score)
+    assert general([made], 5)["made"] == pytest.approx(learn(made, 5).score)
 
 
 @pytest.fixture(scope="module")
 def answered(smoke, tmp_path_factory):
     path = tmp_path_factory.mktemp("ensembles") / "store.sqlite"
-    run_suite(choose_entries(["cosine", "jaccard", "length_difference"], SUBMISSIONS), smoke, path,
-              only=["alignment", "robustness", "sensitivity", "clustering", "retrieval"], jobs=2, progress=Silent())
+    run_suite(select_entries(["cosine", "jaccard", "length_difference"], SUBMISSIONS), smoke, path,
+              only=["alignment", "robustness", "sensitivity", "clustering", "retrieval"], jobs=2, progress=NoProgress())
     return path
 
 
 def test_members_score_on_everything_what_the_task_says(answered, smoke):
     """With all rows judged a table's score of one metric is the task's own, for the tasks whose score is of rows."""
     scored = score_suite(Store(answered, read_only=True), smoke)
-    made = {one.task: one for one in ensemble_tables.tables(scored, None)}
+    made = {one.task: one for one in ensemble_tables.training_tables(scored, None)}
     assert set(made) == set(ensemble_tables.MADE) - {"human_ordering"}       # which was not asked
     ones = {name: np.ones(len(one.target)) for name, one in made.items()}
     for column, one in enumerate(scored):
@@ -185,9 +185,9 @@ def test_the_command(answered):
 
 def test_what_cannot_be_joined_is_refused(answered, smoke, tmp_path):
     scored = score_suite(Store(answered, read_only=True), smoke)
-    with pytest.raises(Refusal, match='Did you mean "sensitivity"'):
-        ensemble_tables.tables(scored, "sensitivty")
+    with pytest.raises(TouchstoneError, match='Did you mean "sensitivity"'):
+        ensemble_tables.training_tables(scored, "sensitivty")
     path = tmp_path / "other.sqlite"
-    run_suite(choose_entries(["jaccard"], SUBMISSIONS), smoke, path, only=["alignment"], progress=Silent())
-    with pytest.raises(Refusal, match="has answered 0 of 2 units of robustness"):
-        ensemble_tables.tables(score_suite(Store(path, read_only=True), smoke), "robustness")
+    run_suite(select_entries(["jaccard"], SUBMISSIONS), smoke, path, only=["alignment"], progress=NoProgress())
+    with pytest.raises(TouchstoneError, match="has answered 0 of 2 units of robustness"):
+        ensemble_tables.training_tables(score_suite(Store(path, read_only=True), smoke), "robustness")

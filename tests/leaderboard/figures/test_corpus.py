@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.figures import corpus as figures
 from leaderboard.figures.corpus import draw, half_width, regression, write
 from leaderboard.scoring.scores import Scored, score_suite
@@ -19,7 +19,7 @@ from leaderboard.scoring.scores import Scored, score_suite
 @pytest.fixture(scope="module")
 def scored(smoke, tmp_path_factory) -> list[Scored]:
     path = tmp_path_factory.mktemp("figures") / "store.sqlite"
-    run_suite(choose_entries(["energy", "zipf", "constant"], SUBMISSIONS), smoke, path, progress=Silent(), jobs=2,
+    run_suite(select_entries(["energy", "zipf", "constant"], SUBMISSIONS), smoke, path, progress=NoProgress(), jobs=2,
               only=["known_similarity", "convergence"])
     found = {one.name: one for one in score_suite(Store(path, read_only=True), smoke)}
     return [found["energy"], found["zipf"], found["constant"]]
@@ -77,13 +77,13 @@ def test_files_need_no_network_and_the_png_is_one(scored, tmp_path):
 
 def test_without_a_browser_the_html_is_there_and_it_is_said(scored, tmp_path, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
-    with pytest.raises(Refusal, match=r"radar\.html is written; the PNG is not.*Install Chromium"):
+    with pytest.raises(TouchstoneError, match=r"radar\.html is written; the PNG is not.*Install Chromium"):
         write(draw("radar", scored[:1]), tmp_path, "radar")
     assert (tmp_path / "radar.html").exists()
 
 
 def test_what_was_not_asked_cannot_be_drawn(scored, smoke, tmp_path):
     path = tmp_path / "store.sqlite"
-    run_suite(choose_entries(["energy"], SUBMISSIONS), smoke, path, progress=Silent(), only=["convergence"])
-    with pytest.raises(Refusal, match=r"`touchstone run energy --suite smoke --only known_similarity`"):
+    run_suite(select_entries(["energy"], SUBMISSIONS), smoke, path, progress=NoProgress(), only=["convergence"])
+    with pytest.raises(TouchstoneError, match=r"`touchstone run energy --suite smoke --only known_similarity`"):
         draw("separation", score_suite(Store(path, read_only=True), smoke))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS, cache_folder
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.figures import distributional as figures_corpora
 from leaderboard.figures.distributional import CORPUS_FIGURES, component_curves, components_figure
 from leaderboard.figures.precision_recall import components, euclidean
@@ -22,7 +22,7 @@ from tasks.corpus.distributionality import Distributionality
 @pytest.fixture(scope="module")
 def scored(smoke, tmp_path_factory) -> list[Scored]:
     path = tmp_path_factory.mktemp("figures") / "store.sqlite"
-    run_suite(choose_entries(["energy", "medoid", "constant"], SUBMISSIONS), smoke, path, progress=Silent(), jobs=2,
+    run_suite(select_entries(["energy", "medoid", "constant"], SUBMISSIONS), smoke, path, progress=NoProgress(), jobs=2,
               only=["distributionality", "local_perturbation", "fine_tuning", "diagnostics"])
     found = {one.name: one for one in score_suite(Store(path, read_only=True), smoke)}
     return [found["energy"], found["medoid"], found["constant"]]
@@ -47,7 +47,7 @@ def test_deviations_are_the_measures(scored):
     assert set(dots) == {"energy", "medoid"}                # nothing is known of a constant
     measures = scored[1].tasks["distributionality"].measures
     assert dots["medoid"] == (measures["deviation_ahd"].value, measures["deviation_energy"].value)
-    with pytest.raises(Refusal, match="None of these metrics has deviations"):
+    with pytest.raises(TouchstoneError, match="None of these metrics has deviations"):
         CORPUS_FIGURES["deviations"](scored[2:])
 
 
@@ -57,7 +57,7 @@ def test_curves_of_perturbation_are_what_was_answered(scored):
     seen = scored[1].tasks["local_perturbation"].observed.values()
     mean = np.mean([one.by_delta for one in seen], axis=0)
     assert list(first.y) == pytest.approx(mean / np.abs(mean).max())
-    with pytest.raises(Refusal, match=r"constant.*has answered no units of local_perturbation"):
+    with pytest.raises(TouchstoneError, match=r"constant.*has answered no units of local_perturbation"):
         CORPUS_FIGURES["perturbation"](scored[2:])
 
 
@@ -70,7 +70,7 @@ def test_sensitivities_are_the_measures(scored):
 def test_components_are_means_over_the_pairs_at_a_separation(smoke, inputs, monkeypatch):
     monkeypatch.setattr(figures_corpora, "NEIGHBOURS", (1, 3))
     task = Distributionality()
-    units, cache = smoke.units(task), EmbeddingCache(smoke.model.name, cache_folder())
+    units, cache = smoke.units(task), VectorCache(smoke.model.name, cache_folder())
     curves = component_curves(units, task, cache)
     assert {k: rows.shape for k, rows in curves.items()} == {1: (2, 4, 4), 3: (2, 4, 4)}
     lottery = task.drawn(units[0])

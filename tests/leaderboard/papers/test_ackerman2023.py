@@ -8,11 +8,11 @@ import io
 import pytest
 
 from harness.base.paths import SUBMISSIONS, cache_folder
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.papers import ackerman2023 as ackerman
 from leaderboard.papers import zwerdling2021 as zwerdling
 from leaderboard.papers.published_tables import zwerdling2021_tables
@@ -46,7 +46,7 @@ def test_a_class_is_that_of_nine_in_ten_redraws(published, share, agrees):
 def test_classes_are_read_from_the_store(smoke, tmp_path):
     """On smoke's tasks of the same names: of ENERGY and AHD, what they are beside themselves."""
     path = tmp_path / "store.sqlite"
-    run_suite(choose_entries(["energy", "ahd"], SUBMISSIONS), smoke, path, progress=Silent(), jobs=2,
+    run_suite(select_entries(["energy", "ahd"], SUBMISSIONS), smoke, path, progress=NoProgress(), jobs=2,
               only=["distributionality", "local_perturbation"])
     lines = {line.metric: line for line in ackerman.reproduce(Store(path, read_only=True), smoke)}
     assert (lines["ENERGY"].nearer_energy, lines["AHD"].nearer_energy) == (1.0, 0.0)
@@ -67,8 +67,8 @@ def test_the_published_tables_are_as_printed():
 def test_the_whole_way_on_texts_of_ours(inputs, monkeypatch):
     monkeypatch.setitem(zwerdling.CORPORA, "news_headlines", "made_weather")
     monkeypatch.setattr(zwerdling, "MOST", 90)
-    cache = EmbeddingCache(zwerdling.MODEL, cache_folder())
-    rows = {row.model: row for row in zwerdling.reproduce(["news_headlines"], cache, 1, Silent())}
+    cache = VectorCache(zwerdling.MODEL, cache_folder())
+    rows = {row.model: row for row in zwerdling.reproduce(["news_headlines"], cache, 1, NoProgress())}
     assert set(rows) == {"train", "test", "EDA", "VAE", "GPT-2"}
     assert rows["VAE"].ours is rows["GPT-2"].ours is None
     assert rows["train"].ours["unique"] == 80

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.selection import choose_entries, look_through
+from harness.submission.selection import scan_folder, select_entries
 from leaderboard.papers import yamshchikov2020 as reproduction
 from leaderboard.papers.published_tables import yamshchikov2020_tables
 from leaderboard.papers.yamshchikov2020 import PEOPLE, Ordering, ceilings, compare, contradicted, mended, ordering, set_means
-from tasks.suite_files import read_suite
-from tasks.text.human_ordering import PARALLEL, RANDOM, Pair, read
+from tasks.suite_files import load_suite
+from tasks.text.human_ordering import PARALLEL, RANDOM, Pair, read_pairs
 
 PUBLISHED = {one.metric: one for one in yamshchikov2020_tables()}
 
@@ -40,7 +40,7 @@ def test_every_metric_is_an_entry_or_said_to_be_absent():
     assert set(reproduction.METRICS) | {PEOPLE} == set(PUBLISHED)
     brought = {"cosine_word2vec", "cosine_fasttext", "elmo_l2"}
     assert {entry.name for entry in reproduction.compared()} == set(reproduction.METRICS.values()) - brought
-    assert set(look_through(SUBMISSIONS).absent) == brought
+    assert set(scan_folder(SUBMISSIONS).absent) == brought
 
 
 def test_misprints_are_mended_and_nothing_else():
@@ -94,8 +94,8 @@ def answered(tmp_path_factory):
     folder = tmp_path_factory.mktemp("yamshchikov")
     (folder / "made.toml").write_text('title = "Made"\nseed = 7\nmodel = "minilm"\n[tasks.human_ordering]\ndatasets = ["made_likeness"]\n'
                                       "pairs = 30\nbatch = 15\n")
-    suite = read_suite(str(folder / "made.toml"))
-    run_suite(choose_entries(["word_overlap"], SUBMISSIONS), suite, folder / "store.sqlite", progress=Silent(), jobs=2)
+    suite = load_suite(str(folder / "made.toml"))
+    run_suite(select_entries(["word_overlap"], SUBMISSIONS), suite, folder / "store.sqlite", progress=NoProgress(), jobs=2)
     return Store(folder / "store.sqlite", read_only=True), suite
 
 
@@ -103,7 +103,7 @@ def test_means_of_sets_are_read_from_the_store(answered):
     store, suite = answered
     stored, = store.entries()
     found = set_means(store, suite, stored.digest)
-    for (kind, group), pairs in read("made_likeness").items():
+    for (kind, group), pairs in read_pairs("made_likeness").items():
         words = [(set(pair.a.split()), set(pair.b.split())) for pair in pairs]
         assert found[group, kind == RANDOM] == pytest.approx(np.mean([len(a & b) / len(a | b) for a, b in words]))
     assert set_means(store, suite, "unknown") is None

@@ -13,22 +13,22 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
-from harness.submission.submission import read_submission
+from harness.submission.selection import select_entries
+from harness.submission.submission import load_submission
 from leaderboard.publishing import release as releases
 from leaderboard.publishing.citations import cite, export, latex
 from leaderboard.publishing.release import Release, read_release, release
 from leaderboard.publishing.verify import verify
-from leaderboard.scoring.comparison import difference, samples_of
-from leaderboard.scoring.ranking import Ranking, rank
+from leaderboard.scoring.comparison import load_samples, paired_difference
+from leaderboard.scoring.ranking import Ranking, rank_entries
 from leaderboard.scoring.scores import score_suite
-from tasks.suite_files import read_suite
+from tasks.suite_files import load_suite
 
 NAMES = ["energy", "ahd", "zipf", "jaccard", "random"]
 SUITE = """
@@ -46,19 +46,19 @@ repetitions = 12
 def suite(tmp_path_factory) -> Suite:
     path = tmp_path_factory.mktemp("suite") / "twelve.toml"
     path.write_text(SUITE)
-    return read_suite(str(path))
+    return load_suite(str(path))
 
 
 @pytest.fixture(scope="module")
 def store(suite, tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("store") / "store.sqlite"
-    run_suite(choose_entries(NAMES, SUBMISSIONS), suite, path, progress=Silent(), jobs=2)
+    run_suite(select_entries(NAMES, SUBMISSIONS), suite, path, progress=NoProgress(), jobs=2)
     return path
 
 
 @pytest.fixture(scope="module")
 def ranking(suite, store) -> Ranking:
-    return rank(score_suite(Store(store, read_only=True), suite))
+    return rank_entries(score_suite(Store(store, read_only=True), suite))
 
 
 @pytest.fixture
@@ -77,14 +77,14 @@ def test_metrics_that_differ_are_parted_and_lines_drawn(ranking):
 
 
 def test_paired_differences_are_of_the_same_units(ranking):
-    samples = samples_of([ranking])
+    samples = load_samples([ranking])
     scores = {place.scored.name: place.scored.tasks["known_similarity"].score for place in ranking.places}
-    found = difference(samples["energy", "known_similarity"], samples["zipf", "known_similarity"])
+    found = paired_difference(samples["energy", "known_similarity"], samples["zipf", "known_similarity"])
     assert found.estimate.value == pytest.approx(scores["energy"].value - scores["zipf"].value)
     assert found.estimate.units == 12
     assert found.estimate.low > 0
     assert found.p == pytest.approx(2 ** -12, abs=2e-3)             # all twelve point one way: one of 2^12 patterns of signs
-    alike = difference(samples["energy", "known_similarity"], samples["energy", "known_similarity"])
+    alike = paired_difference(samples["energy", "known_similarity"], samples["energy", "known_similarity"])
     assert (alike.estimate.value, alike.estimate.low, alike.estimate.high) == (0, 0, 0)
 
 
@@ -115,20 +115,20 @@ def test_a_release_says_everything_and_is_read_again(made, ranking, suite):
 ], ids=["a number", "a file less", "a file more", "no sums", "no file of sums"])
 def test_a_release_that_was_touched_is_refused(damage, made):
     damage(made.folder)
-    with pytest.raises(Refusal, match=r"2026\.1 (is not as it was made|cannot be read)"):
+    with pytest.raises(TouchstoneError, match=r"2026\.1 (is not as it was made|cannot be read)"):
         read_release("2026.1", made.folder.parent)
 
 
 def test_a_release_is_never_written_again(made, suite, store):
     before = {path.name: path.read_bytes() for path in made.folder.iterdir()}
-    with pytest.raises(Refusal, match="never written again"):
+    with pytest.raises(TouchstoneError, match="never written again"):
         release("2026.1", suite, Store(store, read_only=True), made.folder.parent)
     assert {path.name: path.read_bytes() for path in made.folder.iterdir()} == before
 
 
 @pytest.mark.parametrize("name", ["../2026.1", "2026.0", "26.1", "2026.1/x", "latest", ""])
 def test_names_of_releases(name, suite, store, tmp_path):
-    with pytest.raises(Refusal, match=r"such as 2026\.1"):
+    with pytest.raises(TouchstoneError, match=r"such as 2026\.1"):
         release(name, suite, Store(store, read_only=True), tmp_path)
     assert not list(tmp_path.iterdir())
 
@@ -136,10 +136,10 @@ def test_names_of_releases(name, suite, store, tmp_path):
 def test_what_is_not_verified_is_not_released(suite, store, tmp_path, monkeypatch):
     question = suite.questions[0]
     foreign = replace(question, unit=replace(question.unit, data=(replace(question.unit.data[0], name="clinc150"),)))
-    with pytest.raises(Refusal, match='the dataset "clinc150"'):
+    with pytest.raises(TouchstoneError, match='the dataset "clinc150"'):
         release("2026.1", replace(suite, questions=(foreign, *suite.questions[1:])), Store(store, read_only=True), tmp_path)
     by_service = replace(suite, model=replace(suite.model, name="text-embedding-3-small"))
-    with pytest.raises(Refusal, match='the model "text-embedding-3-small"'):
+    with pytest.raises(TouchstoneError, match='the model "text-embedding-3-small"'):
         release("2026.1", by_service, Store(store, read_only=True), tmp_path)
 
 
@@ -147,7 +147,7 @@ def test_a_context_dependent_metric_is_listed_and_never_ranked(suite, store, tmp
     path = write("cheat", "seen = 0\ndef distance(p, q):\n    global seen\n    seen += 1\n    return float(seen)\n")
     copy = tmp_path / "store.sqlite"
     shutil.copy(store, copy)
-    run_suite([read_submission(path).entries[0]], suite, copy, progress=Silent())
+    run_suite([load_submission(path).entries[0]], suite, copy, progress=NoProgress())
     cheat = release("2026.1", suite, Store(copy, read_only=True), tmp_path / "releases").entry("cheat")
     assert cheat["rank"] is None
     assert "context-dependent" in cheat["not_ranked"]
@@ -155,23 +155,23 @@ def test_a_context_dependent_metric_is_listed_and_never_ranked(suite, store, tmp
 
 def test_an_empty_store_makes_no_release(suite, tmp_path):
     Store(tmp_path / "empty.sqlite").close()
-    with pytest.raises(Refusal, match="Nobody is ranked"):
+    with pytest.raises(TouchstoneError, match="Nobody is ranked"):
         release("2026.1", suite, Store(tmp_path / "empty.sqlite", read_only=True), tmp_path)
 
 
 def test_a_sample_comes_out_again_and_other_numbers_are_noticed(made, suite):
-    entries = choose_entries(NAMES, SUBMISSIONS)
-    found = verify(made, suite, entries, 15, Silent())
+    entries = select_entries(NAMES, SUBMISSIONS)
+    found = verify(made, suite, entries, 15, NoProgress())
     assert len(found) == 15
     assert all(one.agrees for one in found if one.entry != "random")
     forged = replace(made)
     units = made.units.assign(score=lambda frame: frame.score + 0.01)
     units.to_parquet(forged.folder / releases.UNITS)
-    assert not any(one.agrees for one in verify(forged, suite, entries, 5, Silent()))
-    gone = verify(made, suite, [entry for entry in entries if entry.name != "energy"], 60, Silent())
+    assert not any(one.agrees for one in verify(forged, suite, entries, 5, NoProgress()))
+    gone = verify(made, suite, [entry for entry in entries if entry.name != "energy"], 60, NoProgress())
     assert {one.reason for one in gone if one.entry == "energy"} == {"is not among the submissions any more"}
-    with pytest.raises(Refusal, match="has changed since 2026"):
-        verify(made, read_suite("smoke"), entries, 5, Silent())
+    with pytest.raises(TouchstoneError, match="has changed since 2026"):
+        verify(made, load_suite("smoke"), entries, 5, NoProgress())
 
 
 def test_errata_stand_beside_and_a_withdrawn_release_is_not_the_latest(made, suite, store):
@@ -182,7 +182,7 @@ def test_errata_stand_beside_and_a_withdrawn_release_is_not_the_latest(made, sui
     assert read_release("2026.2", folder).errata == "withdrawn: superseded by 2026.3: a wrong fingerprint"
     assert "This release is withdrawn" in cite(read_release("2026.2", folder), "energy", "known_similarity", "text")
     (folder / "errata.toml").write_text("no toml")
-    with pytest.raises(Refusal, match=r"errata\.toml cannot be read"):
+    with pytest.raises(TouchstoneError, match=r"errata\.toml cannot be read"):
         read_release(None, folder)
 
 
@@ -201,9 +201,9 @@ def test_citations_carry_interval_rank_and_signature(made):
     assert row.endswith(r"\\")
     assert r"known\_similarity" not in row
     assert row.count(" & ") == 4
-    with pytest.raises(Refusal, match='Did you mean "energy"'):
+    with pytest.raises(TouchstoneError, match='Did you mean "energy"'):
         cite(made, "enrgy", "known_similarity", "text")
-    with pytest.raises(Refusal, match="has no task"):
+    with pytest.raises(TouchstoneError, match="has no task"):
         cite(made, "energy", "axioms", "text")
 
 
@@ -224,5 +224,5 @@ def test_exports_hold_the_same_numbers(ranking, tmp_path):
     markdown, tabular = export({"corpus": ranking}, "markdown", None), export({"corpus": ranking}, "latex", None)
     assert markdown.count("\n") == 2 + len(ranking.ranked)
     assert tabular.count(r"\midrule") == 1 + len(ranking.lines)
-    with pytest.raises(Refusal, match="--to"):
+    with pytest.raises(TouchstoneError, match="--to"):
         export({"corpus": ranking}, "parquet", None)

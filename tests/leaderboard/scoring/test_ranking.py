@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
-from harness.evaluation.task import Declared, Measures, Task
+from harness.evaluation.task import Measures, Task, TaskInfo
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.submission.header import Header
-from leaderboard.scoring.custom_order import by_weights, read_weights
-from leaderboard.scoring.ranking import order as rank
+from leaderboard.scoring.custom_order import parse_weights, weighted_score
+from leaderboard.scoring.ranking import rank_order as rank
 from leaderboard.scoring.scores import TaskScore, score_task
 
 
@@ -89,7 +89,7 @@ def test_a_score_that_is_no_number_is_not_ranked():
 
 class Toy(Task):
     name = "toy"
-    declares = Declared("Toy", "toy", "its value", chance=0.5, worst=0.0, unit="unit", strata=(), observe_version=1, measure_version=1)
+    info = TaskInfo("Toy", "toy", "its value", chance=0.5, worst=0.0, unit="unit", strata=(), observe_version=1, measure_version=1)
 
     def measure(self, unit, seen):
         return Measures(seen, {"value": seen})
@@ -128,12 +128,12 @@ def test_too_many_failures_and_missing_units_take_the_rank():
 
 def test_an_order_by_ones_own_weights():
     scores = {"a": {"x": 1.0, "y": 0.0}, "b": {"x": 0.5, "y": 0.5}, "c": {"x": 0.5, "y": 0.5}, "d": {"x": None, "y": 0.1}}
-    assert by_weights(scores, ["x", "y"], {"x": 1.0}) == {"a": (1, 1.0), "b": (2, 0.5), "c": (2, 0.5), "d": (4, 0.0)}
-    assert list(by_weights(scores, ["x", "y"], {"x": 1.0, "y": 3.0})) == ["b", "c", "a", "d"]      # .5 .5 .25 .075
+    assert weighted_score(scores, ["x", "y"], {"x": 1.0}) == {"a": (1, 1.0), "b": (2, 0.5), "c": (2, 0.5), "d": (4, 0.0)}
+    assert list(weighted_score(scores, ["x", "y"], {"x": 1.0, "y": 3.0})) == ["b", "c", "a", "d"]      # .5 .5 .25 .075
     for weights, said in (({"z": 1.0}, 'no ranked task "z"'),
                           ({"x": 0.0}, "one of them is more"), ({"x": -1.0, "y": 2.0}, "0 or more")):
-        with pytest.raises(Refusal, match=said):
-            by_weights(scores, ["x", "y"], weights)
-    assert read_weights("x:1, y:.5") == {"x": 1.0, "y": 0.5}
-    with pytest.raises(Refusal, match="write task:weight"):
-        read_weights("x=1")
+        with pytest.raises(TouchstoneError, match=said):
+            weighted_score(scores, ["x", "y"], weights)
+    assert parse_weights("x:1, y:.5") == {"x": 1.0, "y": 0.5}
+    with pytest.raises(TouchstoneError, match="write task:weight"):
+        parse_weights("x=1")

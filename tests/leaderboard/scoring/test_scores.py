@@ -14,17 +14,17 @@ from scipy import stats
 
 from harness.base.paths import SUBMISSIONS
 from harness.base.units import Cluster, Source, Unit
-from harness.evaluation.assignment import Question
-from harness.evaluation.loop import plan
+from harness.evaluation.assignment import TaskUnit
+from harness.evaluation.loop import plan_run
 from harness.evaluation.suite import Suite
-from harness.evaluation.task import Declared, Measures, Task
+from harness.evaluation.task import Measures, Task, TaskInfo
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
-from leaderboard.scoring.comparison import difference
+from harness.submission.selection import select_entries
+from leaderboard.scoring.comparison import paired_difference
 from leaderboard.scoring.estimates import stratified_mean
-from leaderboard.scoring.ranking import part, rank
-from leaderboard.scoring.resampling import plans, resample, stratified_plan
+from leaderboard.scoring.ranking import compare_means, rank_entries
+from leaderboard.scoring.resampling import make_plans, resample, stratified_plan
 from leaderboard.scoring.scores import Scored, score_task
 from tasks.corpus.known_similarity import KnownSimilarity
 from tasks.text.robustness import Robustness
@@ -39,8 +39,8 @@ class Correlated(Task[Answers]):
     """A task whose score is a correlation over documents that several units share, by stratum."""
 
     name: ClassVar[str] = "correlated"
-    declares: ClassVar[Declared] = Declared("Correlated", "cor", "mean of 0.5(1 + r)", chance=0.5, worst=0.0, unit="document", strata=("set",),
-                                            observe_version=1, measure_version=1, track="text")
+    info: ClassVar[TaskInfo] = TaskInfo("Correlated", "cor", "mean of 0.5(1 + r)", chance=0.5, worst=0.0, unit="document", strata=("set",),
+                                        observe_version=1, measure_version=1, track="text")
 
     def measure(self, unit: Unit, seen: Answers) -> Measures:
         return Measures(float(np.mean(seen.values)), {"mean": float(np.mean(seen.values))})
@@ -80,8 +80,8 @@ class Plain(Task[Answers]):
     """A task of the same track whose score is a mean over its units."""
 
     name: ClassVar[str] = "plain"
-    declares: ClassVar[Declared] = Declared("Plain", "pl", "its value", chance=0.0, worst=0.0, unit="unit", strata=(), observe_version=1,
-                                            measure_version=1, track="text")
+    info: ClassVar[TaskInfo] = TaskInfo("Plain", "pl", "its value", chance=0.0, worst=0.0, unit="unit", strata=(), observe_version=1,
+                                        measure_version=1, track="text")
 
     def measure(self, unit: Unit, seen: Answers) -> Measures:
         return Measures(seen.values[0], {})
@@ -91,7 +91,7 @@ MODEL = Source("none", "0")
 BATCHES = [Unit("correlated", 1, (name,), {"items": list(range(start, start + 8))}, (), MODEL, start)
            for name, starts in (("one", range(0, 80, 8)), ("two", range(100, 140, 8))) for start in starts]
 SINGLES = [Unit("plain", 1, ("all",), {"item": item}, (), MODEL, item) for item in range(12)]
-SUITE = Suite("made", "Made", MODEL, (*(Question(Correlated(), unit) for unit in BATCHES), *(Question(Plain(), unit) for unit in SINGLES)))
+SUITE = Suite("made", "Made", MODEL, (*(TaskUnit(Correlated(), unit) for unit in BATCHES), *(TaskUnit(Plain(), unit) for unit in SINGLES)))
 
 
 def answered(noise: float, seed: int, failed: frozenset[int] = frozenset()) -> dict[str, Outcome]:
@@ -107,7 +107,7 @@ def answered(noise: float, seed: int, failed: frozenset[int] = frozenset()) -> d
     return outcomes
 
 
-DRAWN = plans(SUITE)
+DRAWN = make_plans(SUITE)
 
 
 def scored(name: str, noise: float, seed: int, failed: frozenset[int] = frozenset()) -> Scored:
@@ -121,19 +121,19 @@ def test_corpus_metrics_are_never_asked_text_tasks_and_text_metrics_both(tmp_pat
     from harness.base.paths import SUBMISSIONS
 
     store = Store(tmp_path / "store.sqlite")
-    asking = plan(choose_entries(["energy", "jaccard"], SUBMISSIONS), [*SUITE.questions, *smoke.questions], store)
-    by_kind = {kind: {question.task.declares.track for entry, question in asking if entry.header.kind == kind} for kind in ("corpus", "text")}
+    asking = plan_run(select_entries(["energy", "jaccard"], SUBMISSIONS), [*SUITE.questions, *smoke.questions], store)
+    by_kind = {kind: {question.task.info.track for entry, question in asking if entry.header.kind == kind} for kind in ("corpus", "text")}
     assert by_kind == {"corpus": {"corpus"}, "text": {"corpus", "text"}}
 
 
 def test_of_a_family_of_text_metrics_the_default_alone_is_lifted():
     corpora, texts = KnownSimilarity(), Robustness()
-    default, *variants = choose_entries(["jaccard"], SUBMISSIONS)
+    default, *variants = select_entries(["jaccard"], SUBMISSIONS)
     assert variants
-    assert [corpora.meant_for(default), texts.meant_for(default)] == [True, True]
-    assert {(corpora.meant_for(one), texts.meant_for(one)) for one in variants} == {(False, True)}
-    assert {(corpora.meant_for(one), texts.meant_for(one)) for one in choose_entries(["pr"], SUBMISSIONS)} == {(True, False)}
-    assert not any(corpora.meant_for(one) for one in choose_entries(["wmd"], SUBMISSIONS))       # lift = false
+    assert [corpora.accepts(default), texts.accepts(default)] == [True, True]
+    assert {(corpora.accepts(one), texts.accepts(one)) for one in variants} == {(False, True)}
+    assert {(corpora.accepts(one), texts.accepts(one)) for one in select_entries(["pr"], SUBMISSIONS)} == {(True, False)}
+    assert not any(corpora.accepts(one) for one in select_entries(["wmd"], SUBMISSIONS))       # lift = false
 
 
 def test_the_score_is_that_of_all_documents_and_its_interval_is_drawn_over_them():
@@ -156,12 +156,12 @@ def test_a_failed_unit_counts_as_the_worst_in_a_score_that_is_resampled():
 
 
 def test_one_plan_for_all_that_draws_within_strata():
-    again = plans(SUITE)["correlated"]
+    again = make_plans(SUITE)["correlated"]
     drawn = DRAWN["correlated"]
     assert np.array_equal(drawn.counts, again.counts)
     for stratum, size in ((0, 80), (1, 40)):
         assert (drawn.counts[:, drawn.strata == stratum].sum(axis=1) == size - 1).all()
-    assert not np.array_equal(drawn.counts[:, :12], plans(SUITE)["plain"].counts)       # plans of two tasks are independent
+    assert not np.array_equal(drawn.counts[:, :12], make_plans(SUITE)["plain"].counts)       # plans of two tasks are independent
 
 
 def test_replicates_of_a_mean_vary_as_the_mean_does_however_few_there_are():
@@ -190,7 +190,7 @@ def test_the_interval_of_a_mean_is_near_students():
 
 
 def test_who_differs_for_sure_is_parted_and_who_does_not_is_not():
-    ranking = rank([scored("good", 0.3, 1), scored("alike", 0.3, 2), scored("bad", 3.0, 3)])
+    ranking = rank_entries([scored("good", 0.3, 1), scored("alike", 0.3, 2), scored("bad", 3.0, 3)])
     assert [place.scored.name for place in ranking.ranked][2] == "bad"
     assert ranking.lines == (2,)
     assert ranking.p("good", "alike") > 0.05
@@ -201,31 +201,31 @@ def test_who_differs_for_sure_is_parted_and_who_does_not_is_not():
 def test_adding_a_metric_changes_nobodys_score_and_the_order_of_rows_nothing(seed):
     rng = np.random.default_rng(seed)
     rows = [scored(name, float(rng.uniform(0.2, 2)), int(rng.integers(1 << 30))) for name in "abc"]
-    ranking = rank(rows)
-    turned = rank(rows[::-1])
-    more = rank([*rows, scored("d", 1.0, seed)])
+    ranking = rank_entries(rows)
+    turned = rank_entries(rows[::-1])
+    more = rank_entries([*rows, scored("d", 1.0, seed)])
     for a in "abc":
         for b in "abc":
             if a != b:
                 assert ranking.p(a, b) == turned.p(a, b)
     assert [p.scored.name for p in ranking.ranked] == [p.scored.name for p in more.ranked if p.scored.name != "d"]
-    assert part(rows[:1]) is None
+    assert compare_means(rows[:1]) is None
 
 
 def test_paired_differences_are_drawn_under_the_one_plan():
     a, b = scored("a", 0.5, 1), scored("b", 0.6, 2)
-    same = difference(a.tasks["correlated"].resampled, a.tasks["correlated"].resampled).estimate
+    same = paired_difference(a.tasks["correlated"].resampled, a.tasks["correlated"].resampled).estimate
     assert (same.value, same.low, same.high) == (0, 0, 0)
-    found = difference(a.tasks["correlated"].resampled, b.tasks["correlated"].resampled).estimate
+    found = paired_difference(a.tasks["correlated"].resampled, b.tasks["correlated"].resampled).estimate
     assert found.value == pytest.approx(a.tasks["correlated"].score.value - b.tasks["correlated"].score.value)
     assert found.low < found.value < found.high
 
 
 def test_too_few_documents_or_one_alone_in_its_stratum_part_nobody():
-    few = Suite("few", "Few", MODEL, tuple(Question(Correlated(), unit) for unit in BATCHES[:1]))
-    assert not plans(few)["correlated"].tells            # eight documents
+    few = Suite("few", "Few", MODEL, tuple(TaskUnit(Correlated(), unit) for unit in BATCHES[:1]))
+    assert not make_plans(few)["correlated"].tells            # eight documents
     lonely = [*BATCHES[:2], Unit("correlated", 1, ("three",), {"items": [7]}, (), MODEL, 0)]
-    assert not plans(Suite("l", "L", MODEL, tuple(Question(Correlated(), unit) for unit in lonely)))["correlated"].tells
+    assert not make_plans(Suite("l", "L", MODEL, tuple(TaskUnit(Correlated(), unit) for unit in lonely)))["correlated"].tells
 
 
 def test_calibration_of_students_quantile_is_not_forgotten():
@@ -240,7 +240,7 @@ def test_calibration_of_students_quantile_is_not_forgotten():
         def replicates(self, units, seen, counts):
             place = np.array([unit.stratum[0] for unit in units])
             return {"score": np.mean([counts[:, place == s] @ values[place == s] / counts[:, place == s].sum(axis=1) for s in "xyz"], axis=0)}
-    suite = Suite("s", "S", MODEL, tuple(Question(Few(), unit) for unit in three))
-    found = resample(Few(), three, [None] * 9, plans(suite)["plain"])["score"]
+    suite = Suite("s", "S", MODEL, tuple(TaskUnit(Few(), unit) for unit in three))
+    found = resample(Few(), three, [None] * 9, make_plans(suite)["plain"])["score"]
     interval = found.estimate()
     assert interval.high - interval.low > 2 * stats.norm.ppf(0.975) * found.replicates.std()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from leaderboard.scoring.signature import Signature, parse_signature
 
 names = st.from_regex(r"[a-z0-9][a-z0-9_.-]{0,20}", fullmatch=True)
@@ -33,5 +33,5 @@ def test_what_is_written_is_read_back(entry, digest, suite, fingerprint, task, m
 @pytest.mark.parametrize("text", ["", "energy", "energy@d4e5|core@1a2b3c", "e|x@d4e5|core@1a2b3c|ks.m2|ts:0.1.0",
                                   "energy@d4e5|core@1a2b3c|ks.m2|ts:0.1.0\n", "energy@zzzz|core@1a2b3c|ks.m2|ts:0.1.0"])
 def test_what_is_no_signature_is_refused(text):
-    with pytest.raises(Refusal, match="is not a signature"):
+    with pytest.raises(TouchstoneError, match="is not a signature"):
         parse_signature(text)

@@ -10,15 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from leaderboard.scoring.estimates import borda, frontier, redundancy, weights
+from leaderboard.scoring.estimates import answer_correlation, borda_share, pareto_front, unit_weights
 from leaderboard.scoring.resampling import bca, bootstrap_plan
-from leaderboard.scoring.significance import at_least, dividing_lines, part_means, part_replicates, rank_intervals, step_down
+from leaderboard.scoring.significance import (
+    dividing_lines,
+    pairwise_tests_of_means,
+    pairwise_tests_of_replicates,
+    partial_conjunction_p,
+    rank_intervals,
+    step_down,
+)
 
 GENERATOR = np.random.default_rng
 
 
 def parted(scores: np.ndarray, draws: int = 2000, seed: int = 1):
-    return part_means(scores, np.full(scores.shape[1], 1 / scores.shape[1]), draws, GENERATOR(seed))
+    return pairwise_tests_of_means(scores, np.full(scores.shape[1], 1 / scores.shape[1]), draws, GENERATOR(seed))
 
 
 def test_two_metrics_are_judged_nearly_as_by_students_test():
@@ -91,7 +98,7 @@ def test_better_on_every_unit_is_never_worse_for_sure(seed):
 
 
 def test_weights_are_those_of_the_mean_of_the_strata():
-    assert weights(["a", "a", "b", "a"]).tolist() == pytest.approx([1 / 6, 1 / 6, 1 / 2, 1 / 6])
+    assert unit_weights(["a", "a", "b", "a"]).tolist() == pytest.approx([1 / 6, 1 / 6, 1 / 2, 1 / 6])
 
 
 def test_lines_and_rank_intervals_by_hand():
@@ -115,7 +122,7 @@ def test_statistics_that_are_no_means_are_parted_by_replicates_of_one_plan():
                          for times in plan])
     replicates = np.array([correlations(row) for row in answers])
     values = np.array([np.corrcoef(row, truth)[0, 1] for row in answers])
-    better = part_replicates(values, replicates).better()
+    better = pairwise_tests_of_replicates(values, replicates).better()
     assert better.tolist() == [[False, False, True], [False, False, True], [False, False, False]]
 
 
@@ -144,20 +151,20 @@ def test_what_has_no_spread_or_one_cluster_has_no_interval():
 
 def test_in_at_least_u_of_n():
     # Benjamini and Heller 2008: of p = .01, .02, .04 - in one: 3 * .01; in two: 2 * .02; in all: .04
-    assert [at_least([0.04, 0.01, 0.02], u) for u in (1, 2, 3)] == pytest.approx([0.03, 0.04, 0.04])
+    assert [partial_conjunction_p([0.04, 0.01, 0.02], u) for u in (1, 2, 3)] == pytest.approx([0.03, 0.04, 0.04])
 
 
 @given(st.lists(st.integers(0, 5), min_size=1), st.integers(0, 5))
 def test_points_against_a_panel_are_the_share_that_is_beaten(panel, value):
-    points = borda(value, panel)
+    points = borda_share(value, panel)
     assert points == pytest.approx((sum(other < value for other in panel) + sum(other == value for other in panel) / 2) / len(panel))
 
 
 def test_redundancy_is_spearmans():
     answers = GENERATOR(10).normal(0, 1, (3, 50))
-    assert redundancy(answers) == pytest.approx(stats.spearmanr(answers.T).statistic)
-    assert np.isnan(redundancy(np.array([[1.0, 1, 1], [1.0, 2, 3]]))[0, 1])
+    assert answer_correlation(answers) == pytest.approx(stats.spearmanr(answers.T).statistic)
+    assert np.isnan(answer_correlation(np.array([[1.0, 1, 1], [1.0, 2, 3]]))[0, 1])
 
 
 def test_the_frontier_of_cost_and_value():
-    assert frontier([1, 2, 3, 1, 5], [0.5, 0.4, 0.9, 0.6, 0.9]) == [3, 2]
+    assert pareto_front([1, 2, 3, 1, 5], [0.5, 0.4, 0.9, 0.6, 0.9]) == [3, 2]

@@ -6,7 +6,7 @@ import numpy as np
 
 from leaderboard.scoring.comparison import ByUnit
 from leaderboard.scoring.resampling import Resampled
-from leaderboard.scoring.strengths import Part, largest, parts
+from leaderboard.scoring.strengths import TaskPart, largest_differences, task_parts
 
 STRATA = {"u1": "easy", "u2": "easy", "u3": "hard"}
 RESAMPLED = Resampled(0.5, np.zeros(2), np.zeros(2), np.zeros(2, dtype=int))
@@ -24,16 +24,16 @@ def test_the_parts_by_hand():
     samples = {("a", "clustering"): ByUnit({"u1": 0.9, "u2": 0.7, "u3": 0.4}, STRATA),
                ("b", "clustering"): ByUnit({"u1": 0.6, "u2": 0.6, "u3": 0.5}, STRATA),
                ("a", "sensitivity"): RESAMPLED, ("b", "sensitivity"): RESAMPLED}
-    found = parts(samples, a, b, ["clustering", "sensitivity", "retrieval"])
+    found = task_parts(samples, a, b, ["clustering", "sensitivity", "retrieval"])
     assert {(part.where, round(part.difference, 9)) for part in found} == {
         ("easy", 0.2), ("hard", -0.1), ("insertion of 50% of the tokens, begin", 0.2),
         ("removal of 50% of the tokens, end", -0.3),
         ("changed_length: one set", 0.0)}
-    ahead, behind = largest(found, 1)
+    ahead, behind = largest_differences(found, 1)
     assert [part.where for part in behind] == ["removal of 50% of the tokens, end"]
     assert len(ahead) == 1
     assert ahead[0].difference > 0
 
 
 def test_a_tie_is_nobodys_nor_is_what_is_shown_as_none():
-    assert largest([Part("t", "w", 0.5, 0.5), Part("t", "v", 0.504, 0.5)], 3) == ([], [])
+    assert largest_differences([TaskPart("t", "w", 0.5, 0.5), TaskPart("t", "v", 0.504, 0.5)], 3) == ([], [])

@@ -7,17 +7,17 @@ import json
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.evaluation.score_scale import ScoreScale
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.report.rated_pairs import KEPT, class_of, less_alike, share_below
 from leaderboard.workflows import explain as explaining
-from leaderboard.workflows.explain import explain, place
-from tasks.text.human_ordering import PARALLEL, RANDOM, Rated, read
+from leaderboard.workflows.explain import explain, place_value
+from tasks.text.human_ordering import PARALLEL, RANDOM, RatedAnswers, read_pairs
 from tests.conftest import touchstone
 
 TASK = "human_ordering"
@@ -35,12 +35,12 @@ def test_ties_count_one_half():
     assert share_below(np.array([1.0, 2.0]), 9.0) == 1
 
 
-def rated(answers: list[float], human: list[float]) -> Rated:
-    return Rated(tuple(range(len(answers))), tuple(answers), tuple(human), tuple(() for _ in answers), ScoreScale("similarity", None, None), ())
+def rated(answers: list[float], human: list[float]) -> RatedAnswers:
+    return RatedAnswers(tuple(range(len(answers))), tuple(answers), tuple(human), tuple(() for _ in answers), ScoreScale("similarity", None, None), ())
 
 
 def entry(name: str):
-    return choose_entries([name], SUBMISSIONS)[0]
+    return select_entries([name], SUBMISSIONS)[0]
 
 
 def test_the_place_of_a_value_by_hand():
@@ -48,7 +48,7 @@ def test_the_place_of_a_value_by_hand():
     answers = [k / 100 for k in range(20)] + [0.8 + k / 100 for k in range(20)] + [0.5] * 5
     human = [0.0] * 20 + [5.0] * 20 + [2.5] * 5
     for highest in (5.0, 1.0):
-        found = place(entry("jaccard"), 0.895, [("made", PARALLEL, rated(answers, [one * highest / 5 for one in human]))])
+        found = place_value(entry("jaccard"), 0.895, [("made", PARALLEL, rated(answers, [one * highest / 5 for one in human]))])
         random, related, paraphrase = found.places
         assert (random.pairs, random.percentile) == (20, 100)
         assert (paraphrase.pairs, paraphrase.percentile) == (20, 50)
@@ -57,45 +57,45 @@ def test_the_place_of_a_value_by_hand():
         assert found.told_apart == 1
         assert found.sentence.endswith("such a value is most ordinary for a paraphrase pair.")
     # of a distance, less alike means larger
-    turned = place(entry("wmd"), 0.0, [("made", PARALLEL, rated([1 - one for one in answers], human))])
+    turned = place_value(entry("wmd"), 0.0, [("made", PARALLEL, rated([1 - one for one in answers], human))])
     assert turned.places[0].percentile == 100
     assert turned.told_apart == 1
 
 
 def test_a_metric_that_sees_nothing_is_said_to_see_nothing():
-    found = place(entry("constant"), 0.5, [("made", PARALLEL, rated([0.5] * 50, [0.0] * 25 + [5.0] * 25))])
+    found = place_value(entry("constant"), 0.5, [("made", PARALLEL, rated([0.5] * 50, [0.0] * 25 + [5.0] * 25))])
     assert found.told_apart == 0.5
     assert "says little" in found.sentence
-    few = place(entry("constant"), 0.5, [("made", PARALLEL, rated([0.5] * 4, [0.0, 1.0, 2.0, 5.0]))])
+    few = place_value(entry("constant"), 0.5, [("made", PARALLEL, rated([0.5] * 4, [0.0, 1.0, 2.0, 5.0]))])
     assert "too few pairs" in few.sentence
 
 
 @pytest.fixture(scope="module")
 def path(smoke, tmp_path_factory):
     path = tmp_path_factory.mktemp("explaining") / "store.sqlite"
-    run_suite(choose_entries(["jaccard", "cosine", "tfidf_cosine"], SUBMISSIONS), smoke, path, only=[TASK], jobs=2, progress=Silent())
+    run_suite(select_entries(["jaccard", "cosine", "tfidf_cosine"], SUBMISSIONS), smoke, path, only=[TASK], jobs=2, progress=NoProgress())
     return path
 
 
 def test_from_a_store(smoke, path):
     store = Store(path, read_only=True)
-    same = explain("jaccard", "the sky over the valley", "the sky over the valley", smoke, store, Silent())
+    same = explain("jaccard", "the sky over the valley", "the sky over the valley", smoke, store, NoProgress())
     assert same.value == 1
-    assert same.datasets == {"made_likeness": sum(len(pairs) for pairs in read("made_likeness").values())}
+    assert same.datasets == {"made_likeness": sum(len(pairs) for pairs in read_pairs("made_likeness").values())}
     assert sum(one.pairs for one in same.places) <= same.datasets["made_likeness"]
     assert same.places[0].percentile == 100
-    other = explain("jaccard", "one thing", "quite another", smoke, store, Silent())
+    other = explain("jaccard", "one thing", "quite another", smoke, store, NoProgress())
     assert other.value == 0
     for name in ("cosine", "tfidf_cosine"):         # of vectors; fitted on the pairs and these texts
-        assert explain(name, "xylophone", "xylophone", smoke, store, Silent()).value == pytest.approx(1)
+        assert explain(name, "xylophone", "xylophone", smoke, store, NoProgress()).value == pytest.approx(1)
 
 
 def test_what_is_not_there_is_said(smoke, path):
     store = Store(path, read_only=True)
-    with pytest.raises(Refusal, match=r'no answers of "levenshtein".*touchstone run levenshtein --suite smoke --only human_ordering'):
-        explain("levenshtein", "a", "b", smoke, store, Silent())
-    with pytest.raises(Refusal, match='Did you mean "cosine"'):
-        explaining.newest("cosin", smoke, store)
+    with pytest.raises(TouchstoneError, match=r'no answers of "levenshtein".*touchstone run levenshtein --suite smoke --only human_ordering'):
+        explain("levenshtein", "a", "b", smoke, store, NoProgress())
+    with pytest.raises(TouchstoneError, match='Did you mean "cosine"'):
+        explaining.stored_answers("cosin", smoke, store)
 
 
 def test_the_command(path):

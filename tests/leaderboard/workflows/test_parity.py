@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
-from harness.base.progress import Silent
-from leaderboard.workflows.parity import PAIRS, ask, compare, make_pairs
+from harness.base.errors import TouchstoneError
+from harness.base.progress import NoProgress
+from leaderboard.workflows.parity import PAIRS, compare_libraries, library_scores, make_pairs
 from leaderboard.workflows.parity_libraries import LIBRARIES, Library
 from tests.conftest import touchstone
 
@@ -29,7 +29,7 @@ def test_pairs_are_always_the_same_and_of_many_kinds():
     ("chrf", {"sacrebleu": "chrf", "nltk": "chrf[published]"}), ("rouge_l", {"rouge-score": "rouge_l", "rouge": "rouge_l[published]"}),
     ("bleu", {"nltk": "bleu", "sacrebleu": None}), ("bm25", {"rank-bm25": "bm25_plus[published]"})])
 def test_which_library_ours_is(metric, same):
-    rows = [row for row in compare(metric, Silent()) if row.missing is None]
+    rows = [row for row in compare_libraries(metric, NoProgress()) if row.missing is None]
     ours, theirs = [row for row in rows if row.call == "ours"], [row for row in rows if row.call != "ours"]
     assert (ours[0].difference, ours[0].correlation) == (0, pytest.approx(1))
     found = {}
@@ -41,7 +41,7 @@ def test_which_library_ours_is(metric, same):
 
 def test_findings_on_chrf_of_one_pair():
     """chrF("ab", "a b"): 100 in sacreBLEU, 33.3 in NLTK, which takes the space between words for a character."""
-    values = {library.package: ask(library, ["ab"], ["a b"]) for library in LIBRARIES["chrf"][1] if library.missing is None}
+    values = {library.package: library_scores(library, ["ab"], ["a b"]) for library in LIBRARIES["chrf"][1] if library.missing is None}
     assert values["sacrebleu"] == pytest.approx(1)
     assert np.all(values["nltk"] < 1)
 
@@ -49,11 +49,11 @@ def test_findings_on_chrf_of_one_pair():
 def test_what_is_not_installed_is_said(monkeypatch):
     absent = Library("no-such-package", "no_such_package", "score", lambda a, b: [])
     monkeypatch.setitem(LIBRARIES, "chrf", ("chrf", (absent,)))
-    row = compare("chrf", Silent())[-1]
+    row = compare_libraries("chrf", NoProgress())[-1]
     assert row.difference is None
     assert "no-such-package is not installed" in (row.missing or "")
-    with pytest.raises(Refusal, match='Did you mean "chrf"'):
-        compare("chrff", Silent())
+    with pytest.raises(TouchstoneError, match='Did you mean "chrf"'):
+        compare_libraries("chrff", NoProgress())
 
 
 def test_the_command():

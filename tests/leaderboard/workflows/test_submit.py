@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from harness.base.errors import Refusal
-from harness.base.progress import Silent
+from harness.base.errors import TouchstoneError
+from harness.base.progress import NoProgress
 from harness.sandbox.limits import Limits
 from leaderboard.workflows.submit import FACTS, State, read_bundle
-from leaderboard.workflows.submit import rerun as ask_again
+from leaderboard.workflows.submit import rerun_bundle as ask_again
 from tests.conftest import HEADER, touchstone
 
 SUITE = """
@@ -55,7 +55,7 @@ def bundle(submitted, tmp_path) -> Path:
 
 
 def again(bundle: Path, tmp_path: Path):
-    found, = ask_again(bundle, tmp_path / "theirs.sqlite", Limits(), 1, Silent())
+    found, = ask_again(bundle, tmp_path / "theirs.sqlite", Limits(), 1, NoProgress())
     return found
 
 
@@ -83,22 +83,22 @@ def test_a_bundle_comes_out_again_and_what_is_claimed_does_not(bundle, tmp_path)
 def test_a_bundle_that_is_none_is_refused(change, sentence, bundle, tmp_path):
     said = json.loads((bundle / FACTS).read_text())
     (bundle / FACTS).write_text(json.dumps({**said, **change}))
-    with pytest.raises(Refusal, match=sentence):
+    with pytest.raises(TouchstoneError, match=sentence):
         again(bundle, tmp_path)
 
 
 def test_a_file_that_was_changed_after_the_bundle_is_refused(bundle, tmp_path):
     (bundle / "words.py").write_text((bundle / "words.py").read_text() + "# one line more\n")
-    with pytest.raises(Refusal, match=r"was made of another words\.py"):
+    with pytest.raises(TouchstoneError, match=r"was made of another words\.py"):
         again(bundle, tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", "[" * 100_000])
 def test_what_is_no_bundle_is_said(content, tmp_path):
     (tmp_path / FACTS).write_text(content)
-    with pytest.raises(Refusal, match="is not a bundle's"):
+    with pytest.raises(TouchstoneError, match="is not a bundle's"):
         read_bundle(tmp_path)
-    with pytest.raises(Refusal, match="`touchstone submit FILE` writes a bundle"):
+    with pytest.raises(TouchstoneError, match="`touchstone submit FILE` writes a bundle"):
         read_bundle(tmp_path / "nowhere")
 
 

@@ -13,10 +13,10 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import PROJECT, SUBMISSIONS
-from harness.base.progress import Silent
-from harness.submission.selection import choose_entries
+from harness.base.progress import NoProgress
+from harness.submission.selection import select_entries
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import try_it as try_page
 from leaderboard.board.try_api import BODY_BYTES, add_trying
@@ -26,9 +26,9 @@ from leaderboard.workflows.try_texts import (
     CORPUS_METRICS,
     PAIR_METRICS,
     SPLITS,
-    Busy,
-    halved,
+    TryBusy,
     read_halves,
+    split_in_halves,
     try_corpora,
     try_texts,
 )
@@ -66,7 +66,7 @@ def test_two_texts_by_hand():
 
 def test_what_takes_vectors_is_given_the_models_and_the_server_does_not_read_it(inputs):
     a, b = "rain fell on rome all day", "it rained in rome from morning to night"
-    inputs.cache.fill([a, b], Silent(), threads=1)
+    inputs.cache.fill([a, b], NoProgress(), threads=1)
     expected = np.prod(inputs.cache.vectors([a, b]), axis=0).sum()         # its vectors have length 1
     asking = "import json, sys; from leaderboard.workflows import try_texts; try_texts.SECONDS = 200; found = try_texts.try_texts(sys.argv[1], sys.argv[2], 'minilm')\n" \
              "print(json.dumps([dict((one.entry.name, one.values) for one in found)['cosine'][0], 'torch' in sys.modules]))"
@@ -98,7 +98,7 @@ def test_corpora_that_differ_are_apart_and_one_from_itself_is_not():
 
 def test_halves_share_no_text_and_have_one_size():
     p, q = [f"p{i}" for i in range(9)], [f"q{i}" for i in range(6)]
-    collection, pairs = halved(p, q)
+    collection, pairs = split_in_halves(p, q)
     assert collection[:2] == [p, q]
     assert {len(half) for half in collection[2:]} == {3}
     assert len(pairs) == 1 + 3 * SPLITS
@@ -115,17 +115,17 @@ def test_halves_share_no_text_and_have_one_size():
     (try_texts, "a", "b" * 5_001, "5,001 characters"), (try_corpora, "a\n\nb\nc\n", RAIN, "first one has 3"),
     (try_corpora, RAIN, "a\n" * 201, "second one has 201"), (try_corpora, RAIN, RAIN + "\n" + "a" * 1_001, "1,001 characters")])
 def test_what_cannot_be_tried_is_said(ask, a, b, said):
-    with pytest.raises(Refusal, match=said):
+    with pytest.raises(TouchstoneError, match=said):
         ask(a, b, "minilm")
 
 
 def test_one_asks_at_a_time(client):
-    with trying.asking:
-        with pytest.raises(Busy):
+    with trying.LOCK:
+        with pytest.raises(TryBusy):
             try_texts("a", "b", "minilm")
         assert client.post("/try", json={"kind": "texts", "a": "a", "b": "b"}).status_code == 429
-    assert isinstance(trying.asking, type(threading.Lock()))
-    assert not trying.asking.locked()
+    assert isinstance(trying.LOCK, type(threading.Lock()))
+    assert not trying.LOCK.locked()
 
 
 def test_when_the_time_is_up_the_rest_is_not_asked(monkeypatch):
@@ -162,8 +162,8 @@ def test_a_copy_without_a_server_says_that_it_needs_one():
 
 
 def test_a_metric_that_fails_is_said(monkeypatch, client):
-    entry = choose_entries(["jaccard"], SUBMISSIONS)[0]
-    failed = trying.Answered(entry, (), "raised <b>ValueError</b>")
+    entry = select_entries(["jaccard"], SUBMISSIONS)[0]
+    failed = trying.TriedMetric(entry, (), "raised <b>ValueError</b>")
     snapshot = SimpleNamespace(entry=lambda name, track=None: None, entries=lambda track: [])
     for shown in (try_page.texts_answered(snapshot, Links(), [failed]), try_page.corpora_answered(snapshot, Links(), [failed])):
         assert "raised &lt;b&gt;ValueError" in shown

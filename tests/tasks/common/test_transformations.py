@@ -11,10 +11,10 @@ from tasks.common.transformations import (
     deleted_letters,
     digits,
     hard_digits,
-    insert,
+    insert_tokens,
     negated,
-    remove,
-    replace,
+    remove_tokens,
+    replace_tokens,
     shuffled_sentences,
     shuffled_words,
 )
@@ -92,18 +92,18 @@ NEEDLE = ["1", "2", "3", "4", "5", "6", "7", "8"]
 
 
 def test_insertion_at_the_begin_the_middle_and_the_end():
-    assert [insert(TOKENS, 0.25, place, NEEDLE) for place in PLACES] == [
+    assert [insert_tokens(TOKENS, 0.25, place, NEEDLE) for place in PLACES] == [
         "1 2 a b c d e f g h", "a b c d 1 2 e f g h", "a b c d e f g h 1 2"]
-    assert insert(TOKENS, 1.0, "begin", NEEDLE) == "1 2 3 4 5 6 7 8 a b c d e f g h"
+    assert insert_tokens(TOKENS, 1.0, "begin", NEEDLE) == "1 2 3 4 5 6 7 8 a b c d e f g h"
 
 
 def test_removal_and_replacement_leave_the_other_tokens():
-    assert [remove(TOKENS, 0.25, place) for place in PLACES] == ["c d e f g h", "a b c f g h", "a b c d e f"]
-    assert [replace(TOKENS, 0.25, place, NEEDLE) for place in PLACES] == ["1 2 c d e f g h", "a b c 1 2 f g h", "a b c d e f 1 2"]
+    assert [remove_tokens(TOKENS, 0.25, place) for place in PLACES] == ["c d e f g h", "a b c f g h", "a b c d e f"]
+    assert [replace_tokens(TOKENS, 0.25, place, NEEDLE) for place in PLACES] == ["1 2 c d e f g h", "a b c 1 2 f g h", "a b c d e f 1 2"]
 
 
 def test_at_least_one_token_is_changed():
     # k = max(1, round(0.05 * 8)) = 1; of seven tokens the middle one of one starts at (7 - 1)//2 = 3
-    assert remove(TOKENS, 0.05, "end") == "a b c d e f g"
-    assert remove(TOKENS[:7], 0.05, "middle") == "a b c e f g"
-    assert remove(["a"], 0.5, "begin") == ""
+    assert remove_tokens(TOKENS, 0.05, "end") == "a b c d e f g"
+    assert remove_tokens(TOKENS[:7], 0.05, "middle") == "a b c e f g"
+    assert remove_tokens(["a"], 0.5, "begin") == ""

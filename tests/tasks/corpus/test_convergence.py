@@ -7,12 +7,12 @@ import itertools
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
-from harness.evaluation.assignment import Question
+from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
-from tasks.corpus.convergence import Convergence, Curves, Settings, grid
+from tasks.corpus.convergence import Convergence, ConvergenceCurves, Settings, sample_sizes
 from tests.conftest import Desk
 
 TASK = Convergence()
@@ -23,13 +23,13 @@ def unit_of(stratum: str = "a, b", seed: int = 1) -> Unit:
     return Unit("convergence", 1, (stratum,), {}, (), None, seed)
 
 
-def curves(equal=(1.0, 2.0, 3.0), unequal=(2.0, 2.5), far=2.0, near=(0.5, 0.5), returns="distance") -> Curves:
+def curves(equal=(1.0, 2.0, 3.0), unequal=(2.0, 2.5), far=2.0, near=(0.5, 0.5), returns="distance") -> ConvergenceCurves:
     read = (lambda x: x) if returns == "distance" else (lambda x: 10 - x)
-    return Curves((5, 10, 40), tuple(map(read, equal)), 45, (5, 10), tuple(map(read, unequal)), 300, read(far), (150, 150), tuple(map(read, near)),
-                  ScoreScale(returns, None, None if returns == "distance" else 10.0))
+    return ConvergenceCurves((5, 10, 40), tuple(map(read, equal)), 45, (5, 10), tuple(map(read, unequal)), 300, read(far), (150, 150), tuple(map(read, near)),
+                             ScoreScale(returns, None, None if returns == "distance" else 10.0))
 
 
-def values(*seen: Curves) -> list[dict[str, float | None]]:
+def values(*seen: ConvergenceCurves) -> list[dict[str, float | None]]:
     return [dict(one.values) for one in TASK.measure_all([unit_of() for _ in seen], seen)]
 
 
@@ -52,7 +52,7 @@ def test_the_reference_distance_is_the_mean_over_repetitions_of_one_pair_alone()
 
 
 def test_a_constant_added_drives_the_published_form_to_1_and_leaves_the_contrast():
-    def shifted(c: float) -> Curves:
+    def shifted(c: float) -> ConvergenceCurves:
         return curves(tuple(c + x for x in (1.0, 2.0, 3.0)), (c + 2.0, c + 2.5), c + 2.0, (c + 0.5, c + 0.5))
     plain, high = values(curves(), curves())[0], values(shifted(1000.0), shifted(1000.0))[0]
     assert high["size_robustness"] > 0.999
@@ -71,12 +71,12 @@ def test_what_cannot_be_told_is_unknown():
 
 def test_sizes_are_cut_down_to_what_the_sources_hold():
     p = {"source_a": "a", "source_b": "b", "sizes": [50, 250, 2850], "total": 2900, "reference": 3000}
-    found = grid(p, 300, 5000)
+    found = sample_sizes(p, 300, 5000)
     assert (found.equal, found.total, found.first, found.reference, found.of_one) == ((50, 250), 300, (50, 250), 300, (150, 300))
-    whole = grid(p, 6000, 9000)
+    whole = sample_sizes(p, 6000, 9000)
     assert (whole.equal, whole.total, whole.first, whole.reference, whole.of_one) == ((50, 250, 2850), 2900, (50, 250, 2850), 3000, (3000, 3000))
-    with pytest.raises(Refusal, match=r'samples of 50 texts and more; "a" has 40 and "b" 5,000'):
-        grid(p, 40, 5000)
+    with pytest.raises(TouchstoneError, match=r'samples of 50 texts and more; "a" has 40 and "b" 5,000'):
+        sample_sizes(p, 40, 5000)
 
 
 def test_samples_are_what_the_design_says(context):
@@ -94,7 +94,7 @@ def test_samples_are_what_the_design_says(context):
 def test_what_is_asked_is_what_is_kept(desk: Desk, inputs, entry_of, context):
     entry = entry_of("sizes", "def distance(p, q): return float(len(p) + 1000 * len(q))\n")
     unit = next(TASK.units(SETTINGS, context))
-    outcome = desk.ask(entry, Question(TASK, unit), inputs)
+    outcome = desk.ask(entry, TaskUnit(TASK, unit), inputs)
     assert outcome.status is Status.ANSWERED
     seen = outcome.observation
     assert seen.equal == (5005.0, 10010.0, 40040.0)

@@ -9,24 +9,24 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
 from harness.base.units import Unit
-from harness.evaluation.assignment import Question
+from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
-from harness.submission.selection import read_folder
-from harness.submission.submission import read_submission
-from tasks.common.corpus_faults import Fault, Material, augmented, eda, put
-from tasks.common.thesaurus import SYNONYMS, read
-from tasks.corpus.diagnostics import STRENGTHS, Answers, Diagnostics, draw, onset, sensitivity, upper_edge
+from harness.submission.selection import load_available
+from harness.submission.submission import load_submission
+from tasks.common.corpus_faults import CorpusFault, FaultMaterial, augment_text, eda, insert_fault
+from tasks.common.thesaurus import SYNONYMS, parse_groups
+from tasks.corpus.diagnostics import STRENGTHS, DiagnosticAnswers, Diagnostics, draw_samples, onset, sensitivity, upper_edge
 from tasks.data import loading as data
 from tests.support.corpora import Direct
 
 TASK = Diagnostics()
-TEXTS = tuple(data.corpus("made_kitchen")[:40])
-MATERIAL = Material(data.corpus("made_kitchen")[100:200], data.corpus("made_trains"))
-EVERY = pytest.mark.parametrize("fault", Fault)
+TEXTS = tuple(data.load_corpus("made_kitchen")[:40])
+MATERIAL = FaultMaterial(data.load_corpus("made_kitchen")[100:200], data.load_corpus("made_trains"))
+EVERY = pytest.mark.parametrize("fault", CorpusFault)
 
 
 def words(texts) -> list[str]:
@@ -37,38 +37,38 @@ def words(texts) -> list[str]:
 
 @EVERY
 def test_strength_0_changes_nothing_and_no_strength_changes_the_number_of_texts(fault):
-    assert put(fault, TEXTS, 0.0, MATERIAL, 3) == list(TEXTS)
+    assert insert_fault(fault, TEXTS, 0.0, MATERIAL, 3) == list(TEXTS)
     for strength in STRENGTHS[1:]:
-        found = put(fault, TEXTS, strength, MATERIAL, 3)
+        found = insert_fault(fault, TEXTS, strength, MATERIAL, 3)
         assert len(found) == len(TEXTS)
         assert found != list(TEXTS)
         assert all(found)
-        assert found == put(fault, TEXTS, strength, MATERIAL, 3)
-        assert found != put(fault, TEXTS, strength, MATERIAL, 4)
+        assert found == insert_fault(fault, TEXTS, strength, MATERIAL, 3)
+        assert found != insert_fault(fault, TEXTS, strength, MATERIAL, 4)
 
 
 @EVERY
 def test_what_is_changed_stays_changed(fault):
-    changed = [{place for place, (a, b) in enumerate(zip(TEXTS, put(fault, TEXTS, strength, MATERIAL, 3), strict=True)) if a != b}
+    changed = [{place for place, (a, b) in enumerate(zip(TEXTS, insert_fault(fault, TEXTS, strength, MATERIAL, 3), strict=True)) if a != b}
                for strength in STRENGTHS]
-    gone = {Fault.MODE_COLLAPSE: 2, Fault.EDA_NOISE: 4}.get(fault, 0)       # a mode is replaced by itself; a swap may undo a swap
+    gone = {CorpusFault.MODE_COLLAPSE: 2, CorpusFault.EDA_NOISE: 4}.get(fault, 0)       # a mode is replaced by itself; a swap may undo a swap
     assert all(len(less - more) <= gone for less, more in itertools.pairwise(changed))
 
 
 @pytest.mark.parametrize(("strength", "expected"), [(0.1, 4), (0.5, 20), (1.0, 40)])
 def test_shares_of_replaced_texts(strength, expected):
-    assert sum(text in MATERIAL.train for text in put(Fault.PLAGIARISM, TEXTS, strength, MATERIAL, 3)) == expected
-    assert sum(text in MATERIAL.elsewhere for text in put(Fault.CONTAMINATION, TEXTS, strength, MATERIAL, 3)) == expected
+    assert sum(text in MATERIAL.train for text in insert_fault(CorpusFault.PLAGIARISM, TEXTS, strength, MATERIAL, 3)) == expected
+    assert sum(text in MATERIAL.elsewhere for text in insert_fault(CorpusFault.CONTAMINATION, TEXTS, strength, MATERIAL, 3)) == expected
 
 
 def test_modes_are_few_and_of_the_corpus():
-    collapsed = put(Fault.MODE_COLLAPSE, TEXTS, 1.0, MATERIAL, 3)
+    collapsed = insert_fault(CorpusFault.MODE_COLLAPSE, TEXTS, 1.0, MATERIAL, 3)
     assert set(collapsed) <= set(TEXTS)
     assert len(set(collapsed)) == 2                         # one of twenty
 
 
 def test_a_salad_has_as_many_words_of_the_corpus_in_no_order():
-    salad = put(Fault.WORD_SALAD, TEXTS, 1.0, MATERIAL, 3)
+    salad = insert_fault(CorpusFault.WORD_SALAD, TEXTS, 1.0, MATERIAL, 3)
     assert [len(text.split()) for text in salad] == [len(text.split()) for text in TEXTS]
     assert set(words(salad)) <= set(words(TEXTS))
     assert not set(salad) & set(TEXTS)
@@ -76,11 +76,11 @@ def test_a_salad_has_as_many_words_of_the_corpus_in_no_order():
 
 def test_a_vocabulary_shrinks_from_its_rare_end():
     counts = Counter(words(TEXTS))
-    sizes = [len(set(words(put(Fault.VOCABULARY_SHRINK, TEXTS, strength, MATERIAL, 3)))) for strength in STRENGTHS]
+    sizes = [len(set(words(insert_fault(CorpusFault.VOCABULARY_SHRINK, TEXTS, strength, MATERIAL, 3)))) for strength in STRENGTHS]
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[5] == pytest.approx(len(counts) / 2, abs=1)
     assert sizes[-1] == 10
-    left = set(words(put(Fault.VOCABULARY_SHRINK, TEXTS, 0.5, MATERIAL, 3)))
+    left = set(words(insert_fault(CorpusFault.VOCABULARY_SHRINK, TEXTS, 0.5, MATERIAL, 3)))
     assert min(counts[word] for word in left) >= max(counts[word] for word in set(counts) - left)
 
 
@@ -100,17 +100,17 @@ def test_eda_by_its_operations():
 
 def test_augmentation_does_one_thing_to_a_tenth_of_the_words_and_to_one_at_least():
     text = "alpha beta gamma delta epsilon"                 # none of them has a synonym here
-    found = [augmented(text, np.random.default_rng(seed)) for seed in range(200)]
+    found = [augment_text(text, np.random.default_rng(seed)) for seed in range(200)]
     lengths = [len(one.split()) for one in found]
     assert set(lengths) == {4, 5, 6}                        # a deletion, a swap or nothing, an insertion
     assert all(abs(lengths.count(n) - 50) < 25 for n in (4, 6))
-    assert augmented("good", np.random.default_rng(1))
+    assert augment_text("good", np.random.default_rng(1))
     twenty = " ".join(f"word{i}" for i in range(20))
-    assert {len(augmented(twenty, np.random.default_rng(seed)).split()) for seed in range(50)} == {18, 20, 22}
+    assert {len(augment_text(twenty, np.random.default_rng(seed)).split()) for seed in range(50)} == {18, 20, 22}
 
 
 def test_synonyms_stand_for_each_other():
-    assert read("a b\nb c") == {"a": ("b",), "b": ("a", "c"), "c": ("b",)}
+    assert parse_groups("a b\nb c") == {"a": ("b",), "b": ("a", "c"), "c": ("b",)}
     assert all(word in SYNONYMS[other] for word, others in SYNONYMS.items() for other in others)
     assert not any(word in others for word, others in SYNONYMS.items())
 
@@ -118,14 +118,14 @@ def test_synonyms_stand_for_each_other():
 # ---- the task ----------------------------------------------------------------------------------------------------------
 
 def test_samples_share_no_text_and_strength_0_is_the_corpus():
-    texts, others = data.corpus("made_kitchen"), data.corpus("made_trains")
-    samples = draw("made_kitchen", texts, "made_trains", others, 20, Fault.CONTAMINATION, 5)
+    texts, others = data.load_corpus("made_kitchen"), data.load_corpus("made_trains")
+    samples = draw_samples("made_kitchen", texts, "made_trains", others, 20, CorpusFault.CONTAMINATION, 5)
     assert len(samples.corpora) == 1 + 11 + 4
     assert samples.pairs == [*((0, place) for place in range(1, 12)), (1, 1), (12, 13), (14, 15)]
     fault_free = [set(samples.corpora[place]) for place in (0, 1, 12, 13, 14, 15)]
     assert len(set.union(*fault_free)) == sum(map(len, fault_free)) == 6 * 20
-    with pytest.raises(Refusal, match=r'n=100 need 700 texts of "made_kitchen", which has 600'):
-        draw("made_kitchen", texts, "made_trains", others, 100, Fault.CONTAMINATION, 5)
+    with pytest.raises(TouchstoneError, match=r'n=100 need 700 texts of "made_kitchen", which has 600'):
+        draw_samples("made_kitchen", texts, "made_trains", others, 100, CorpusFault.CONTAMINATION, 5)
 
 
 def test_the_band_and_the_onset_by_hand():
@@ -147,12 +147,12 @@ def test_sensitivity_is_scipys_spearman_and_unknown_of_a_constant():
 
 
 def test_the_band_is_pooled_over_the_units_of_a_source():
-    def unit(fault: Fault) -> Unit:
+    def unit(fault: CorpusFault) -> Unit:
         return Unit("diagnostics", 1, (fault.value,), {"fault": fault.value, "source": "a"}, (), None, 1)
     rising = tuple(float(10 - step) for step in range(11))              # similarities
-    def seen(*free: float) -> Answers:
-        return Answers(rising, 10.0, free, ScoreScale("similarity", None, 10.0))
-    first, second = TASK.measure_all([unit(Fault.WORD_SALAD), unit(Fault.EDA_NOISE)], [seen(10.0, 9.0), seen(9.0, 8.0)])
+    def seen(*free: float) -> DiagnosticAnswers:
+        return DiagnosticAnswers(rising, 10.0, free, ScoreScale("similarity", None, 10.0))
+    first, second = TASK.measure_all([unit(CorpusFault.WORD_SALAD), unit(CorpusFault.EDA_NOISE)], [seen(10.0, 9.0), seen(9.0, 8.0)])
     # distances 0, 1, 1, 2: mean 1, sd .8165, t(.975, 3) = 3.1824; the edge is 3.905
     assert first.values["onset"] == second.values["onset"] == 0.4
     assert first.values["word_salad"] == first.score == pytest.approx(1)
@@ -160,14 +160,14 @@ def test_the_band_is_pooled_over_the_units_of_a_source():
     assert first.values["itself_in_band"] == 1.0
 
 
-DETERMINISTIC = [entry for submission in read_folder(SUBMISSIONS) for entry in submission.entries
+DETERMINISTIC = [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries
                  if entry.header.kind == "corpus" and entry.header.name != "random"]
 
 
 @pytest.mark.parametrize("entry", DETERMINISTIC, ids=lambda entry: entry.name)
 def test_a_corpus_is_no_further_from_itself_than_fault_free_samples_are(entry, smoke, desk, inputs):
     units = [unit for unit in smoke.units(TASK) if unit.stratum == ("mode_collapse",)]
-    outcomes = [desk.ask(entry, Question(TASK, unit), inputs) for unit in units]
+    outcomes = [desk.ask(entry, TaskUnit(TASK, unit), inputs) for unit in units]
     assert {outcome.status for outcome in outcomes} == {Status.ANSWERED}
     measured = TASK.measure_all(units, [outcome.observation for outcome in outcomes])
     assert [one.values["itself_in_band"] for one in measured] == [1.0] * len(units)
@@ -175,7 +175,7 @@ def test_a_corpus_is_no_further_from_itself_than_fault_free_samples_are(entry, s
 
 def test_mode_collapse_is_seen_by_what_counts_words_and_not_by_the_precision_of_nearest_texts():
     """The texts that are left are all near the corpus they are of: only the way back from it is far."""
-    corpora = [put(Fault.MODE_COLLAPSE, TEXTS, strength, MATERIAL, 3) for strength in STRENGTHS]
+    corpora = [insert_fault(CorpusFault.MODE_COLLAPSE, TEXTS, strength, MATERIAL, 3) for strength in STRENGTHS]
     tokens = [[text.split() for text in corpus] for corpus in corpora]
     for name in ("self_bleu", "vocabulary_jsd"):
         metric = Direct(name)
@@ -192,7 +192,7 @@ def test_mode_collapse_is_seen_by_what_counts_words_and_not_by_the_precision_of_
 
 def test_real_metrics_are_asked(smoke, desk, inputs):
     unit = smoke.units(TASK)[0]
-    outcome = desk.ask(read_submission(SUBMISSIONS / "jaccard.py").entries[0], Question(TASK, unit), inputs)
+    outcome = desk.ask(load_submission(SUBMISSIONS / "jaccard.py").entries[0], TaskUnit(TASK, unit), inputs)
     assert len(outcome.observation.faulty) == 11
     assert len(outcome.observation.fault_free) == 2
     assert outcome.observation.itself == pytest.approx(0)

@@ -6,29 +6,29 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
 from harness.base.units import Source, Unit
-from harness.evaluation.assignment import Question
+from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context
 from harness.results.outcomes import Status
-from harness.submission.submission import read_submission
+from harness.submission.submission import load_submission
 from tasks.corpus.distributionality import (
     GRID,
     Distributionality,
+    ParaphraseDistances,
     Paraphrases,
     Settings,
-    Sweep,
-    angular,
+    angular_distances,
     average_hausdorff,
-    density,
     deviations,
-    draw,
-    energy,
-    paraphrases,
+    draw_sample,
+    energy_distance,
+    kernel_density,
+    paraphrase_pairs,
     separations,
-    standardised,
+    standardize,
 )
 from tasks.data import loading as data
 from tasks.data.sources import synthetic as made
@@ -44,21 +44,21 @@ def pairs_unit(smoke) -> Unit:
     return next(iter(smoke.units(next(task for task in smoke.tasks if task.name == TASK.name))))
 
 
-def sweep(answers, energies, hausdorffs, k=3, returns="distance") -> Sweep:
+def sweep(answers, energies, hausdorffs, k=3, returns="distance") -> ParaphraseDistances:
     shape = len(answers) // (k * (k + 1) // 2), k * (k + 1) // 2
-    return Sweep(k, tuple(answers), np.reshape(energies, shape), np.reshape(hausdorffs, shape), ScoreScale(returns, None, None))
+    return ParaphraseDistances(k, tuple(answers), np.reshape(energies, shape), np.reshape(hausdorffs, shape), ScoreScale(returns, None, None))
 
 
 @pytest.mark.parametrize("vectors", [like_embeddings(30, 384, 1), on_a_grid(30, 2, 1)], ids=["as in the paper", "zero vectors, equal vectors"])
 def test_the_prototypes_are_the_submissions(vectors):
-    angles, rng = angular(vectors), np.random.default_rng(3)
+    angles, rng = angular_distances(vectors), np.random.default_rng(3)
     p, q = rng.choice(30, 20, replace=False), rng.choice(30, 20, replace=False)
-    assert energy(angles, p, q) == pytest.approx(Direct("energy")(vectors[p], vectors[q]), abs=5e-6)     # float32: as in test_corpus_metrics.py
+    assert energy_distance(angles, p, q) == pytest.approx(Direct("energy")(vectors[p], vectors[q]), abs=5e-6)     # float32: as in test_corpus_metrics.py
     assert average_hausdorff(angles, p, q) == pytest.approx(Direct("ahd")(vectors[p], vectors[q]), abs=5e-6)
 
 
 def test_corpora_hold_as_many_texts_of_b_as_the_paper_says_and_each_is_drawn_afresh():
-    lottery = draw("made", PAIRS, 50, 15, 5, np.random.default_rng(1))
+    lottery = draw_sample("made", PAIRS, 50, 15, 5, np.random.default_rng(1))
     assert len(lottery.texts) == 100
     assert {text[1:] for text in lottery.texts[:50]} == {text[1:] for text in lottery.texts[50:]}        # of the same pairs
     assert len(lottery.corpora) == 5 * 16
@@ -72,20 +72,20 @@ def test_corpora_hold_as_many_texts_of_b_as_the_paper_says_and_each_is_drawn_afr
 
 
 def test_too_few_pairs_are_refused_with_numbers():
-    with pytest.raises(Refusal, match=r'n=100 need as many pairs of "made", which has 60'):
-        draw("made", PAIRS, 100, 15, 1, np.random.default_rng(1))
+    with pytest.raises(TouchstoneError, match=r'n=100 need as many pairs of "made", which has 60'):
+        draw_sample("made", PAIRS, 100, 15, 1, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("values", [np.array([-1.0, -0.2, 0.1, 0.4, 2.0, 0.3]), np.linspace(-2, 2, 75)])
 def test_the_density_is_scipys_with_the_same_bandwidth(values):
     theirs = stats.gaussian_kde(values, bw_method=len(values) ** -0.2)      # scipy multiplies by the sd, ddof 1
-    assert density(values) == pytest.approx(theirs(GRID), abs=1e-12)
-    assert density(values).sum() * (GRID[1] - GRID[0]) == pytest.approx(1, abs=1e-6)
+    assert kernel_density(values) == pytest.approx(theirs(GRID), abs=1e-12)
+    assert kernel_density(values).sum() * (GRID[1] - GRID[0]) == pytest.approx(1, abs=1e-6)
 
 
 @pytest.mark.parametrize("values", [np.array([0.5, 0.5, 0.5]), np.array([0.5])], ids=["no spread", "one value"])
 def test_equal_distances_have_the_narrowest_density(values):
-    assert density(values) == pytest.approx(stats.norm.pdf(GRID, 0.5, 0.05), abs=1e-12)
+    assert kernel_density(values) == pytest.approx(stats.norm.pdf(GRID, 0.5, 0.05), abs=1e-12)
 
 
 def test_the_deviation_of_two_narrow_densities_by_hand():
@@ -101,9 +101,9 @@ def test_the_deviation_of_two_narrow_densities_by_hand():
 def test_the_deviation_is_the_mean_over_distances_with_and_without_the_last():
     """Two levels of two distances and one: the whole is the mean with weights 2 and 1, without l = K the first alone."""
     once = np.array([0.0, 1.0, 3.0])
-    seen = Sweep(2, tuple(once), once[None, [0, 2, 1]], once[None, [1, 0, 2]], ScoreScale("distance", None, None))
+    seen = ParaphraseDistances(2, tuple(once), once[None, [0, 2, 1]], once[None, [1, 0, 2]], ScoreScale("distance", None, None))
     values = Distributionality().measure(Unit("distributionality", 1, ("x",), {}, (), None, 1), seen).values
-    mine, energy = standardised(once), standardised(once[[0, 2, 1]])
+    mine, energy = standardize(once), standardize(once[[0, 2, 1]])
     first, last = deviations(mine, energy, separations(seen))
     assert separations(seen).tolist() == [1, 2, 1]
     assert values["deviation_energy"] == pytest.approx((2 * first + last) / 3)
@@ -144,19 +144,19 @@ def test_paraphrases_leave_out_equal_texts_and_low_scores(tmp_path, monkeypatch)
     rows.loc[0, "text_b"] = rows.loc[0, "text_a"]
     (tmp_path / "mirror" / "quora_paraphrases").mkdir(parents=True)
     rows.to_parquet(tmp_path / "mirror" / "quora_paraphrases" / "data.parquet")
-    paraphrases.cache_clear()
-    assert len(paraphrases("quora_paraphrases", None)) == 19
-    assert len(paraphrases("quora_paraphrases", 4.0)) == 9
-    paraphrases.cache_clear()
-    with pytest.raises(Refusal, match="have no scores"):
-        paraphrases("made_paraphrases", 4.0)
-    with pytest.raises(Refusal, match="holds corpus; here pairs of paraphrases are needed"):
-        paraphrases("made_weather", None)
+    paraphrase_pairs.cache_clear()
+    assert len(paraphrase_pairs("quora_paraphrases", None)) == 19
+    assert len(paraphrase_pairs("quora_paraphrases", 4.0)) == 9
+    paraphrase_pairs.cache_clear()
+    with pytest.raises(TouchstoneError, match="have no scores"):
+        paraphrase_pairs("made_paraphrases", 4.0)
+    with pytest.raises(TouchstoneError, match="holds corpus; here pairs of paraphrases are needed"):
+        paraphrase_pairs("made_weather", None)
 
 
 @pytest.mark.parametrize("name", ["energy", "jaccard", "vocabulary_jsd"])      # of vectors, a lifted text metric, of tokens
 def test_real_metrics_are_asked_and_the_energy_distance_is_its_own_class(name, desk, inputs, pairs_unit):
-    outcome = desk.ask(read_submission(SUBMISSIONS / f"{name}.py").entries[0], Question(TASK, pairs_unit), inputs)
+    outcome = desk.ask(load_submission(SUBMISSIONS / f"{name}.py").entries[0], TaskUnit(TASK, pairs_unit), inputs)
     assert outcome.status is Status.ANSWERED
     seen = outcome.observation
     assert len(seen.answers) == 2 * 10
@@ -167,7 +167,7 @@ def test_real_metrics_are_asked_and_the_energy_distance_is_its_own_class(name, d
 
 
 def test_units_are_redraws():
-    context = Context(5, Source("minilm", "m"), {"made_paraphrases": data.fingerprint("made_paraphrases")})
+    context = Context(5, Source("minilm", "m"), {"made_paraphrases": data.dataset_fingerprint("made_paraphrases")})
     units = list(TASK.units(SETTINGS, context))
     assert len({unit.id for unit in units}) == 2
     assert TASK.drawn(units[0]).texts != TASK.drawn(units[1]).texts

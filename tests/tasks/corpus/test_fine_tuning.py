@@ -7,22 +7,22 @@ import math
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
 from harness.base.units import Unit
-from harness.evaluation.assignment import Question
+from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
-from harness.submission.submission import read_submission
-from tasks.corpus.fine_tuning import Curve, FineTuning, Learned, Settings
+from harness.submission.submission import load_submission
+from tasks.corpus.fine_tuning import FineTuning, GeneratorSettings, Settings, TrainingCurve
 from tasks.data import loading as data
 from tasks.generators import causal_lm as gpt2
 from tasks.generators.label_filter import NaiveBayes
 from tasks.generators.ngrams import END, START, NGrams
-from tasks.generators.progressive import Labelled, grow, growth, type_token_ratio
+from tasks.generators.progressive import Labelled, generate_steps, training_sizes, type_token_ratio
 
 TASK = FineTuning()
-KITCHEN = data.corpus("made_kitchen")
+KITCHEN = data.load_corpus("made_kitchen")
 UNLABELLED = Labelled(KITCHEN[:500], [""] * 500)
 
 
@@ -70,8 +70,8 @@ def test_perplexity_is_the_inverse_of_the_geometric_mean_probability():
 
 
 def test_held_out_perplexity_falls_step_by_step():
-    for texts in (KITCHEN, data.corpus("made_trains"), data.corpus("made_weather")):
-        steps = grow(Labelled(texts[:500], [""] * 500), texts[500:], 8, 5, seed=1)
+    for texts in (KITCHEN, data.load_corpus("made_trains"), data.load_corpus("made_weather")):
+        steps = generate_steps(Labelled(texts[:500], [""] * 500), texts[500:], 8, 5, seed=1)
         perplexities = [step.perplexity for step in steps]
         assert all(np.diff(perplexities) < 0)
         assert [step.order for step in steps] == [1, 1, 2, 2, 3, 3, 4, 4]
@@ -79,11 +79,11 @@ def test_held_out_perplexity_falls_step_by_step():
 
 
 def test_growth():
-    assert [growth(step, 40, 4000) for step in (1, 10, 11, 40)] == [(1, 100), (1, 1000), (2, 1100), (4, 4000)]
+    assert [training_sizes(step, 40, 4000) for step in (1, 10, 11, 40)] == [(1, 100), (1, 1000), (2, 1100), (4, 4000)]
 
 
 def test_what_is_generated_depends_on_the_seed_and_on_nothing_else():
-    one, again, other = ([step.texts for step in grow(UNLABELLED, KITCHEN[500:], 3, 10, seed)] for seed in (1, 1, 2))
+    one, again, other = ([step.texts for step in generate_steps(UNLABELLED, KITCHEN[500:], 3, 10, seed)] for seed in (1, 1, 2))
     assert one == again != other
     assert all(text for corpus in one for text in corpus)
 
@@ -99,9 +99,9 @@ def test_naive_bayes_by_hand():
 
 
 def test_by_label_every_label_is_written_for_and_a_classifier_chooses():
-    texts = [text for pair in zip(KITCHEN, data.corpus("made_trains"), strict=True) for text in pair]
+    texts = [text for pair in zip(KITCHEN, data.load_corpus("made_trains"), strict=True) for text in pair]
     train = Labelled(texts[:400], ["kitchen", "trains"] * 200)
-    last = grow(train, texts[400:440], 2, 30, seed=3)[-1]
+    last = generate_steps(train, texts[400:440], 2, 30, seed=3)[-1]
     judge = NaiveBayes(texts[600:], ["kitchen", "trains"] * 300)
     found = [judge.labels[int(judge.confidences(text).argmax())] for text in last.texts]
     assert found.count("kitchen") == found.count("trains") == 15
@@ -129,20 +129,20 @@ def tiny(tmp_path_factory) -> str:
 def test_gpt2_learns_writes_and_is_kept(tiny, monkeypatch):
     monkeypatch.setattr(gpt2, "LEARNING_RATE", 5e-3)            # random weights have further to go
     train = Labelled(KITCHEN[:96], [""] * 96)
-    steps = gpt2.grow(tiny, train, KITCHEN[500:510], 3, 4, seed=1)
+    steps = gpt2.finetune_and_generate(tiny, train, KITCHEN[500:510], 3, 4, seed=1)
     assert [step.trained_on for step in steps] == [32, 64, 96]
     assert all(np.diff([step.perplexity for step in steps]) < 0)
     assert all(len(step.texts) == 4 and all(step.texts) for step in steps)
     words = {word for text in KITCHEN for word in text.split()}
     assert {word for text in steps[-1].texts for word in text.split()} <= words
     monkeypatch.setattr(gpt2, "Tuned", None)                    # nobody is asked twice
-    assert gpt2.grow(tiny, train, KITCHEN[500:510], 3, 4, seed=1) == steps
+    assert gpt2.finetune_and_generate(tiny, train, KITCHEN[500:510], 3, 4, seed=1) == steps
 
 
 def test_the_perplexity_of_gpt2_is_that_of_its_probabilities(tiny):
     import torch
 
-    tuned = gpt2.Tuned(tiny, 1)
+    tuned = gpt2.TunedGenerator(tiny, 1)
     texts = [KITCHEN[0], KITCHEN[1]]
     surprise, count = 0.0, 0
     for text in texts:
@@ -157,27 +157,27 @@ def test_the_perplexity_of_gpt2_is_that_of_its_probabilities(tiny):
 
 def test_weights_that_are_not_there_are_refused_in_a_sentence(tmp_path):
     (tmp_path / "empty").mkdir()
-    with pytest.raises(Refusal, match="cannot be loaded"):
-        gpt2.Tuned(str(tmp_path / "empty"), 1)
+    with pytest.raises(TouchstoneError, match="cannot be loaded"):
+        gpt2.TunedGenerator(str(tmp_path / "empty"), 1)
 
 
 # ---- the task ----------------------------------------------------------------------------------------------------------
 
 def test_units_name_the_weights(tiny, context):
-    sources = (Learned(name="made_kitchen"),)
+    sources = (GeneratorSettings(name="made_kitchen"),)
     units = list(TASK.units(Settings(sources=sources, steps=2, n=5, seeds=2, generator="gpt2", weights=tiny), context))
     assert {unit.parameters["digest"] for unit in units} == {gpt2.digest_of_weights(tiny)}
-    with pytest.raises(Refusal, match='with generator = "gpt2" only'):
+    with pytest.raises(TouchstoneError, match='with generator = "gpt2" only'):
         list(TASK.units(Settings(sources=sources, steps=2, n=5, seeds=2, weights=tiny), context))
-    with pytest.raises(Refusal, match='n=300 needs 900 texts of "made_kitchen", which has 600'):
+    with pytest.raises(TouchstoneError, match='n=300 needs 900 texts of "made_kitchen", which has 600'):
         TASK.corpora(next(TASK.units(Settings(sources=sources, steps=2, n=300, seeds=1), context)))
-    with pytest.raises(Refusal, match="has no labels to write by"):
-        TASK.corpora(next(TASK.units(Settings(sources=(Learned(name="made_kitchen", by_label=True),), steps=2, n=5, seeds=1), context)))
+    with pytest.raises(TouchstoneError, match="has no labels to write by"):
+        TASK.corpora(next(TASK.units(Settings(sources=(GeneratorSettings(name="made_kitchen", by_label=True),), steps=2, n=5, seeds=1), context)))
 
 
 def test_gpt2_is_asked_about_like_any_other(tiny, context, desk, inputs):
-    unit = next(TASK.units(Settings(sources=(Learned(name="made_kitchen"),), steps=2, n=5, seeds=1, train=32, generator="gpt2", weights=tiny), context))
-    outcome = desk.ask(read_submission(SUBMISSIONS / "chi.py").entries[0], Question(TASK, unit), inputs)
+    unit = next(TASK.units(Settings(sources=(GeneratorSettings(name="made_kitchen"),), steps=2, n=5, seeds=1, train=32, generator="gpt2", weights=tiny), context))
+    outcome = desk.ask(load_submission(SUBMISSIONS / "chi.py").entries[0], TaskUnit(TASK, unit), inputs)
     assert outcome.status is Status.ANSWERED
     assert len(outcome.observation.distances) == len(outcome.observation.perplexities) == 2
 
@@ -192,9 +192,9 @@ def test_corpora_of_a_unit(smoke):
     assert TASK.corpora(unit)[0] == corpora
 
 
-def curve(distances, free, returns="distance") -> Curve:
+def curve(distances, free, returns="distance") -> TrainingCurve:
     read = (lambda x: x) if returns == "distance" else (lambda x: 20 - x)
-    return Curve(tuple(map(read, distances)), tuple(map(read, free)), ScoreScale(returns, None, None if returns == "distance" else 20.0), (0.5, 0.4, 0.7), 0.6, (9.0, 8.0, 7.0))
+    return TrainingCurve(tuple(map(read, distances)), tuple(map(read, free)), ScoreScale(returns, None, None if returns == "distance" else 20.0), (0.5, 0.4, 0.7), 0.6, (9.0, 8.0, 7.0))
 
 
 @pytest.mark.parametrize("returns", ["distance", "similarity"])
@@ -211,8 +211,8 @@ def test_the_measures_by_hand(returns):
 
 
 def test_a_metric_sees_the_generator_learn(context, desk, inputs):
-    units = list(TASK.units(Settings(sources=(Learned(name="made_kitchen"),), steps=6, n=100, seeds=3), context))
-    outcomes = [desk.ask(read_submission(SUBMISSIONS / "chi.py").entries[0], Question(TASK, unit), inputs) for unit in units]
+    units = list(TASK.units(Settings(sources=(GeneratorSettings(name="made_kitchen"),), steps=6, n=100, seeds=3), context))
+    outcomes = [desk.ask(load_submission(SUBMISSIONS / "chi.py").entries[0], TaskUnit(TASK, unit), inputs) for unit in units]
     assert {outcome.status for outcome in outcomes} == {Status.ANSWERED}
     measured = TASK.measure_all(units, [outcome.observation for outcome in outcomes])
     assert np.mean([one.score for one in measured]) > 0.5

@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
-from harness.evaluation.assignment import Question
+from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.score_scale import ScoreScale
-from harness.submission.submission import read_submission
+from harness.submission.submission import load_submission
 from tasks.common.correlations import omega_squared
-from tasks.common.mixtures import draw, separated_pairs
+from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.corpus.known_similarity import (
-    Distances,
+    CorpusSize,
     KnownSimilarity,
-    Level,
+    MixtureDistances,
     Rechecked,
     Settings,
     accuracies,
     judgements,
-    places_to_check,
+    pairs_to_recheck,
     trend,
 )
 
@@ -104,10 +104,10 @@ def test_omega_squared_by_hand():
     assert omega_squared(np.array([1.0, 1, 3, 5]), np.array([0, 0, 1, 1])) == pytest.approx(8 / 12)
 
 
-def seen(distances: np.ndarray, k: int, returns: str = "distance", rechecked: tuple[Rechecked, ...] = ()) -> Distances:
+def seen(distances: np.ndarray, k: int, returns: str = "distance", rechecked: tuple[Rechecked, ...] = ()) -> MixtureDistances:
     answers = tuple((distances if returns == "distance" else 1 - distances).tolist())
     checked = rechecked or (Rechecked((0, 1), 1.0, 1.0, 1.0),)
-    return Distances(k, answers, answers, 0, ScoreScale(returns, None, 1.0), checked)
+    return MixtureDistances(k, answers, answers, 0, ScoreScale(returns, None, 1.0), checked)
 
 
 def measured(distances: np.ndarray, k: int, **more):
@@ -155,26 +155,26 @@ def test_noise_that_is_put_on_when_alone_excuses_nothing():
 
 def test_corpora_are_disjoint_and_mixed_as_the_paper_says():
     a, b = [f"a{i}" for i in range(300)], [f"b{i}" for i in range(300)]
-    corpora = draw("a", a, "b", b, 5, 20, np.random.default_rng(1))
+    corpora = draw_mixtures("a", a, "b", b, 5, 20, np.random.default_rng(1))
     assert [sum(text.startswith("a") for text in corpus) for corpus in corpora] == [20, 15, 10, 5, 0]
     everything = [text for corpus in corpora for text in corpus]
     assert len(everything) == len(set(everything)) == 100
-    assert corpora != draw("a", a, "b", b, 5, 20, np.random.default_rng(2))
-    assert corpora == draw("a", a, "b", b, 5, 20, np.random.default_rng(1))
+    assert corpora != draw_mixtures("a", a, "b", b, 5, 20, np.random.default_rng(2))
+    assert corpora == draw_mixtures("a", a, "b", b, 5, 20, np.random.default_rng(1))
 
 
 def test_too_few_texts_are_said_with_their_numbers():
-    with pytest.raises(Refusal, match='k=12 corpora of n=100 needs 600 texts of "atis", which has 412'):
-        draw("atis", ["x"] * 412, "yahoo", ["y"] * 600, 12, 100, np.random.default_rng(1))
+    with pytest.raises(TouchstoneError, match='k=12 corpora of n=100 needs 600 texts of "atis", which has 412'):
+        draw_mixtures("atis", ["x"] * 412, "yahoo", ["y"] * 600, 12, 100, np.random.default_rng(1))
 
 
 def test_five_percent_of_the_pairs_and_at_least_five_are_asked_again_and_after_two_repetitions_one():
-    assert len(places_to_check(12, 1, 0)) == len(places_to_check(12, 1, 1)) == 5        # 5% of 66 are three
-    assert len(places_to_check(20, 1, 0)) == 10         # 5% of 190
-    assert len(places_to_check(20, 1, 2)) == 1
-    assert max(max(places_to_check(12, seed, 0)) for seed in range(50)) > 66            # the other direction too
-    assert places_to_check(12, 1, 0) != places_to_check(12, 2, 0)
-    assert len({place for seed in range(50) for place in places_to_check(12, seed, 9)}) > 25
+    assert len(pairs_to_recheck(12, 1, 0)) == len(pairs_to_recheck(12, 1, 1)) == 5        # 5% of 66 are three
+    assert len(pairs_to_recheck(20, 1, 0)) == 10         # 5% of 190
+    assert len(pairs_to_recheck(20, 1, 2)) == 1
+    assert max(max(pairs_to_recheck(12, seed, 0)) for seed in range(50)) > 66            # the other direction too
+    assert pairs_to_recheck(12, 1, 0) != pairs_to_recheck(12, 2, 0)
+    assert len({place for seed in range(50) for place in pairs_to_recheck(12, seed, 9)}) > 25
 
 
 def test_an_answer_that_changes_alone_is_context_dependent():
@@ -200,9 +200,9 @@ def test_the_other_direction_is_asked_unless_symmetry_is_said_and_seen(weight, c
     path = write("metric", ORDER.format(weight))
     if claims:
         path.write_text(path.read_text().replace("# license", "# symmetric = true\n# license"))
-    settings = Settings(pairs=(("made_weather", "made_trains"),), levels=(Level(k=9, n=10),), repetitions=1)
+    settings = Settings(pairs=(("made_weather", "made_trains"),), levels=(CorpusSize(k=9, n=10),), repetitions=1)
     unit = next(TASK.units(settings, context))
-    seen = desk.ask(read_submission(path).entries[0], Question(TASK, unit), inputs).observation
+    seen = desk.ask(load_submission(path).entries[0], TaskUnit(TASK, unit), inputs).observation
     sizes = [sum(map(len, corpus)) for corpus in TASK.corpora(unit)]
     there = separated_pairs(9)
     assert list(seen.forward) == [float(sizes[i] - weight * sizes[j]) ** 2 for i, j in there]

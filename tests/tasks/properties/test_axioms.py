@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from harness.base.paths import SUBMISSIONS, cache_folder
-from harness.evaluation.assignment import Question
-from harness.evaluation.input_encoder import Inputs
-from harness.models.vector_cache import EmbeddingCache
+from harness.evaluation.assignment import TaskUnit
+from harness.evaluation.input_encoder import InputEncoder
+from harness.models.vector_cache import VectorCache
 from harness.results.outcomes import Status
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from tasks.properties.axioms import AXIOMS, Axioms, Settings, worst_cases
 
 TASK = Axioms()
@@ -21,10 +21,10 @@ def examined(desk, context, inputs):
     unit = next(TASK.units(Settings(trials=1), context))
 
     def examine(entry):
-        cache = EmbeddingCache("minilm", cache_folder())
+        cache = VectorCache("minilm", cache_folder())
         from tests.conftest import embed_for
-        embed_for([Question(TASK, unit)], entry, cache)
-        outcome = desk.ask(entry, Question(TASK, unit), Inputs(cache))
+        embed_for([TaskUnit(TASK, unit)], entry, cache)
+        outcome = desk.ask(entry, TaskUnit(TASK, unit), InputEncoder(cache))
         assert outcome.status is Status.ANSWERED, outcome.failure
         return TASK.measure(unit, outcome.observation).values, worst_cases([outcome.observation])
     return examine
@@ -92,7 +92,7 @@ def test_a_crash_costs_its_trial_and_no_other(examined, entry_of):
 
 @pytest.mark.parametrize("name", ["energy", "ahd", "irpr", "cosine", "jaccard", "levenshtein", "tfidf_cosine", "containment"])
 def test_the_projects_own_metrics_hold_what_their_headers_claim(name, examined):
-    entry = choose_entries([name], SUBMISSIONS)[0]
+    entry = select_entries([name], SUBMISSIONS)[0]
     shares, _ = examined(entry)
     for axiom in ("repeatable", "order_of_calls", "company", "equal_inputs", "within_range", "identity", "finite_when_awkward"):
         assert shares[axiom] == 1, axiom

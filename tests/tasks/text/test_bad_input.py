@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.assignment import Question
+from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.task import Context
 from harness.results.outcomes import Outcome, Status
-from harness.submission.selection import read_folder
+from harness.submission.selection import load_available
 from harness.submission.submission import Entry
-from leaderboard.ensembles.training_tables import of_robustness
-from tasks.common.sampling import Compared, Document, Rated
-from tasks.common.transformations import PLACES, insert, replace
+from leaderboard.ensembles.training_tables import robustness_table
+from tasks.common.sampling import ComparedSummaries, Document, RatedDocument
+from tasks.common.transformations import PLACES, insert_tokens, replace_tokens
 from tasks.data import loading as data
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, human_ordering, robustness, sensitivity
@@ -23,7 +23,7 @@ LONG = "The train leaves in the morning. It is not late. Nobody waits for it in 
 OTHER = "Bread is baked of flour. The dough was not left to rest. It goes into the oven later."
 STRANGE = (Document(LONG, "A train leaves."), Document(OTHER, ""), Document("Only one sentence here.", "One."), Document("", ""),
            Document("?!", "..."))
-ENTRIES = [entry for submission in read_folder(SUBMISSIONS) for entry in submission.entries[:1]
+ENTRIES = [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries[:1]
            if entry.header.kind == "text" and entry.header.input == "texts" and not entry.header.models]
 
 
@@ -37,7 +37,7 @@ def strange(monkeypatch):
     """The documents of every dataset are these."""
     for task in (robustness, sensitivity):
         monkeypatch.setattr(task, "documents", lambda name, seed: STRANGE)
-    kept = (sensitivity.needles, sensitivity.changed, robustness.forms_of)        # a test may put something else there
+    kept = (sensitivity.needles, sensitivity.document_variants, robustness.document_variants)        # a test may put something else there
     for one in kept:
         one.cache_clear()
     yield
@@ -47,12 +47,12 @@ def strange(monkeypatch):
 
 def first_unit(task: str, smoke, **settings):
     names = ("made_reports", "made_kitchen", "made_ratings", "made_choices")
-    context = Context(1, smoke.model, {name: data.fingerprint(name) for name in names})
-    return list(TASKS[task].units(TASKS[task].settings_form.model_validate(settings), context))
+    context = Context(1, smoke.model, {name: data.dataset_fingerprint(name) for name in names})
+    return list(TASKS[task].units(TASKS[task].settings_type.model_validate(settings), context))
 
 
 def ask(task: str, unit, entry: Entry, desk, inputs) -> Outcome:
-    return desk.ask(entry, Question(TASKS[task], unit), inputs)
+    return desk.ask(entry, TaskUnit(TASKS[task], unit), inputs)
 
 
 @pytest.mark.usefixtures("strange")
@@ -67,7 +67,7 @@ def test_robustness_of_empty_summaries_and_single_sentences(entry, desk, inputs,
     assert all(value is None or np.isfinite(value) for row in rows for value in row)
     found = under(TASKS["robustness"], [unit], [outcome.observation])
     assert found["not_applicable"] == pytest.approx(3 / 5)
-    whole = robustness.judged(outcome.observation)["superficial_over_semantic"]
+    whole = robustness.order_shares(outcome.observation)["superficial_over_semantic"]
     assert np.isfinite(whole).tolist() == [True, True, False, False, False]
     assert found["superficial_over_semantic"] == pytest.approx(np.nanmean(whole))
 
@@ -77,7 +77,7 @@ def test_an_ensemble_leaves_out_what_is_not_applicable(desk, inputs, smoke, entr
     unit, = first_unit("robustness", smoke, datasets=("made_reports",), documents=5, batch=5)
     lengths = entry_of("lengths", "def similarity(a, b): return [1 / (1 + abs(len(x) - len(y))) for x, y in zip(a, b)]\n", **TEXT)
     seen = ask("robustness", unit, lengths, desk, inputs).observation
-    table = of_robustness(("lengths",), [(unit, [seen])])
+    table = robustness_table(("lengths",), [(unit, [seen])])
     assert len(table.names) == 2            # of five documents
     assert np.isfinite(table.answers).all()
 
@@ -94,15 +94,15 @@ def test_sensitivity_of_documents_without_a_word(entry, desk, inputs, smoke):
 def test_a_needle_longer_than_the_document_is_cut_and_one_that_is_shorter_goes_round():
     long_needle = [str(number) for number in range(100)]
     for place in PLACES:
-        assert len(insert(["a", "b"], 1.0, place, long_needle).split()) == 4
-        assert sorted(replace(["a", "b"], 0.5, place, long_needle).split()) in (["0", "a"], ["0", "b"])
+        assert len(insert_tokens(["a", "b"], 1.0, place, long_needle).split()) == 4
+        assert sorted(replace_tokens(["a", "b"], 0.5, place, long_needle).split()) in (["0", "a"], ["0", "b"])
 
 
 @pytest.mark.usefixtures("strange")
 def test_a_needle_of_few_texts_is_repeated_until_it_is_long_enough(monkeypatch, smoke):
     monkeypatch.setattr(sensitivity, "needles", lambda name, seed: ("straw", "hay"))
     unit = first_unit("sensitivity", smoke, datasets=("made_reports", "made_kitchen"), documents=5, batch=5)[0]
-    text, forms = sensitivity.changed(unit)[0]
+    text, forms = sensitivity.document_variants(unit)[0]
     twice = forms[sensitivity.CONDITIONS.index((sensitivity.INSERTION, 1.0, "end"))]
     assert len(twice.split()) == 2 * len(text.split())
     assert set(twice.removeprefix(text).split()) == {"straw", "hay"}
@@ -110,8 +110,8 @@ def test_a_needle_of_few_texts_is_repeated_until_it_is_long_enough(monkeypatch, 
 
 def test_alignment_with_empty_summaries(entry, desk, inputs, smoke, monkeypatch):
     people = {"overall": (1.0, 5.0, 3.0)}
-    monkeypatch.setattr(alignment, "rated", lambda name, seed: (Rated(LONG, ("", "A train leaves.", "..."), people), Rated("", ("", "a", "b"), people)))
-    monkeypatch.setattr(alignment, "compared", lambda name, seed: (Compared(LONG, (("", "A train leaves."), ("", "")), (1, 0)),))
+    monkeypatch.setattr(alignment, "rated", lambda name, seed: (RatedDocument(LONG, ("", "A train leaves.", "..."), people), RatedDocument("", ("", "a", "b"), people)))
+    monkeypatch.setattr(alignment, "compared", lambda name, seed: (ComparedSummaries(LONG, (("", "A train leaves."), ("", "")), (1, 0)),))
     units = first_unit("alignment", smoke, axis=(("made_ratings", 2),), comparisons=(("made_choices", 2),), batch=2)
     seen = []
     for unit in units:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tasks.common.consistency import Rechecked
+from tasks.common.consistency import RecheckedAnswer
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, human_ordering, retrieval, robustness, sensitivity
 from tests.support.corpora import Direct
 from tests.tasks.text.test_usmb_tasks import SIMILARITY, under, unit
 
 DOCUMENTS = 4_000
-ALL = (Rechecked((0, 0), 1.0, 1.0, 1.0),)
+ALL = (RecheckedAnswer((0, 0), 1.0, 1.0, 1.0),)
 
 
 class Control:
@@ -50,27 +50,27 @@ def test_alignment(control):
     people = np.random.default_rng(1).random(DOCUMENTS)
     places, chosen = tuple(range(DOCUMENTS)), tuple((people > 0.5).astype(int).tolist())
     words = ((9, 9),) * DOCUMENTS
-    rated = alignment.Judged(places, tuple(control.answers(DOCUMENTS).tolist()), (), {"overall": tuple(people.tolist())}, (), words,
-                             SIMILARITY, ())
-    compared = alignment.Judged(places, tuple(control.answers(DOCUMENTS).tolist()), tuple(control.answers(DOCUMENTS).tolist()), {}, chosen,
-                                words, SIMILARITY, ())
+    rated = alignment.AlignmentAnswers(places, tuple(control.answers(DOCUMENTS).tolist()), (), {"overall": tuple(people.tolist())}, (), words,
+                                       SIMILARITY, ())
+    compared = alignment.AlignmentAnswers(places, tuple(control.answers(DOCUMENTS).tolist()), tuple(control.answers(DOCUMENTS).tolist()), {}, chosen,
+                                          words, SIMILARITY, ())
     span = {"start": 0, "stop": DOCUMENTS, "documents": DOCUMENTS}
     found = under(TASKS["alignment"], [unit("alignment", kind="axis", **span), unit("alignment", kind="comparisons", **span)], [rated, compared],
                   draws=2)
     # sd of r is .016, halved; of an accuracy .008; halved again in the mean
-    assert found["score"] == pytest.approx(TASKS["alignment"].declares.chance, abs=1e-12 if not control.random else 0.02)
-    assert TASKS["alignment"].declares.chance == 0.5
+    assert found["score"] == pytest.approx(TASKS["alignment"].info.chance, abs=1e-12 if not control.random else 0.02)
+    assert TASKS["alignment"].info.chance == 0.5
 
 
 def test_robustness(control):
     """A random order of .05, .25, .25 by combinatorics; a constant nothing, since an order must be strict."""
-    seen = robustness.Transformed(tuple(range(DOCUMENTS)), rows(control.answers(DOCUMENTS, len(robustness.CONDITIONS))), (False,) * DOCUMENTS,
-                                  SIMILARITY, ())
+    seen = robustness.RobustnessAnswers(tuple(range(DOCUMENTS)), rows(control.answers(DOCUMENTS, len(robustness.CONDITIONS))), (False,) * DOCUMENTS,
+                                        SIMILARITY, ())
     found = under(TASKS["robustness"], [unit("robustness", start=0, stop=DOCUMENTS)], [seen], draws=2)
     if control.random:
         assert found["score"] == pytest.approx((0.05 + 0.25 + 0.25) / 3, abs=0.012)         # sd at most .004
         assert found["superficial_over_semantic"] == pytest.approx(1 / 20, abs=0.014)       # 1 of 6!/(3! 3!) parted orders
-        assert TASKS["robustness"].declares.chance == pytest.approx((0.05 + 0.25 + 0.25) / 3)
+        assert TASKS["robustness"].info.chance == pytest.approx((0.05 + 0.25 + 0.25) / 3)
     else:
         assert found["score"] == 0
 
@@ -78,10 +78,10 @@ def test_robustness(control):
 def test_sensitivity(control):
     """The best constant is chance; a random answer misses an ideal t by (t^2 + (1 - t)^2)/2, which is more."""
     count = len(sensitivity.CONDITIONS)
-    seen = sensitivity.Changed(tuple(range(DOCUMENTS)), (1.0,) * DOCUMENTS, rows(control.answers(DOCUMENTS, count)),
-                               ((False,) * count,) * DOCUMENTS, SIMILARITY, ())
+    seen = sensitivity.SensitivityAnswers(tuple(range(DOCUMENTS)), (1.0,) * DOCUMENTS, rows(control.answers(DOCUMENTS, count)),
+                                          ((False,) * count,) * DOCUMENTS, SIMILARITY, ())
     score = under(TASKS["sensitivity"], [unit("sensitivity", start=0, stop=DOCUMENTS)], [seen], draws=2)["score"]
-    chance = TASKS["sensitivity"].declares.chance
+    chance = TASKS["sensitivity"].info.chance
     if control.name == "constant[0.875]":
         assert score == pytest.approx(chance)
     elif control.name == "constant":
@@ -96,19 +96,19 @@ def test_sensitivity(control):
 def test_clustering(control):
     """No adjusted information: 0 of a random order in the mean of many samples; of a constant unknown, which counts as 0."""
     labels = np.random.default_rng(2).integers(0, 5, 120)
-    seen = [clustering.Cross(control.answers(120, 120), tuple(labels.tolist()), SIMILARITY, ALL) for _ in range(30 if control.random else 1)]
+    seen = [clustering.ScoreMatrix(control.answers(120, 120), tuple(labels.tolist()), SIMILARITY, ALL) for _ in range(30 if control.random else 1)]
     scores = [TASKS["clustering"].measure(unit("clustering"), one).score for one in seen]
     if control.random:
-        assert np.mean(scores) == pytest.approx(TASKS["clustering"].declares.chance, abs=4 * np.std(scores) / np.sqrt(30))
+        assert np.mean(scores) == pytest.approx(TASKS["clustering"].info.chance, abs=4 * np.std(scores) / np.sqrt(30))
     else:
         assert scores == [None]
-    assert TASKS["clustering"].declares.chance == 0
+    assert TASKS["clustering"].info.chance == 0
 
 
 def test_retrieval(control):
     """n of N: what is relevant is found as often as it is there."""
     relevant = tuple((place, place + 40) for place in range(40)) * 10
-    seen = retrieval.Scores(control.answers(400, 80), relevant, SIMILARITY, ALL)
+    seen = retrieval.RetrievalScores(control.answers(400, 80), relevant, SIMILARITY, ALL)
     units = [unit("retrieval", condition=condition, queries=400) for condition in retrieval.CONDITIONS]
     found = under(TASKS["retrieval"], units, [seen] * len(units), draws=2)
     assert TASKS["retrieval"].chance(units, [seen] * len(units)) == pytest.approx(2 / 80)
@@ -117,13 +117,13 @@ def test_retrieval(control):
 
 def test_human_ordering(control):
     people = tuple(np.random.default_rng(3).random(DOCUMENTS).tolist())
-    seen = human_ordering.Rated(tuple(range(DOCUMENTS)), tuple(control.answers(DOCUMENTS).tolist()), people, ((),) * DOCUMENTS, SIMILARITY, ())
+    seen = human_ordering.RatedAnswers(tuple(range(DOCUMENTS)), tuple(control.answers(DOCUMENTS).tolist()), people, ((),) * DOCUMENTS, SIMILARITY, ())
     values = human_ordering.correlations(seen, np.ones((1, DOCUMENTS)))
     if control.random:
-        assert values["spearman"][0] == pytest.approx(TASKS["human_ordering"].declares.chance, abs=0.065)       # sd .016
+        assert values["spearman"][0] == pytest.approx(TASKS["human_ordering"].info.chance, abs=0.065)       # sd .016
     else:
         assert np.isnan(values["spearman"]).all()           # unknown, which counts as chance
-    assert TASKS["human_ordering"].declares.chance == 0
+    assert TASKS["human_ordering"].info.chance == 0
 
 
 def test_the_difference_of_lengths_wins_what_depends_on_length_alone():
@@ -134,7 +134,7 @@ def test_the_difference_of_lengths_wins_what_depends_on_length_alone():
              for c in sensitivity.CONDITIONS]
     similarity = Direct("length_difference").functions["similarity"]
     found = similarity([text] * len(forms), forms)
-    seen = sensitivity.Changed((0,), (1.0,), rows(found[None, :]), ((False,) * len(forms),), SIMILARITY, ())
+    seen = sensitivity.SensitivityAnswers((0,), (1.0,), rows(found[None, :]), ((False,) * len(forms),), SIMILARITY, ())
     values = under(TASKS["sensitivity"], [unit("sensitivity", start=0, stop=1)], [seen], draws=2)
     # it misses insertions alone, the ideals being 1 - x/2: .023 .041 .075 .083 0, and nothing of the four removals
     missed = [(1 - x / 2) - 1 / (1 + x) for x in (0.05, 0.1, 0.25, 0.5, 1.0)]

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.evaluation.score_scale import ScoreScale
 from harness.results.store import Store
-from harness.submission.selection import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.papers.published_tables import FOLDER
 from leaderboard.scoring.ranking import rank_suite
 from tasks.common import rank_orders as orders
-from tasks.suite_files import read_suite
+from tasks.suite_files import load_suite
 from tasks.text import human_ordering
-from tasks.text.human_ordering import HumanOrdering, Rated, correlations
+from tasks.text.human_ordering import HumanOrdering, RatedAnswers, correlations
 
 SETS = ("bible_random", "paralex_random", "paraphrase_random", "yelp_rewrite_random", "gyafc_rewrite_random", "gyafc_informal_random",
         "gyafc_formal_random", "yelp_rewrite", "gyafc_rewrite", "gyafc_informal", "gyafc_formal", "bible", "paralex", "paraphrase")
@@ -88,11 +88,11 @@ def test_what_raters_agree_on():
     assert orders.agreement(np.ones((5, 3))) is None
 
 
-def seen(answers: list[float], returns: str = "similarity", ratings: int = 0) -> Rated:
+def seen(answers: list[float], returns: str = "similarity", ratings: int = 0) -> RatedAnswers:
     rng = np.random.default_rng(1)
     human = tuple(float(one) for one in range(len(answers)))
-    return Rated(tuple(range(len(answers))), tuple(answers), human,
-                 tuple(tuple((one + rng.normal(0, 1, ratings)).tolist()) for one in human), ScoreScale(returns, None, None), ())
+    return RatedAnswers(tuple(range(len(answers))), tuple(answers), human,
+                        tuple(tuple((one + rng.normal(0, 1, ratings)).tolist()) for one in human), ScoreScale(returns, None, None), ())
 
 
 def test_pairs_are_correlated_as_scipy_does_and_distances_are_turned():
@@ -126,9 +126,9 @@ def ranking(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ordering")
     (folder / "made.toml").write_text('title = "Made"\nseed = 7\nmodel = "minilm"\n[tasks.human_ordering]\ndatasets = ["made_likeness"]\n'
                                       "pairs = 30\nbatch = 15\n")
-    suite = read_suite(str(folder / "made.toml"))
-    run_suite(choose_entries(["jaccard", "levenshtein", "constant", "random"], SUBMISSIONS), suite, folder / "store.sqlite",
-              progress=Silent(), jobs=2)
+    suite = load_suite(str(folder / "made.toml"))
+    run_suite(select_entries(["jaccard", "levenshtein", "constant", "random"], SUBMISSIONS), suite, folder / "store.sqlite",
+              progress=NoProgress(), jobs=2)
     return rank_suite(Store(folder / "store.sqlite", read_only=True), suite)["text"]
 
 
@@ -146,5 +146,5 @@ def test_whole_runs_are_scored_by_parallel_sets(ranking):
 
 
 def test_pairs_nobody_rated_are_refused():
-    with pytest.raises(Refusal, match="no pairs that people rated"):
-        human_ordering.read("made_paraphrases")
+    with pytest.raises(TouchstoneError, match="no pairs that people rated"):
+        human_ordering.read_pairs("made_paraphrases")

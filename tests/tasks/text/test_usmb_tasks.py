@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
 from harness.base.units import Unit
-from harness.evaluation.assignment import Question
+from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures
 from harness.results.outcomes import Status
 from harness.sandbox.faults import FaultKind
-from harness.submission.selection import choose_entries
-from leaderboard.scoring.resampling import Plan, clusters_of, resample
-from tasks.common.consistency import Rechecked
-from tasks.common.correlations import correlation_under, mean_under
-from tasks.common.sampling import batches, collection, documents, labelled
+from harness.submission.selection import select_entries
+from leaderboard.scoring.resampling import Plan, resample, task_clusters
+from tasks.common.consistency import RecheckedAnswer
+from tasks.common.correlations import weighted_correlations, weighted_means
+from tasks.common.sampling import batch_ranges, sample_collection, sample_documents, sample_labelled
 from tasks.data import loading as data
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, retrieval, robustness, sensitivity
@@ -35,7 +35,7 @@ def unit(task: str, name: str = "x", **parameters) -> Unit:
 
 def under(task, units, seen, draws: int = 200) -> dict[str, float]:
     """The values that come of all documents once each."""
-    clusters = clusters_of(task, units)
+    clusters = task_clusters(task, units)
     plan = Plan(clusters, np.ones((draws, len(clusters))))
     return {name: found.value for name, found in resample(task, units, seen, plan).items()}
 
@@ -55,21 +55,21 @@ def test_answers_are_read_as_similarities_between_0_and_1():
 def test_statistics_under_counts_are_those_of_the_repeated_data():
     rng = np.random.default_rng(3)
     x, y, times = rng.normal(size=12), rng.normal(size=12), rng.integers(0, 3, (5, 12)).astype(float)
-    for row, r, m in zip(times, correlation_under(x, y, times), mean_under(x, times), strict=True):
+    for row, r, m in zip(times, weighted_correlations(x, y, times), weighted_means(x, times), strict=True):
         again = np.repeat(np.arange(12), row.astype(int))
         assert r == pytest.approx(stats.pearsonr(x[again], y[again]).statistic)
         assert m == pytest.approx(x[again].mean())
-    assert np.isnan(correlation_under(np.full(12, 0.1), y, times)).all()                   # a constant has no correlation
+    assert np.isnan(weighted_correlations(np.full(12, 0.1), y, times)).all()                   # a constant has no correlation
 
 
 # ---- alignment ----------------------------------------------------------------------------------------------------------
 
-def ratings(*answers: float, people=(1.0, 2.0, 3.0, 4.0)) -> alignment.Judged:
-    return alignment.Judged((0, 0, 1, 1), answers, (), {"overall": people}, (), ((9, 0),) * 4, SIMILARITY, ())
+def ratings(*answers: float, people=(1.0, 2.0, 3.0, 4.0)) -> alignment.AlignmentAnswers:
+    return alignment.AlignmentAnswers((0, 0, 1, 1), answers, (), {"overall": people}, (), ((9, 0),) * 4, SIMILARITY, ())
 
 
-def choices(first, second, chosen, words=((9, 9),) * 4) -> alignment.Judged:
-    return alignment.Judged((0, 0, 1, 1), first, second, {}, chosen, words, SIMILARITY, ())
+def choices(first, second, chosen, words=((9, 9),) * 4) -> alignment.AlignmentAnswers:
+    return alignment.AlignmentAnswers((0, 0, 1, 1), first, second, {}, chosen, words, SIMILARITY, ())
 
 
 AXIS = unit("alignment", "r", kind="axis", start=0, stop=2, documents=2)
@@ -121,8 +121,8 @@ EQUAL = order(*[0.5] * 9)
 SINGLE = order(1.0, 0.5, 0.9, 0.8, 0.7, 0.1, None, 0.3, 0.6)             # of one sentence
 
 
-def transformed(*rows, scale=SIMILARITY) -> robustness.Transformed:
-    return robustness.Transformed(tuple(range(len(rows))), rows, (False,) * len(rows), scale, ())
+def transformed(*rows, scale=SIMILARITY) -> robustness.RobustnessAnswers:
+    return robustness.RobustnessAnswers(tuple(range(len(rows))), rows, (False,) * len(rows), scale, ())
 
 
 def test_robustness_by_hand():
@@ -142,17 +142,17 @@ def test_a_distance_is_read_the_other_way_round():
 
 def test_a_random_order_scores_what_is_declared():
     rows = np.random.default_rng(4).random((20_000, 9))
-    found = robustness.judged(transformed(*map(tuple, rows.tolist())))
+    found = robustness.order_shares(transformed(*map(tuple, rows.tolist())))
     score = np.mean([found[name].mean() for name in robustness.SHARES])
-    assert TASKS["robustness"].declares.chance == pytest.approx(0.1833, abs=1e-4)          # (.05 + .25 + .25)/3
-    assert score == pytest.approx(TASKS["robustness"].declares.chance, abs=0.006)
+    assert TASKS["robustness"].info.chance == pytest.approx(0.1833, abs=1e-4)          # (.05 + .25 + .25)/3
+    assert score == pytest.approx(TASKS["robustness"].info.chance, abs=0.006)
 
 
 # ---- sensitivity --------------------------------------------------------------------------------------------------------
 
-def similar(*rows: np.ndarray) -> sensitivity.Changed:
-    return sensitivity.Changed(tuple(range(len(rows))), (1.0,) * len(rows), tuple(map(tuple, rows)),
-                               ((False,) * len(sensitivity.CONDITIONS),) * len(rows), SIMILARITY, ())
+def similar(*rows: np.ndarray) -> sensitivity.SensitivityAnswers:
+    return sensitivity.SensitivityAnswers(tuple(range(len(rows))), (1.0,) * len(rows), tuple(map(tuple, rows)),
+                                          ((False,) * len(sensitivity.CONDITIONS),) * len(rows), SIMILARITY, ())
 
 
 def values_of(row: np.ndarray) -> dict[str, float]:
@@ -170,7 +170,7 @@ def test_the_ideal_scores_1_and_constants_as_computed_by_hand():
 
 def test_chance_is_the_best_constant():
     scores = [values_of(np.full(39, value))["score"] for value in np.linspace(0, 1, 101)]
-    assert TASKS["sensitivity"].declares.chance == pytest.approx(max(*scores, (1 - 1.275 / 9 + 1 - 0.6 / 4) / 2))
+    assert TASKS["sensitivity"].info.chance == pytest.approx(max(*scores, (1 - 1.275 / 9 + 1 - 0.6 / 4) / 2))
 
 
 def test_what_reads_lengths_alone_is_near_perfect_as_published_and_seen_at_constant_length():
@@ -188,7 +188,7 @@ def blocks(labels: np.ndarray, inside: float = 0.9, outside: float = 0.1) -> np.
 
 
 def clustered(answers: np.ndarray, labels, scale=SIMILARITY) -> Measures:
-    seen = clustering.Cross(answers, tuple(labels), scale, (Rechecked((0, 0), 1.0, 1.0, 1.0),))
+    seen = clustering.ScoreMatrix(answers, tuple(labels), scale, (RecheckedAnswer((0, 0), 1.0, 1.0, 1.0),))
     return TASKS["clustering"].measure(unit("clustering"), seen)
 
 
@@ -212,7 +212,7 @@ def test_clusters_are_those_of_scikit_learn():
 
     rng = np.random.default_rng(6)
     raw = rng.random((30, 30))
-    similarity = clustering.symmetrised(clustering.Cross(raw, (0,) * 30, SIMILARITY, ()))
+    similarity = clustering.symmetrize(clustering.ScoreMatrix(raw, (0,) * 30, SIMILARITY, ()))
     for how in ("average", "complete"):
         theirs = AgglomerativeClustering(4, metric="precomputed", linkage=how).fit_predict(1 - similarity)
         assert adjusted_rand_score(theirs, clustering.clusters(similarity, how, 4)) == 1
@@ -233,21 +233,21 @@ def test_samples_are_disjoint_and_have_enough_texts_of_each_label():
     texts = [text for one in drawn for text, _ in one]
     assert len(texts) == len(set(texts)) == 180
     assert all(sum(label == name for _, label in one) >= 10 for one in drawn for name in {label for _, label in one})
-    with pytest.raises(Refusal, match="needs two labels with 700 texts"):
+    with pytest.raises(TouchstoneError, match="needs two labels with 700 texts"):
         clustering.samples("made_weather + made_kitchen", 3, 1, 1400, 700)
 
 
 # ---- retrieval ----------------------------------------------------------------------------------------------------------
 
-def searched(answers, *relevant) -> retrieval.Scores:
-    return retrieval.Scores(np.array(answers, dtype=float), tuple(map(tuple, relevant)), SIMILARITY, ())
+def searched(answers, *relevant) -> retrieval.RetrievalScores:
+    return retrieval.RetrievalScores(np.array(answers, dtype=float), tuple(map(tuple, relevant)), SIMILARITY, ())
 
 
 def test_found_over_n_with_ties_in_expectation():
     # one relevant on top; two relevant, one of the first two; three tied for two places, one of them relevant; all tied
     seen = searched([[0.9, 0.1, 0.2, 0.3], [0.9, 0.8, 0.7, 0.1], [0.9, 0.5, 0.5, 0.5], [0.5] * 4], [0], [0, 2], [0, 1], [1])
-    assert retrieval.found(seen).tolist() == pytest.approx([1.0, 0.5, (1 + 1 / 3) / 2, 1 / 4])
-    assert retrieval.by_chance(seen).tolist() == [1 / 4, 1 / 2, 1 / 2, 1 / 4]
+    assert retrieval.precision_at_n(seen).tolist() == pytest.approx([1.0, 0.5, (1 + 1 / 3) / 2, 1 / 4])
+    assert retrieval.expected_precision(seen).tolist() == [1 / 4, 1 / 2, 1 / 2, 1 / 4]
 
 
 def test_a_constant_finds_n_of_all_and_no_more():
@@ -268,7 +268,7 @@ def test_retention_is_augmented_over_original_where_that_is_told_from_chance():
 
 
 def test_queries_without_a_relevant_document_in_the_sample_are_not_asked():
-    found = collection("made_questions", 1, 20, 50)
+    found = sample_collection("made_questions", 1, 20, 50)
     assert len(found.texts) == 20
     assert 0 < len(found.queries) < 16
     assert (found.relevant.sum(axis=1) > 0).all()
@@ -282,25 +282,25 @@ def test_a_query_counts_in_all_conditions_alike():
 # ---- samples ------------------------------------------------------------------------------------------------------------
 
 def test_samples_depend_on_the_seed_and_are_the_same_for_all_tasks():
-    assert documents("made_reports", 1) == documents("made_reports", 1) != documents("made_reports", 2)
-    assert set(documents("made_reports", 1)) == set(documents("made_reports", 2))
-    assert list(batches(7, 3)) == [(0, 3), (3, 6), (6, 7)]
+    assert sample_documents("made_reports", 1) == sample_documents("made_reports", 1) != sample_documents("made_reports", 2)
+    assert set(sample_documents("made_reports", 1)) == set(sample_documents("made_reports", 2))
+    assert list(batch_ranges(7, 3)) == [(0, 3), (3, 6), (6, 7)]
 
 
 def test_what_a_dataset_cannot_give_is_refused_in_a_sentence():
-    with pytest.raises(Refusal, match="have no labels"):
-        labelled("made_weather", 1)
-    with pytest.raises(Refusal, match='"made_weather" holds corpus'):
-        collection("made_weather", 1, 5, 5)
-    with pytest.raises(Refusal, match="have no summaries"):
-        robustness.forms_of(unit("robustness", "made_weather", start=0, stop=2))
+    with pytest.raises(TouchstoneError, match="have no labels"):
+        sample_labelled("made_weather", 1)
+    with pytest.raises(TouchstoneError, match='"made_weather" holds corpus'):
+        sample_collection("made_weather", 1, 5, 5)
+    with pytest.raises(TouchstoneError, match="have no summaries"):
+        robustness.document_variants(unit("robustness", "made_weather", start=0, stop=2))
 
 
 def test_a_dataset_that_is_smaller_than_planned_leaves_places_empty(desk, inputs, smoke):
-    settings = TASKS["robustness"].settings_form.model_validate({"datasets": ("made_reports",), "documents": 80, "batch": 10})
-    context = Context(1, smoke.model, {"made_reports": data.fingerprint("made_reports")})
+    settings = TASKS["robustness"].settings_type.model_validate({"datasets": ("made_reports",), "documents": 80, "batch": 10})
+    context = Context(1, smoke.model, {"made_reports": data.dataset_fingerprint("made_reports")})
     last = list(TASKS["robustness"].units(settings, context))[-1]
-    outcome = desk.ask(choose_entries(["exact_match"], SUBMISSIONS)[0], Question(TASKS["robustness"], last), inputs)
+    outcome = desk.ask(select_entries(["exact_match"], SUBMISSIONS)[0], TaskUnit(TASKS["robustness"], last), inputs)
     assert outcome.status is Status.ANSWERED
     assert outcome.observation.places == (70, 71)
 
@@ -310,7 +310,7 @@ def test_a_dataset_that_is_smaller_than_planned_leaves_places_empty(desk, inputs
 USMB_TASKS = ("alignment", "robustness", "sensitivity", "clustering", "retrieval")
 
 
-def of_smoke(smoke, task: str) -> list[Question]:
+def of_smoke(smoke, task: str) -> list[TaskUnit]:
     return [question for question in smoke.questions if question.task.name == task]
 
 
@@ -319,7 +319,7 @@ def test_answers_are_the_same_with_and_without_a_matrix_and_however_pairs_are_mi
     question = of_smoke(smoke, task)[0]
     alone = entry_of("words", "def similarity(a, b): return [len(set(x.split()) & set(y.split())) / max(1, len(set(x.split()) | "
                      "set(y.split()))) for x, y in zip(a, b)]\n", **TEXT)
-    with_matrix = choose_entries(["jaccard"], SUBMISSIONS)[0]
+    with_matrix = select_entries(["jaccard"], SUBMISSIONS)[0]
     first, second = (desk.ask(entry, question, inputs).observation for entry in (alone, with_matrix))
     ours, theirs = (question.task.measure(question.unit, seen) for seen in (first, second))
     assert ours.score == pytest.approx(theirs.score)
@@ -349,9 +349,9 @@ def test_one_answer_that_is_no_number_fails_the_unit(task, desk, inputs, smoke, 
 def test_unmixed_a_call_holds_one_condition_of_all_documents(desk, inputs, smoke, entry_of):
     counting = entry_of("counting_pairs", "def similarity(a, b): return [len(a) + len(y) / 1e6 for y in b]\n", **{**TEXT, "range": "[0.0, inf]"})
     for task, names in (("robustness", ("made_reports",)), ("sensitivity", ("made_reports", "made_kitchen"))):
-        settings = TASKS[task].settings_form.model_validate({"datasets": names, "documents": 4, "batch": 4, "mixed": False})
-        context = Context(1, smoke.model, {name: data.fingerprint(name) for name in names})
-        question = Question(TASKS[task], next(iter(TASKS[task].units(settings, context))))
+        settings = TASKS[task].settings_type.model_validate({"datasets": names, "documents": 4, "batch": 4, "mixed": False})
+        context = Context(1, smoke.model, {name: data.dataset_fingerprint(name) for name in names})
+        question = TaskUnit(TASKS[task], next(iter(TASKS[task].units(settings, context))))
         outcome = desk.ask(counting, question, inputs)
         assert outcome.status is Status.ANSWERED, outcome.failure
         assert {int(value) for row in outcome.observation.answers for value in row} == {4}
@@ -360,7 +360,7 @@ def test_unmixed_a_call_holds_one_condition_of_all_documents(desk, inputs, smoke
 def test_every_text_a_metric_is_shown_was_embedded_before(desk, inputs, smoke):
     for task in USMB_TASKS:
         for question in of_smoke(smoke, task):
-            outcome = desk.ask(choose_entries(["cosine"], SUBMISSIONS)[0], question, inputs)
+            outcome = desk.ask(select_entries(["cosine"], SUBMISSIONS)[0], question, inputs)
             assert outcome.status is Status.ANSWERED, outcome.failure
 
 
@@ -370,16 +370,16 @@ def test_every_text_a_metric_is_shown_was_embedded_before(desk, inputs, smoke):
     ("sensitivity", {"datasets": ("made_reports", "made_kitchen"), "documents": 80, "batch": 5})])
 def test_a_unit_without_a_document_says_nothing_and_harms_nothing(task, settings, desk, inputs, smoke):
     names = ("made_ratings", "made_choices", "made_reports", "made_kitchen")
-    context = Context(1, smoke.model, {name: data.fingerprint(name) for name in names})
-    units = [one for one in TASKS[task].units(TASKS[task].settings_form.model_validate(settings), context) if one.stratum[-1] != "made_kitchen"]
+    context = Context(1, smoke.model, {name: data.dataset_fingerprint(name) for name in names})
+    units = [one for one in TASKS[task].units(TASKS[task].settings_type.model_validate(settings), context) if one.stratum[-1] != "made_kitchen"]
     empty = [one for one in units if one.parameters["start"] >= (24 if task == "alignment" else 72)] or units[-1:]
-    entry, = choose_entries(["exact_match"], SUBMISSIONS)
+    entry, = select_entries(["exact_match"], SUBMISSIONS)
     nothing = empty[-1]
-    outcome = desk.ask(entry, Question(TASKS[task], nothing), inputs)
+    outcome = desk.ask(entry, TaskUnit(TASKS[task], nothing), inputs)
     assert outcome.status is Status.ANSWERED, outcome.failure
     assert outcome.observation.places == ()
     assert TASKS[task].measure(nothing, outcome.observation).score is None
     other = next(one for one in units if one.stratum == nothing.stratum and one.parameters["start"] == 0)
-    full = desk.ask(entry, Question(TASKS[task], other), inputs).observation
+    full = desk.ask(entry, TaskUnit(TASKS[task], other), inputs).observation
     alone, beside = (under(TASKS[task], mine, seen)["score"] for mine, seen in (([other], [full]), ([other, nothing], [full, outcome.observation])))
     assert alone == pytest.approx(beside)

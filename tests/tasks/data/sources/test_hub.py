@@ -12,12 +12,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.models import hub_access as hub
 from tasks.data import loading as data
 from tasks.data import schema as forms
 from tasks.data.loading import DATASETS
-from tasks.data.types import Hub
+from tasks.data.types import HubSource
 from tests.conftest import touchstone
 
 FEEDBACK = {"id": "t3_1", "title": " A title ", "subreddit": "advice", "post": "A post.", "site": "", "article": ""}
@@ -79,10 +79,10 @@ for name in ("scifact", "dbpedia-entity", "msmarco", "nfcorpus", "climate-fever"
         "queries": {"queries": [{"_id": "q1", "title": "", "text": "asks"}, {"_id": "q2", "title": "", "text": "is not judged"}]}}
     REPOSITORIES[f"BeIR/{name}-qrels"] = {"default": {"test": [{"query-id": "q1", "corpus-id": "7", "score": 2}]}}
 for dataset in DATASETS.values():
-    if dataset.name.startswith("mteb_") and isinstance(dataset.source, Hub):
+    if dataset.name.startswith("mteb_") and isinstance(dataset.source, HubSource):
         REPOSITORIES[dataset.source.parts[0].id] = {"default": {"test": [{"sentences": ["a", "b"], "labels": ["x", "y"]},
                                                                          {"sentences": ["a"], "labels": ["z"]}]}}
-HUB = [name for name, dataset in DATASETS.items() if isinstance(dataset.source, Hub)]
+HUB = [name for name, dataset in DATASETS.items() if isinstance(dataset.source, HubSource)]
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def clones(tmp_path_factory) -> Path:
 def load(clones, tmp_path, monkeypatch):
     monkeypatch.setenv("TOUCHSTONE_HUB", str(clones))
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
-    return data.load
+    return data.load_dataset
 
 
 @pytest.mark.parametrize("name", HUB)
@@ -158,7 +158,7 @@ def test_other_columns_on_the_hub_are_said(load, clones, tmp_path, monkeypatch):
     for path in other.rglob("*.parquet"):
         pd.read_parquet(path).rename(columns={"summary": "short"}).to_parquet(path)
     monkeypatch.setenv("TOUCHSTONE_HUB", str(other))
-    with pytest.raises(Refusal, match=r'"billsum" has other columns on the hub \(FiscalNote/billsum\).*summary'):
+    with pytest.raises(TouchstoneError, match=r'"billsum" has other columns on the hub \(FiscalNote/billsum\).*summary'):
         load("billsum")
 
 
@@ -166,11 +166,11 @@ def test_a_hub_that_is_not_reached_is_said_soon_and_with_what_to_do(tmp_path, mo
     monkeypatch.delenv("TOUCHSTONE_HUB", raising=False)
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
-    hub.reached.cache_clear()
+    hub.hub_is_reachable.cache_clear()
     try:
-        assert not hub.reached()
+        assert not hub.hub_is_reachable()
     finally:
-        hub.reached.cache_clear()
+        hub.hub_is_reachable.cache_clear()
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
 
 

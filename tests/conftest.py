@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -17,10 +15,9 @@ import pytest
 from harness.base.paths import SUBMISSIONS, cache_folder
 from harness.base.progress import NoProgress
 from harness.base.units import Source, Unit
-from harness.evaluation.assignment import Conditions, TaskUnit
+from harness.evaluation.assignment import Conditions
 from harness.evaluation.executor import WorkerSlot
 from harness.evaluation.input_encoder import InputEncoder
-from harness.evaluation.loop import embed_required_texts
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Context
 from harness.models.registry import model_fingerprint
@@ -31,24 +28,10 @@ from harness.sandbox.probe import probe_sandbox
 from harness.submission.selection import select_entries
 from harness.submission.submission import Entry, load_submission
 from tasks.suite_files import load_suite
+from tests.support.submissions import HEADER
 
 if TYPE_CHECKING:
     from leaderboard.board.snapshot import Snapshot
-
-HEADER = """\
-# /// script
-# dependencies = []
-# [tool.touchstone]
-# name = "{name}"
-# title = "A metric of the tests"
-# summary = "It does what a test wants."
-# kind = "{kind}"
-# input = "{input}"
-# returns = "{returns}"
-# range = {range}
-# license = "Apache-2.0"
-# ///
-"""
 
 Write = Callable[..., Path]
 
@@ -118,28 +101,6 @@ def context() -> Context:
     return Context(5, Source("minilm", model_fingerprint("minilm")), {name: data.dataset_fingerprint(name) for name in names})
 
 
-def touchstone(*words: object, environment: dict[str, str] | None = None, timeout: float = 240,
-               folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """The real command in a process of its own."""
-    return subprocess.run([sys.executable, "-m", "leaderboard", *map(str, words)], capture_output=True, text=True,
-                          timeout=timeout, env={**os.environ, **(environment or {})}, cwd=folder, stdin=subprocess.DEVNULL)
-
-
-def descendants(process: int) -> set[int]:
-    """Every living process below one, whatever namespace it is in."""
-    parents: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            state, parent = path.read_text().rpartition(")")[2].split()[:2]
-            if state != "Z":
-                parents[int(path.parent.name)] = int(parent)
-    found: set[int] = set()
-    level = {process}
-    while level := {child for child, parent in parents.items() if parent in level} - found:
-        found |= level
-    return found
-
-
 POSTGRES = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
 
 
@@ -176,17 +137,6 @@ def database(postgres: str) -> str:
     with psycopg.connect(postgres, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}")       # a name of our own
     return postgres.replace("/postgres?", f"/{name}?")
-
-
-def alive(process: int) -> bool:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def embed_for(questions: list[TaskUnit], entry: Entry, cache: VectorCache) -> None:
-    embed_required_texts([(entry, question) for question in questions], cache, NoProgress(), 2)
 
 
 @pytest.fixture

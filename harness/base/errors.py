@@ -1,4 +1,4 @@
-"""What goes wrong, said so that a person can mend it."""
+"""Exceptions that the command line reports as one sentence, and helpers for their messages."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Iterable
 
 
 class TouchstoneError(Exception):
-    """One sentence: what is wrong, where, what to do.  The command line prints it and leaves with exit code 2."""
+    """An error of the user or the machine; the message says what is wrong, where, and how to fix it (exit code 2)."""
 
 
 class ModelNotFetched(TouchstoneError):
-    """A model that is known, but not here; the sentence says how it comes here."""
+    """A known model is not available locally; the message says how to get it."""
 
     def __init__(self, model: str, sentence: str) -> None:
         super().__init__(sentence)
@@ -19,24 +19,24 @@ class ModelNotFetched(TouchstoneError):
 
 
 class NotApplicable(Exception):
-    """This metric cannot be asked this question (its kind, its cost); that is no failure and no score."""
+    """A metric cannot be run on a test unit because of its kind or its cost; this is neither a failure nor a score."""
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """` Did you mean "energy"?` when one of the known words is close, else an empty string."""
-    close = difflib.get_close_matches(word, list(known), n=1)
+def did_you_mean(word: str, candidates: Iterable[str]) -> str:
+    """Return ` Did you mean "energy"?` if a candidate is similar to the word, else an empty string."""
+    close = difflib.get_close_matches(word, list(candidates), n=1)
     return f' Did you mean "{close[0]}"?' if close else ""
 
 
 def printable(text: str, limit: int = 500) -> str:
-    """The text on one line, without control or invisible characters, at most `limit` of them: safe in a terminal."""
+    """Return the text on one line without control characters, at most `limit` characters long: safe for terminals."""
     head = text[: limit + 1]
-    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(head.split()))
-    return shown if len(text) <= limit else shown[: limit - 1] + "…"
+    cleaned = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(head.split()))
+    return cleaned if len(text) <= limit else cleaned[: limit - 1] + "…"
 
 
 def format_bytes(bytes_: float) -> str:
-    """A size as people say it: 412 kB, 32 MB."""
+    """Return a size in readable form, such as `412 kB` or `32 MB`."""
     for unit in ("bytes", "kB", "MB"):
         if bytes_ < 1000:
             return f"{bytes_:.0f} {unit}"

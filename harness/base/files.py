@@ -1,4 +1,4 @@
-"""What was noted about something at its first fetch, in a JSON file of ours: `data.lock`, `models.lock` in the cache folder."""
+"""Lock files (`data.lock`, `models.lock`): JSON files that record fingerprints at the first fetch."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.base.locks import file_lock
 
 
 def read_entries(path: Path) -> dict[str, Any]:
-    """Name: what was noted; nothing where nothing has been."""
+    """Return the entries of a lock file by name; empty if the file does not exist."""
     try:
         notes: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -25,12 +25,12 @@ def read_entries(path: Path) -> dict[str, Any]:
     return notes
 
 
-def write_entry(path: Path, name: str, said: Any) -> None:
-    """Writes or replaces one note; a process that is killed leaves the file as it was."""
+def write_entry(path: Path, name: str, value: Any) -> None:
+    """Write or replace one entry; the file is replaced atomically."""
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         with file_lock(path.with_name(f"{path.name}.guard")):
-            partial.write_text(json.dumps({**read_entries(path), name: said}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            partial.write_text(json.dumps({**read_entries(path), name: value}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
             partial.replace(path)
     except OSError as wrong:
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""How things are named by their content, so that the same thing has the same name everywhere."""
+"""Content hashes and seeds derived from them."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 
 def canonical(value: Any) -> bytes:
-    """One byte string for one value: JSON with sorted keys and no spaces."""
+    """Return the canonical bytes of a JSON value: sorted keys, no spaces."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
 def digest_of(value: Any) -> str:
-    """sha256 of the canonical form, in hexadecimal."""
+    """Return the sha256 of a JSON value's canonical form, in hexadecimal."""
     return hashlib.sha256(canonical(value)).hexdigest()
 
 
 def seed_of(*parts: object) -> int:
-    """A 63-bit seed that depends on all parts and on nothing else."""
+    """Return a 63-bit seed that depends on the given parts only."""
     joined = "\x1f".join(map(str, parts)).encode()
     return int.from_bytes(hashlib.sha256(joined).digest()[:8], "big") >> 1

@@ -1,4 +1,4 @@
-"""One process at a time: a file lock that the kernel lets go when its holder ends, however it ends."""
+"""File locks that the kernel releases when their holder ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from pathlib import Path
 
 @contextmanager
 def file_lock(path: Path) -> Iterator[None]:
-    """Holds the file; whoever comes second waits.  The file stays: removing it would let a third one in beside the second."""
+    """Hold an exclusive lock on `path`; other processes block until it is released.
+
+    The file is never deleted, because deleting it would create a race.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

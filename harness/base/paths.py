@@ -1,4 +1,4 @@
-"""Where things are kept on this machine."""
+"""Where files are kept on this machine."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ SUBMISSIONS = PROJECT / "submissions"
 
 
 def cache_folder() -> Path:
-    """Downloads and vectors: everything that can be made again.  TOUCHSTONE_CACHE moves it."""
+    """Return the folder of everything that can be downloaded or computed again; `TOUCHSTONE_CACHE` overrides it."""
     named = os.environ.get("TOUCHSTONE_CACHE")
     return Path(named) if named else Path(platformdirs.user_cache_dir("touchstone", appauthor=False))
 
 
 def mirror_folder() -> Path | None:
-    """The folder of Parquet snapshots that is looked at before anything is fetched: TOUCHSTONE_DATA."""
+    """Return the folder of dataset snapshots that takes precedence over all sources: `TOUCHSTONE_DATA`, or None."""
     named = os.environ.get("TOUCHSTONE_DATA")
     return Path(named) if named else None
 
 
 def default_store() -> str:
-    """The results store: TOUCHSTONE_STORE, else a file in the clone, or of the user's where there is no clone."""
+    """Return the address of the results store: `TOUCHSTONE_STORE`, or a file in the clone or the user's data folder."""
     named = os.environ.get("TOUCHSTONE_STORE")
     if named:
         return named

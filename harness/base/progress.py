@@ -1,4 +1,4 @@
-"""How long work tells that it is under way.  The engine speaks to this interface; the command line draws it."""
+"""The progress interface of long operations; the command line implements it."""
 
 from __future__ import annotations
 
@@ -6,29 +6,37 @@ from typing import Protocol
 
 
 class Stage(Protocol):
-    """One piece of work with a known size."""
+    """One operation of known size."""
 
     def advance(self, amount: int = 1, left: float | None = None, note: str = "") -> None:
-        """Some of it is done; `left` is the time left in seconds where the worker knows better than the average."""
-    def close(self) -> None: ...
+        """Report completed work; `left` is the remaining time in seconds if it is known better than by extrapolation."""
+
+    def close(self) -> None:
+        """End the stage."""
 
 
 class Progress(Protocol):
-    def stage(self, title: str, total: int, unit: str) -> Stage: ...
-    def say(self, sentence: str) -> None: ...
+    """Receives messages and stages."""
+
+    def stage(self, title: str, total: int, unit: str) -> Stage:
+        """Begin a stage of `total` units."""
+
+    def say(self, sentence: str) -> None:
+        """Show a message."""
 
 
 class NoProgress:
-    """Says nothing: for notebooks and tests."""
+    """Discard all progress, for notebooks and tests."""
 
     def stage(self, title: str, total: int, unit: str) -> NoProgress:
+        """Return itself as the stage."""
         return self
 
     def say(self, sentence: str) -> None:
-        """Nobody listens."""
+        """Discard the message."""
 
     def advance(self, amount: int = 1, left: float | None = None, note: str = "") -> None:
-        """Nobody looks."""
+        """Discard the progress."""
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Source:
-    """A dataset or a model a unit rests on, with the fingerprint that makes it this one and no other."""
+    """A dataset or a model with its fingerprint."""
 
     name: str
     fingerprint: str
@@ -26,31 +26,33 @@ class Source:
 
 @dataclass(frozen=True)
 class Unit:
-    """One independent piece of work, named by everything that bears on its answers."""
+    """One independent piece of work, identified by everything that determines its answers."""
 
     task: str
     observe_version: int
-    stratum: tuple[str, ...]                # where it belongs in the task's design, for people and for the means
+    stratum: tuple[str, ...]                # its group in the task's design; means are taken by stratum
     parameters: Mapping[str, Any]           # plain JSON values
     data: tuple[Source, ...]
-    model: Source                           # what `embeddings` and `tokens` mean in this unit
+    model: Source                           # the model of `embeddings` and `tokens`
     seed: int
 
-    def __hash__(self) -> int:              # so that what follows from a unit can be kept by it: its parameters have none
+    def __hash__(self) -> int:              # make units hashable for `lru_cache`; the parameters are not
         return hash(self.id)
 
     @cached_property
     def id(self) -> str:
+        """The test unit's identifier: a hash of `described`."""
         return digest_of(self.described)[:32]
 
     @property
     def described(self) -> dict[str, Any]:
+        """The fields as plain JSON values."""
         return dataclasses.asdict(self)
 
 
 @dataclass(frozen=True)
 class Cluster:
-    """What is drawn again as one when scores are resampled: a document with its summaries, a query over all its units."""
+    """What is resampled together, such as a document with its summaries or a query over all its test units."""
 
     stratum: tuple[str, ...]
     name: str

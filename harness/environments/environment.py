@@ -72,7 +72,7 @@ HARNESS_ENVIRONMENT = Environment()
 def prepare_environments(entries: Iterable[Entry], limits: Limits, progress: Progress, *,
                          refresh: bool = False) -> tuple[dict[str, Environment], list[str]]:
     """The environment of each entry, by digest; and a sentence for each submission that cannot be asked here."""
-    found: dict[str, Environment] = {}
+    environments: dict[str, Environment] = {}
     refused: dict[bytes, str] = {}
     made: dict[bytes, Environment] = {}
     for entry in entries:
@@ -85,8 +85,8 @@ def prepare_environments(entries: Iterable[Entry], limits: Limits, progress: Pro
             except TouchstoneError as refusal:
                 refused[submission.source] = str(refusal)
         if submission.source in made:
-            found[entry.digest] = made[submission.source]
-    return found, list(refused.values())
+            environments[entry.digest] = made[submission.source]
+    return environments, list(refused.values())
 
 
 def check_requested_limits(submission: Submission, limits: Limits) -> None:
@@ -247,10 +247,10 @@ def check_zip_directory(wheel: Path) -> None:
     with wheel.open("rb") as file:
         file.seek(max(0, wheel.stat().st_size - ZIP_END_BYTES))
         end = file.read()
-    place = end.rfind(b"PK\5\6")
-    if place < 0 or len(end) < place + 22:
+    offset = end.rfind(b"PK\5\6")
+    if offset < 0 or len(end) < offset + 22:
         raise zipfile.BadZipFile("no end record")
-    if int.from_bytes(end[place + 12:place + 16], "little") > DIRECTORY_BYTES:      # all ones where it stands elsewhere: zip64
+    if int.from_bytes(end[offset + 12:offset + 16], "little") > DIRECTORY_BYTES:      # all ones where it stands elsewhere: zip64
         raise TouchstoneError(f"{printable(wheel.name, 80)} holds too many files.")
 
 
@@ -258,8 +258,8 @@ def run_pip(words: Sequence[str], workshop: Path, most: int, progress: Progress)
     """pip, from wheels alone, watched: it may not fill the disk nor take for ever."""
     command = [sys.executable, "-I", str(PIP_WHEELS_ONLY), "--disable-pip-version-check", "--no-input", "--retries", "2",
                words[0], "--only-binary", ":all:", "--quiet", *words[1:]]
-    said = workshop / "said.txt"
-    with said.open("w") as errors:
+    output_path = workshop / "said.txt"
+    with output_path.open("w") as errors:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=errors, cwd=workshop,
                                    env=pip_variables(workshop / "scratch"))
         try:
@@ -268,9 +268,9 @@ def run_pip(words: Sequence[str], workshop: Path, most: int, progress: Progress)
             process.kill()
             process.wait()
     if process.returncode:
-        complaints = [line.removeprefix("ERROR: ") for line in said.read_text(errors="replace").splitlines()
+        complaints = [line.removeprefix("ERROR: ") for line in output_path.read_text(errors="replace").splitlines()
                       if line.startswith("ERROR: ")]
-        raise TouchstoneError(f"pip says: {printable(complaints[-1] if complaints else said.read_text(errors='replace'), 300)} "
+        raise TouchstoneError(f"pip says: {printable(complaints[-1] if complaints else output_path.read_text(errors='replace'), 300)} "
                               "(only wheels are taken, and packages that run on this machine).")
 
 
@@ -284,7 +284,7 @@ def pip_variables(scratch: Path) -> dict[str, str]:
 
 def watch_pip(process: subprocess.Popen[bytes], workshop: Path, most: int, progress: Progress) -> None:
     """Waits for pip; ends it when the workshop holds too much or the time is up."""
-    started = told = time.monotonic()
+    started = last_message = time.monotonic()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(timeout=0.5)
@@ -294,9 +294,9 @@ def watch_pip(process: subprocess.Popen[bytes], workshop: Path, most: int, progr
             raise TouchstoneError(f"it takes more than {format_bytes(most)}.")
         if time.monotonic() - started > SECONDS:
             raise TouchstoneError(f"it takes longer than {SECONDS / 60:.0f} minutes; is the package index reached?")
-        if time.monotonic() - told > SAID_EVERY:
-            told = time.monotonic()
-            progress.say(f"  … {format_bytes(size)} after {told - started:.0f} s")
+        if time.monotonic() - last_message > SAID_EVERY:
+            last_message = time.monotonic()
+            progress.say(f"  … {format_bytes(size)} after {last_message - started:.0f} s")
 
 
 def folder_size(folder: Path) -> int:

@@ -35,11 +35,11 @@ from harness.submission.submission import Entry
 class Executor:
     """Jobs that ask, side by side; one that loses its worker forks another."""
 
-    def __init__(self, asking: Sequence[Assignment], cache: VectorCache, conditions: Conditions, jobs: int) -> None:
+    def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, conditions: Conditions, jobs: int) -> None:
         self._left: queue.SimpleQueue[Assignment] = queue.SimpleQueue()
-        for one in asking:
-            self._left.put(one)
-        self._expected, self._conditions = len(asking), conditions
+        for assignment in assignments:
+            self._left.put(assignment)
+        self._expected, self._conditions = len(assignments), conditions
         self._results: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
         self._inputs = InputEncoder(cache)
         self._stopping = threading.Event()
@@ -48,7 +48,7 @@ class Executor:
         processors = sorted(os.sched_getaffinity(0))
         self._threads = [
             threading.Thread(target=self._work, args=(processors[(os.getpid() + job) % len(processors)],), daemon=True)
-            for job in range(min(jobs, len(asking)))]
+            for job in range(min(jobs, len(assignments)))]
 
     def outcomes(self) -> Iterable[Outcome]:
         """Every outcome, as they come."""
@@ -144,17 +144,17 @@ class WorkerSlot:
         if self._entry is not entry:
             self._let_go()
             self._entry = entry
-        asked = MetricSession(entry, question.unit, inputs, self.start, self._worker, self._conditions.limits)
+        session = MetricSession(entry, question.unit, inputs, self.start, self._worker, self._conditions.limits)
         try:
-            asked.start()
-            return outcome(Status.ANSWERED, question.task.observe(question.unit, asked))
+            session.start()
+            return outcome(Status.ANSWERED, question.task.observe(question.unit, session))
         except NotApplicable as wrong:
             return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", str(wrong)))
         except Fault as fault:
             failure = Failure(fault.kind.value, fault.sentence, fault.places, fault.output)
             return outcome(Status.FAILED, failure=failure)
         finally:
-            self._worker = asked.worker
+            self._worker = session.worker
             self._ask_what_was_noticed(self._worker)
 
     def _ask_what_was_noticed(self, worker: Worker | None) -> None:

@@ -49,6 +49,6 @@ class InputEncoder:
     def _tokenized(self, texts: Sequence[str]) -> list[list[str]]:
         """The tokens of each text; they are kept, since many units and metrics take the same texts."""
         new = [text for text in dict.fromkeys(texts) if text not in self._tokens]
-        for text, one in zip(new, self._tokenizer.encode_batch(new, add_special_tokens=False), strict=True):
-            self._tokens[text] = one.tokens
+        for text, encoding in zip(new, self._tokenizer.encode_batch(new, add_special_tokens=False), strict=True):
+            self._tokens[text] = encoding.tokens
         return [self._tokens[text] for text in texts]

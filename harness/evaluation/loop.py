@@ -45,48 +45,48 @@ class RunInterrupted(Exception):
         self.tally = tally
 
 
-def plan_run(entries: Iterable[Entry], questions: Sequence[TaskUnit], store: Store, *, again: bool = False,
-             retry: bool = False) -> list[Assignment]:
+def plan_run(entries: Iterable[Entry], task_units: Sequence[TaskUnit], store: Store, *, rerun: bool = False,
+             retry_failed: bool = False) -> list[Assignment]:
     """What is to be asked: everything meant for an entry that the store has no outcome of; with `retry` what failed too, with
     `again` all.
     """
-    kept = (Status.ANSWERED, Status.NOT_APPLICABLE) if retry else tuple(Status)
-    done = set() if again else store.completed(kept)
-    return [(entry, question) for entry in entries for question in questions
-            if question.task.accepts(entry) and (question.unit.id, entry.digest) not in done]
+    final_statuses = (Status.ANSWERED, Status.NOT_APPLICABLE) if retry_failed else tuple(Status)
+    done = set() if rerun else store.completed(final_statuses)
+    return [(entry, task_unit) for entry in entries for task_unit in task_units
+            if task_unit.task.accepts(entry) and (task_unit.unit.id, entry.digest) not in done]
 
 
-def execute_run(asking: Sequence[Assignment], store: Store, run: int, cache: VectorCache, conditions: Conditions,
+def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache: VectorCache, conditions: Conditions,
                 jobs: int, progress: Progress) -> RunSummary:
     """Asks everything that is planned and stores each outcome as it comes."""
     started = time.monotonic()
-    tally = RunSummary(planned=len(asking))
+    tally = RunSummary(planned=len(assignments))
     try:
-        embed_required_texts(asking, cache, progress, jobs)
+        embed_required_texts(assignments, cache, progress, jobs)
     except KeyboardInterrupt:
         raise RunInterrupted(tally) from None
-    beside = [one for one in asking if not one[1].task.info.alone]
-    alone = [one for one in asking if one[1].task.info.alone]
-    pools = [Executor(beside, cache, conditions, jobs), Executor(alone, cache, conditions, 1)]
-    forecast = TimeEstimate(asking, jobs)
-    stage = progress.stage("Asking", len(asking), "units")
-    questions = {question.unit.id: question for _, question in asking}
-    names = {entry.digest: entry.name for entry, _ in asking}
+    shared_units = [assignment for assignment in assignments if not assignment[1].task.info.alone]
+    exclusive_units = [assignment for assignment in assignments if assignment[1].task.info.alone]
+    pools = [Executor(shared_units, cache, conditions, jobs), Executor(exclusive_units, cache, conditions, 1)]
+    forecast = TimeEstimate(assignments, jobs)
+    stage = progress.stage("Asking", len(assignments), "units")
+    task_units = {task_unit.unit.id: task_unit for _, task_unit in assignments}
+    names = {entry.digest: entry.name for entry, _ in assignments}
 
-    def keep(outcome: Outcome) -> None:
+    def save(outcome: Outcome) -> None:
         store.save_outcome(outcome, run)
-        count_outcome(tally, outcome, questions[outcome.unit_id], names[outcome.entry_digest])
+        count_outcome(tally, outcome, task_units[outcome.unit_id], names[outcome.entry_digest])
 
     try:
         for pool in pools:
             for outcome in pool.outcomes():
-                keep(outcome)
+                save(outcome)
                 stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
             pool.stop()                     # its workers are gone before those that want to be alone start
     except KeyboardInterrupt:
         for pool in pools:
             for outcome in pool.stop():
-                keep(outcome)
+                save(outcome)
         raise RunInterrupted(tally) from None
     finally:
         for pool in pools:
@@ -105,21 +105,21 @@ def count_outcome(tally: RunSummary, outcome: Outcome, question: TaskUnit, name:
         tally.not_applicable += 1
 
 
-def embed_required_texts(asking: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int) -> None:
+def embed_required_texts(assignments: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int) -> None:
     """Sees to it that every text has its vector before a metric waits for it."""
-    seen: dict[VectorSpec, dict[str, TaskUnit]] = {}
-    givers: dict[VectorSpec, VectorCache | ComposedVectors] = {SUITE_VECTORS: cache}
-    for entry, question in asking:
-        if question.task.inapplicable_reason(question.unit, entry.header) is not None:
+    units_by_spec: dict[VectorSpec, dict[str, TaskUnit]] = {}
+    sources: dict[VectorSpec, VectorCache | ComposedVectors] = {SUITE_VECTORS: cache}
+    for entry, task_unit in assignments:
+        if task_unit.task.inapplicable_reason(task_unit.unit, entry.header) is not None:
             continue
-        if question.task.needs_vectors:
-            seen.setdefault(SUITE_VECTORS, {}).setdefault(question.unit.id, question)
+        if task_unit.task.needs_vectors:
+            units_by_spec.setdefault(SUITE_VECTORS, {}).setdefault(task_unit.unit.id, task_unit)
         if entry.header.input == "embeddings":
-            wanted = entry.vectors
-            if wanted not in givers:
-                givers[wanted] = vector_source(entry.vectors, cache)
-            seen.setdefault(wanted, {}).setdefault(question.unit.id, question)
-    for wanted, questions in seen.items():
-        texts = {text for question in questions.values() for text in question.task.texts(question.unit)}
-        givers[wanted].fill(sorted(texts), progress, threads=jobs)
+            spec = entry.vectors
+            if spec not in sources:
+                sources[spec] = vector_source(entry.vectors, cache)
+            units_by_spec.setdefault(spec, {}).setdefault(task_unit.unit.id, task_unit)
+    for spec, task_units in units_by_spec.items():
+        texts = {text for task_unit in task_units.values() for text in task_unit.task.texts(task_unit.unit)}
+        sources[spec].fill(sorted(texts), progress, threads=jobs)
 

@@ -75,15 +75,15 @@ class MetricSession:
         """The harness's own embeddings of texts, whatever the metric takes; for tasks that look at them (`looks_at_vectors`)."""
         return self._inputs.cache.vectors(texts)
 
-    def recheck_corpora(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], asked: Sequence[int]) -> list[tuple[float, float]]:
+    def recheck_corpora(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], indices: Sequence[int]) -> list[tuple[float, float]]:
         """For each of the asked places in `pairs`, two answers of a fresh worker that sees nothing but that pair."""
-        twice = []
-        contents = self._contents(corpora, [pairs[place] for place in asked])
-        for place in asked:
+        answer_pairs = []
+        contents = self._contents(corpora, [pairs[index] for index in indices])
+        for index in indices:
             worker = self._fresh()
-            first, again = (self._many(worker, contents, pairs, [place])[place] for _ in range(2))
-            twice.append((require_finite(first), require_finite(again)))
-        return twice
+            first, again = (self._many(worker, contents, pairs, [index])[index] for _ in range(2))
+            answer_pairs.append((require_finite(first), require_finite(again)))
+        return answer_pairs
 
     def pair_scores(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> list[float]:
         """A text metric's raw answers for the pairs (a[0], b[0]), (a[1], b[1]), ...
@@ -93,14 +93,14 @@ class MetricSession:
         return self._pairs(self._fitted(self._ready(), collection), a, b, call)
 
     def recheck_pairs(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str],
-                      asked: Sequence[int]) -> list[tuple[float, float]]:
+                      indices: Sequence[int]) -> list[tuple[float, float]]:
         """For each of the asked places two answers, one pair a call, of a fresh worker that sees only those pairs.
 
         The second is asked as another call, with a seed of its own: a metric that draws answers it differently.
         """
         worker = self._fitted(self._fresh(), collection)
-        twice = [[self._pairs(worker, [a[place]], [b[place]], call + again)[0] for place in asked] for again in (0, 1)]
-        return list(zip(*twice, strict=True))
+        answers = [[self._pairs(worker, [a[index]], [b[index]], call + again)[0] for index in indices] for again in (0, 1)]
+        return list(zip(*answers, strict=True))
 
     def _pairs(self, worker: Worker, a: Sequence[str], b: Sequence[str], call: int) -> list[float]:
         numbers = worker.numbers(self.entry.header.returns, [self._input(a), self._input(b)], (len(a),), self._seed(call))
@@ -127,15 +127,15 @@ class MetricSession:
         """
         worker = self._ready()
         contents = [self._input(corpus) for corpus in corpora]
-        empty_holds, empty_calls, taken = [], [], 0.0
+        empty_holds, empty_calls, total_seconds = [], [], 0.0
         for handle, content in enumerate(contents):
             empty_holds.append(time_call(worker.nothing, [content]))
-            taken += time_call(worker.hold, handle, content, seed_of(self.unit.id, "corpus", handle))
-        for place, pair in enumerate(pairs):
+            total_seconds += time_call(worker.hold, handle, content, seed_of(self.unit.id, "corpus", handle))
+        for index, pair in enumerate(pairs):
             empty_calls.append(time_call(worker.nothing, pair))
-            taken += time_call(self._answer, worker, pair, [contents[c] for c in pair], self._seed(first + place))
-        way = sum(len(times) * float(np.median(times)) for times in (empty_holds, empty_calls) if times)
-        return max(taken - way, CLOCK_TICK * (len(corpora) + len(pairs)))
+            total_seconds += time_call(self._answer, worker, pair, [contents[c] for c in pair], self._seed(first + index))
+        overhead = sum(len(times) * float(np.median(times)) for times in (empty_holds, empty_calls) if times)
+        return max(total_seconds - overhead, CLOCK_TICK * (len(corpora) + len(pairs)))
 
     def peak_memory(self) -> int | None:
         """The most bytes the worker at hand has held at once, Python and its libraries included; None where nobody counts."""
@@ -203,22 +203,22 @@ class MetricSession:
         return self.worker
 
     def _many(self, worker: Worker, contents: Mapping[int, Content], pairs: Sequence[tuple[int, int]],
-              places: Sequence[int], order: int = 0, first: int = 0) -> dict[int, float]:
+              indices: Sequence[int], order: int = 0, first: int = 0) -> dict[int, float]:
         """Answers by place, asked in an order and under handles that only the unit's seed knows."""
-        rng = np.random.default_rng([self.unit.seed, len(places), order])
-        needed = sorted({c for place in places for c in pairs[place]})
+        rng = np.random.default_rng([self.unit.seed, len(indices), order])
+        needed = sorted({c for index in indices for c in pairs[index]})
         handles = dict(zip(needed, rng.choice(1 << 30, len(needed), replace=False).tolist(), strict=True))
-        asked_in_order = [places[i] for i in rng.permutation(len(places))]
+        shuffled = [indices[i] for i in rng.permutation(len(indices))]
         for c in rng.permutation(needed).tolist():
             worker.hold(handles[c], contents[c], seed_of(self.unit.id, "corpus", c))
         if self.kind == "corpus":
-            questions = [([handles[c] for c in pairs[place]], self._seed(first + place)) for place in asked_in_order]
-            return dict(zip(asked_in_order, worker.series(self.entry.header.returns, questions), strict=True))
+            calls = [([handles[c] for c in pairs[index]], self._seed(first + index)) for index in shuffled]
+            return dict(zip(shuffled, worker.series(self.entry.header.returns, calls), strict=True))
         answers: dict[int, float] = {}
-        for place in asked_in_order:
-            pair = pairs[place]
-            answers[place] = self._answer(worker, [handles[c] for c in pair], [contents[c] for c in pair],
-                                          self._seed(first + place))
+        for index in shuffled:
+            pair = pairs[index]
+            answers[index] = self._answer(worker, [handles[c] for c in pair], [contents[c] for c in pair],
+                                          self._seed(first + index))
         return answers
 
     def _answer(self, worker: Worker, handles: Sequence[int], contents: Sequence[Content], seed: int) -> float:

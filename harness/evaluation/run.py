@@ -50,7 +50,7 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
     results = Store(store or default_store())
     try:
         with results.writing():
-            asking = plan_run(chosen, questions, results, again=again, retry=retry)
+            asking = plan_run(chosen, questions, results, rerun=again, retry_failed=retry)
             results.save_entries(chosen)
             tally = RunSummary()
             if asking:

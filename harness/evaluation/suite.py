@@ -51,9 +51,9 @@ class Suite:
     def of(self, only: Iterable[str]) -> list[TaskUnit]:
         """The questions of some tasks, or all."""
         names = set(only)
-        known = [task.name for task in self.tasks]
+        task_names = [task.name for task in self.tasks]
         for name in names:
-            if name not in known:
-                raise TouchstoneError(f'The suite "{self.name}" has no task "{name}".{did_you_mean(name, known)} '
-                                      f"It has {', '.join(known)}.")
+            if name not in task_names:
+                raise TouchstoneError(f'The suite "{self.name}" has no task "{name}".{did_you_mean(name, task_names)} '
+                                      f"It has {', '.join(task_names)}.")
         return [question for question in self.questions if not names or question.task.name in names]

@@ -110,19 +110,19 @@ class Task(Generic[Observation]):
         """Ask them: the only place a metric is called."""
         raise NotImplementedError
 
-    def measure(self, unit: Unit, seen: Observation) -> Measures:
+    def measure(self, unit: Unit, observation: Observation) -> Measures:
         """Pure: what the answers say."""
         raise NotImplementedError
 
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[Observation]) -> list[Measures]:
+    def measure_all(self, units: Sequence[Unit], observations: Sequence[Observation]) -> list[Measures]:
         """What all answered units of one entry say; for tasks whose units are judged against each other."""
-        return [self.measure(unit, one) for unit, one in zip(units, seen, strict=True)]
+        return [self.measure(unit, observation) for unit, observation in zip(units, observations, strict=True)]
 
     def clusters(self, units: Sequence[Unit]) -> Sequence[Cluster] | None:
         """What is drawn again; it follows from the units alone.  None: the units themselves, and the score is their mean."""
         return None
 
-    def replicates(self, units: Sequence[Unit], seen: Sequence[Observation | None],
+    def replicates(self, units: Sequence[Unit], observations: Sequence[Observation | None],
                    counts: np.ndarray) -> Mapping[str, np.ndarray]:
         """"score" and whatever measures are resampled with it, each under every row of `counts`: draws x clusters of these units.
 
@@ -131,17 +131,17 @@ class Task(Generic[Observation]):
         """
         raise NotImplementedError
 
-    def chance(self, units: Sequence[Unit], seen: Sequence[Observation]) -> float:
+    def chance(self, units: Sequence[Unit], observations: Sequence[Observation]) -> float:
         """What chance would score; tasks whose data decide it compute it from what was asked."""
         return self.info.chance
 
-    def answers(self, seen: Observation) -> np.ndarray | None:
+    def answers(self, observation: Observation) -> np.ndarray | None:
         """What a metric answered to questions that all are asked alike, oriented, on one scale; None: nothing of the kind."""
         return None
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
         """What all units of an entry together give away about it."""
-        return frozenset().union(*(one.marks for one in measured)) if measured else frozenset()
+        return frozenset().union(*(measures.marks for measures in measured)) if measured else frozenset()
 
     def unit(self, context: Context, stratum: tuple[str, ...], parameters: Mapping[str, Any], data: Iterable[str]) -> Unit:
         """A unit of this task; its seed depends on the suite's seed and on what the unit is."""

@@ -1,8 +1,7 @@
-"""Embedding models that are services: texts are sent to a company, vectors come back, by the key of whoever runs this.
+"""Embedding models behind web APIs (Cohere, OpenAI), called with the user's own key.
 
-What computes the vectors cannot be seen from outside and may change: the fingerprint is of the name and the number of
-dimensions, and they are unverified for ever.  No key is at hand where this was written: the tests ask a server of their own
-that answers as the companies' documentation says.
+The weights cannot be inspected and may change, so the fingerprint covers the name and the number of dimensions only and such
+models are never verified. The tests call a local server that answers as the documentation of the services says.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from harness.models.encoders import Batch, Encoder
 if TYPE_CHECKING:
     import numpy as np
 
-TEXTS_AT_ONCE = 96                      # the smaller of the two services' bounds
+TEXTS_AT_ONCE = 96                      # the smaller of the two services' limits
 TRIES = 6
 SECONDS = 60.0
 LONGEST_WAIT = 30.0
@@ -32,16 +31,17 @@ LONGEST_WAIT = 30.0
 
 @dataclass(frozen=True)
 class Service:
-    """How a company is asked for vectors."""
+    """How to request vectors from a service."""
 
     company: str
-    key: str                            # the variable that holds the key
+    key: str                            # environment variable of the key
     address: str
-    moved_by: str                       # the variable that holds another address
+    moved_by: str                       # environment variable of another address
     question: Callable[[str, list[str]], dict[str, Any]]
     answer: Callable[[Any], list[list[float]]]
 
     def own_key(self, model: str) -> str:
+        """Return the user's API key, or raise if it is not set."""
         key = os.environ.get(self.key, "").strip()
         if not key:
             raise TouchstoneError(f'The vectors of "{model}" are computed by {self.company}: set {self.key} to your key there. '
@@ -50,16 +50,16 @@ class Service:
         return key
 
     def ask(self, model: str, texts: list[str]) -> np.ndarray:
-        """The vectors of some texts; waits and asks again while the service is busy."""
+        """Return the vectors of some texts; retry while the service is busy."""
         import numpy as np
 
         key = self.own_key(model)
         body = json.dumps(self.question(model, [text or " " for text in texts])).encode()
-        asked = urllib.request.Request(os.environ.get(self.moved_by, self.address), body,
-                                       {"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
+        request = urllib.request.Request(os.environ.get(self.moved_by, self.address), body,
+                                         {"Authorization": f"Bearer {key}", "Content-Type": "application/json"})
         for tried in range(1, TRIES + 1):
             try:
-                with urllib.request.urlopen(asked, timeout=SECONDS) as response:
+                with urllib.request.urlopen(request, timeout=SECONDS) as response:
                     vectors = np.array(self.answer(json.load(response)), np.float32)
                 if vectors.ndim == 2 and len(vectors) == len(texts):
                     return vectors
@@ -70,31 +70,31 @@ class Service:
                 if wrong.code not in (408, 409, 429) and wrong.code < 500:
                     raise TouchstoneError(f"{self.company} refuses to embed ({wrong.code}: "
                                           f"{printable(wrong.read(2000).decode(errors='replace'), 200)}).") from None
-                said, wait = f"{wrong.code} {wrong.reason}", wrong.headers.get("Retry-After", "")
+                reply, wait = f"{wrong.code} {wrong.reason}", wrong.headers.get("Retry-After", "")
             except (urllib.error.URLError, TimeoutError, ConnectionError) as wrong:
-                said, wait = str(wrong), ""
+                reply, wait = str(wrong), ""
             except (ValueError, KeyError, TypeError, IndexError) as wrong:
                 raise TouchstoneError(f"{self.company} answers otherwise than it documents "
                                       f"({printable(str(wrong), 99)}).") from None
             if tried < TRIES:
                 time.sleep(min(LONGEST_WAIT, float(wait) if wait.replace(".", "", 1).isdigit() else 2.0 ** (tried - 1)))
-        raise TouchstoneError(f"{self.company} could not be asked for vectors, {TRIES} times over ({printable(said, 120)}); what "
+        raise TouchstoneError(f"{self.company} could not be asked for vectors, {TRIES} times over ({printable(reply, 120)}); what "
                               "was embedded so far is kept, and the same command goes on from there.")
 
 
 OPENAI = Service(
     "OpenAI", "OPENAI_API_KEY", "https://api.openai.com/v1/embeddings", "TOUCHSTONE_OPENAI_URL",
     lambda model, texts: {"model": model, "input": texts, "encoding_format": "float"},
-    lambda said: [one["embedding"] for one in sorted(said["data"], key=lambda one: one["index"])])
+    lambda reply: [item["embedding"] for item in sorted(reply["data"], key=lambda item: item["index"])])
 COHERE = Service(
     "Cohere", "COHERE_API_KEY", "https://api.cohere.com/v2/embed", "TOUCHSTONE_COHERE_URL",
     lambda model, texts: {"model": model, "texts": texts, "input_type": "clustering", "embedding_types": ["float"],
                           "truncate": "END"},
-    lambda said: said["embeddings"]["float"])
+    lambda reply: reply["embeddings"]["float"])
 
 
 class ServiceEncoder:
-    """Vectors by asking; texts that were sent together do not bear on each other."""
+    """Vectors from a service; texts of one request do not influence each other."""
 
     def __init__(self, service: Service, model: str) -> None:
         self._service, self._model = service, model
@@ -110,7 +110,7 @@ class ServiceEncoder:
 
 @dataclass(frozen=True)
 class ServiceModel(Model):
-    """A model that nobody but its company sees."""
+    """A model behind a web API."""
 
     service: Service
 
@@ -126,6 +126,7 @@ class ServiceModel(Model):
 
 
 def service_model(name: str, dimensions: int, service: Service) -> ServiceModel:
+    """Return the description of a service's model."""
     named = hashlib.sha256(f"{service.company}\0{name}\0{dimensions}".encode()).hexdigest()
     return ServiceModel(name, f"{service.company} {name}", dimensions, named, "the company's terms", service)
 

@@ -1,4 +1,4 @@
-"""What an embedding model is to the harness, wherever it comes from."""
+"""The interface of embedding models, wherever they come from."""
 
 from __future__ import annotations
 
@@ -23,48 +23,49 @@ class Model:
     name: str
     title: str
     dimensions: int
-    fingerprint: str                    # sha256; what of, each kind says
+    fingerprint: str                    # sha256; each kind of model defines of what
     licence: str
 
-    verified = False                    # whether the registry, not the first fetch, says the fingerprint
+    verified = False                    # whether the fingerprint is pinned in the registry
 
     @property
     def origin(self) -> str:
-        """Where it comes from, in words."""
+        """Where the model comes from, in words."""
         raise NotImplementedError
 
     def path(self) -> Path:
-        """The folder of the model's files."""
-        raise TouchstoneError(f'The model "{self.name}" has no files here: a metric cannot be given it in `models`.')
+        """Return the folder of the model's files."""
+        raise TouchstoneError(f'The model "{self.name}" has no local files, so a metric cannot name it in `models`.')
 
     def tokenizer(self) -> Tokenizer:
-        """What `input = "tokens"` means."""
-        raise TouchstoneError(f'The model "{self.name}" shows nobody its tokens: metrics that take tokens need another one.')
+        """Return the tokenizer behind `input = "tokens"`."""
+        raise TouchstoneError(f'The model "{self.name}" does not expose its tokens: metrics that take tokens need another model.')
 
     @property
     def window(self) -> int | None:
-        """How many tokens of a text it reads, its own marks among them; None: all, or nobody says."""
+        """The number of tokens that the model reads, special tokens included; None if unlimited or unknown."""
         try:
-            said = json.loads((self.path() / "sentence_bert_config.json").read_text(encoding="utf-8"))
+            settings = json.loads((self.path() / "sentence_bert_config.json").read_text(encoding="utf-8"))
         except (OSError, ValueError, TouchstoneError):
             return None
-        longest = said.get("max_seq_length") if isinstance(said, dict) else None
+        longest = settings.get("max_seq_length") if isinstance(settings, dict) else None
         return longest if isinstance(longest, int) and longest > 0 else None
 
     def ready(self) -> None:
-        """Refuses when it cannot be used here and now; reads nothing large."""
+        """Raise if the model cannot be used now; reads no large file."""
         self.path()
 
     def verify(self) -> None:
-        """Refuses when it is not ready, or not what the fingerprint names."""
+        """Raise if the model is not available or its files do not have the fingerprint."""
         self.ready()
 
     def encoder(self) -> Encoder:
+        """Return the encoder of texts."""
         raise NotImplementedError
 
 
 def fingerprint_files(folder: Path, files: Sequence[str]) -> str:
-    """sha256 over the names and sha256 sums of a folder's files."""
+    """Return the sha256 over the names and sha256 sums of files in a folder."""
     whole = hashlib.sha256()
     for name in files:
         try:

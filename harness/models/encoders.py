@@ -1,4 +1,4 @@
-"""Encoders: texts into vectors, in batches of texts with equally many tokens."""
+"""Encoders: turn texts into vectors, in batches of texts with the same number of tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAME_VECTOR = 1e-5                      # the largest difference of an element b
 
 
 class Batch(NamedTuple):
-    """Texts that are computed together: their rows in the list that was given, and what the encoder made of them."""
+    """Texts that are encoded together: their row numbers and their encoder-specific content."""
 
     rows: list[int]
     content: Any
@@ -26,8 +26,10 @@ class Batch(NamedTuple):
 class Encoder(Protocol):
     """Turns texts into float32 vectors, one row per text."""
 
-    def batches(self, texts: Sequence[str]) -> list[Batch]: ...
-    def encode(self, batch: Batch) -> np.ndarray: ...
+    def batches(self, texts: Sequence[str]) -> list[Batch]:
+        """Return the batches of the texts; they depend on the texts only."""
+    def encode(self, batch: Batch) -> np.ndarray:
+        """Return the vectors of a batch."""
 
 
 class SentenceTransformerEncoder:
@@ -42,31 +44,31 @@ class SentenceTransformerEncoder:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
 
-        logging.disable_progress_bar()      # of its own; ours tells the time left
+        logging.disable_progress_bar()      # ours shows the time left
         self._model: Any = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False).eval()
         own = self._model.prompts.get(self._model.default_prompt_name)
         self._prompt: str | None = prompt or own or None
 
     def batches(self, texts: Sequence[str]) -> list[Batch]:
-        read = list(self._read(texts))
-        if not read or "attention_mask" not in read[0]:
-            return [Batch([row], [[one], [1]]) for row, one in enumerate(read)]
-        alike: dict[tuple[int, ...], list[int]] = {}        # texts that are the same where the model cuts them off
-        for row, one in enumerate(read):
-            alike.setdefault(tuple(one["input_ids"].tolist()), []).append(row)
-        different = list(alike.values())
-        groups = equal_length_groups([len(read[rows[0]]["input_ids"]) for rows in different], BATCH_TOKENS)
-        random.Random(0).shuffle(groups)    # long texts and short ones by turns: the time left is that of both
-        return [Batch([row for place in group for row in different[place]],
-                      [[read[different[place][0]] for place in group], [len(different[place]) for place in group]])
+        inputs = list(self._read(texts))
+        if not inputs or "attention_mask" not in inputs[0]:
+            return [Batch([row], [[features], [1]]) for row, features in enumerate(inputs)]
+        rows_by_tokens: dict[tuple[int, ...], list[int]] = {}        # identical after truncation
+        for row, features in enumerate(inputs):
+            rows_by_tokens.setdefault(tuple(features["input_ids"].tolist()), []).append(row)
+        unique_rows = list(rows_by_tokens.values())
+        groups = equal_length_groups([len(inputs[rows[0]]["input_ids"]) for rows in unique_rows], BATCH_TOKENS)
+        random.Random(0).shuffle(groups)    # mix long and short texts, so that the time left is representative
+        return [Batch([row for position in group for row in unique_rows[position]],
+                      [[inputs[unique_rows[position][0]] for position in group], [len(unique_rows[position]) for position in group]])
                 for group in groups]
 
     def _read(self, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """What the model's tokenizer makes of each text, without padding."""
+        """Yield the tokenizer's output for each text, without padding."""
         for start in range(0, len(texts), READ_AT_ONCE):
             features = self._model.preprocess(list(texts[start:start + READ_AT_ONCE]), prompt=self._prompt)
             mask = features.get("attention_mask")
-            if mask is None:                # a kind of its own, such as static vectors: one at a time
+            if mask is None:                # models without attention mask, such as static vectors: one at a time
                 yield from (self._model.preprocess([text], prompt=self._prompt) for text in texts[start:start + READ_AT_ONCE])
                 continue
             for row, kept in enumerate(mask.bool()):
@@ -77,12 +79,12 @@ class SentenceTransformerEncoder:
         import numpy as np
         import torch
 
-        torch.set_num_threads(1)        # of this thread; batches run side by side instead
+        torch.set_num_threads(1)        # batches run in parallel instead
         computed, times = batch.content
         inputs = computed[0]
         if "attention_mask" in inputs:
-            one_a_token = inputs["attention_mask"].shape
-            inputs = {name: torch.stack([one[name] for one in computed]) if getattr(value, "shape", None) == one_a_token
+            token_shape = inputs["attention_mask"].shape
+            inputs = {name: torch.stack([features[name] for features in computed]) if getattr(value, "shape", None) == token_shape
                       else value for name, value in inputs.items()}
         with torch.inference_mode():
             vectors: np.ndarray = self._model(inputs)["sentence_embedding"].float().numpy()
@@ -90,7 +92,7 @@ class SentenceTransformerEncoder:
 
 
 class WordLlamaEncoder:
-    """Static vectors: the mean of a text's token vectors, so a row depends on nothing but its text."""
+    """Static vectors: the mean of a text's token vectors."""
 
     def __init__(self, folder: Path) -> None:
         from wordllama import WordLlama
@@ -106,7 +108,7 @@ class WordLlamaEncoder:
 
 
 def equal_length_groups(lengths: Sequence[int], tokens: int) -> list[list[int]]:
-    """Rows grouped by exactly equal length, longest first, at most about `tokens` tokens a group."""
+    """Group row numbers by equal length, longest first, with at most about `tokens` tokens per group."""
     by_length: dict[int, list[int]] = {}
     for row, length in enumerate(lengths):
         by_length.setdefault(length, []).append(row)
@@ -118,7 +120,7 @@ def equal_length_groups(lengths: Sequence[int], tokens: int) -> list[list[int]]:
 
 
 def read_tokenizer(path: Path) -> Tokenizer:
-    """A model's own tokenizer, without padding and uncut."""
+    """Return a model's tokenizer without padding and truncation."""
     from tokenizers import Tokenizer
 
     tokenizer = Tokenizer.from_file(str(path))

@@ -1,8 +1,8 @@
-"""Embedding models of the Hugging Face hub: any sentence-transformers model by its name, fetched once, read as data.
+"""Embedding models of the Hugging Face Hub: any sentence-transformers model by its name.
 
-Only safetensors weights and text files are fetched, and no code of a repository is ever run.  The revision, the
-fingerprint of the files and the number of dimensions are noted in `models.lock` at the first fetch: no hub is reached where
-this was written, so nothing could be pinned, and every one of them is unverified.
+Only safetensors weights and text files are downloaded, and code of a repository is never executed. The revision, the fingerprint
+of the files and the number of dimensions are recorded in `models.lock` at the first fetch. No fingerprint is pinned, so all hub
+models are unverified.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
 DESCRIBED_BY = ["*.json", "*.txt", "*.model"]
 NOT_NEEDED = ["onnx/*", "openvino/*", "*.md", "data_config.json", "train_script.py", "*/.*", ".*"]
-WANTS_CODE = "its repository wants code of its own to be run"
+WANTS_CODE = "its repository requires running its own code"
 
 
 class HubModelCard(NamedTuple):
-    """A model that a paper uses: what its card asks for that its files do not say."""
+    """A model that a paper uses, with what its model card says and its files do not."""
 
     title: str
     licence: str
     prompt: str | None = None
-    unusable: str | None = None         # why it cannot be had
+    unusable: str | None = None         # why it cannot be used
 
 
-# The embedding models of USMB, as far as the paper names them; the texts of the prompts are those of the models' cards.
+# The embedding models that USMB names, with the prompts of their model cards.
 HUB_MODEL_CARDS = {
     "BAAI/bge-m3": HubModelCard("BGE-M3", "MIT"),
     "intfloat/e5-large-v2": HubModelCard("E5-large-v2", "MIT", prompt="query: "),
@@ -56,7 +56,7 @@ HUB_MODEL_CARDS = {
 
 @dataclass(frozen=True)
 class HubModel(Model):
-    """A fetched model; its fingerprint is that of all its files."""
+    """A downloaded model; the fingerprint covers all its files."""
 
     folder: str
     files: tuple[str, ...]
@@ -77,10 +77,10 @@ class HubModel(Model):
         return read_tokenizer(self.path() / "tokenizer.json")
 
     def verify(self) -> None:
-        found = fingerprint_files(self.path(), self.files)
-        if found != self.fingerprint:
+        fingerprint = fingerprint_files(self.path(), self.files)
+        if fingerprint != self.fingerprint:
             raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} are not those that were fetched first '
-                                  f"(fingerprint {found[:12]}, models.lock says {self.fingerprint[:12]}); restore them, or start "
+                                  f"(fingerprint {fingerprint[:12]}, models.lock says {self.fingerprint[:12]}); restore them, or start "
                                   f"anew with `touchstone models fetch --again {self.name}`.")
 
     def encoder(self) -> Encoder:
@@ -88,65 +88,67 @@ class HubModel(Model):
 
 
 class LockedModel(BaseModel):
-    """What the first fetch of a model writes into `models.lock`."""
+    """An entry of `models.lock`."""
 
     folder: str
     files: tuple[str, ...]
-    revision: str | None                # of the hub; a clone's is not known
+    revision: str | None                # on the hub; unknown for a local clone
     fingerprint: str
     dimensions: int
 
 
 def lock_path() -> Path:
+    """Return the path of `models.lock`."""
     return cache_folder() / "models.lock"
 
 
 def downloaded_models() -> list[HubModel]:
-    """The models of the hub that are here."""
-    return [_from_lock(name, said) for name, said in sorted(read_entries(lock_path()).items())]
+    """Return the hub models that are available locally."""
+    return [_from_lock(name, entry) for name, entry in sorted(read_entries(lock_path()).items())]
 
 
 def find_downloaded(name: str) -> HubModel:
-    said = read_entries(lock_path()).get(name)
-    if said is None:
+    """Return a downloaded model, or raise if it is not available."""
+    entry = read_entries(lock_path()).get(name)
+    if entry is None:
         raise ModelNotFetched(name, f'The model "{printable(name, 100)}" of the Hugging Face hub is not here yet; '
                               f"`touchstone models fetch {printable(name, 100)}` fetches it.")
-    return _from_lock(name, said)
+    return _from_lock(name, entry)
 
 
-def _from_lock(name: str, said: object) -> HubModel:
-    declared = HUB_MODEL_CARDS.get(name)
+def _from_lock(name: str, entry: object) -> HubModel:
+    card = HUB_MODEL_CARDS.get(name)
     try:
-        stated = LockedModel.model_validate(said)
+        locked = LockedModel.model_validate(entry)
     except ValidationError:
         raise TouchstoneError(f'{lock_path()} does not say what it should of "{name}"; remove it, and fetch the model '
                               'again.') from None
-    return HubModel(name, declared.title if declared else name, stated.dimensions, stated.fingerprint,
-                    declared.licence if declared else "see the model's card", stated.folder, stated.files,
-                    declared.prompt if declared else None)
+    return HubModel(name, card.title if card else name, locked.dimensions, locked.fingerprint,
+                    card.licence if card else "see the model's card", locked.folder, locked.files,
+                    card.prompt if card else None)
 
 
 def fetch_model(name: str, *, again: bool = False) -> HubModel:
-    """Fetches a model of the hub, tries it, and notes what it is."""
+    """Download a model, try it, and record it in `models.lock`."""
     if not is_model_name(name) or "/" not in name:
         raise TouchstoneError(f'"{printable(name, 100)}" is not the name of a model of the Hugging Face hub; they are called '
                               'owner/name.')
-    declared = HUB_MODEL_CARDS.get(name)
-    if declared and declared.unusable:
-        raise TouchstoneError(f'The model "{name}" cannot be used: {declared.unusable}, and Touchstone runs none.')
-    known = None if again else read_entries(lock_path()).get(name)
-    folder, revision = _folder(name, known["revision"] if known else None)
+    card = HUB_MODEL_CARDS.get(name)
+    if card and card.unusable:
+        raise TouchstoneError(f'The model "{name}" cannot be used: {card.unusable}, and Touchstone runs none.')
+    entry = None if again else read_entries(lock_path()).get(name)
+    folder, revision = _folder(name, entry["revision"] if entry else None)
     files = _files(folder)
     fingerprint = fingerprint_files(folder, files)
-    if known and known["fingerprint"] != fingerprint:
+    if entry and entry["fingerprint"] != fingerprint:
         raise TouchstoneError(f'The model "{name}" in {folder} has the fingerprint {fingerprint[:12]}, models.lock, written at '
                               'the first '
-                              f"fetch, says {known['fingerprint'][:12]}: these are other files. `--again` takes them in its "
+                              f"fetch, says {entry['fingerprint'][:12]}: these are other files. `--again` takes them in its "
                               "place.")
     import numpy as np
 
     try:
-        encoder = SentenceTransformerEncoder(folder, declared.prompt if declared else None)
+        encoder = SentenceTransformerEncoder(folder, card.prompt if card else None)
         vector = encoder.encode(encoder.batches(["A sentence to try it with."])[0])[0]
     except Exception as wrong:              # noqa: BLE001 - foreign files, read by three libraries: it may be anything
         raise TouchstoneError(f'The model "{name}" was fetched, but sentence-transformers cannot read it '
@@ -159,7 +161,7 @@ def fetch_model(name: str, *, again: bool = False) -> HubModel:
 
 
 def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:
-    """The folder of a model's files, fetched if need be, and the revision of the hub that they are."""
+    """Return the folder of a model's files, downloading them if needed, and their revision."""
     clone = local_clone(name)
     if clone is not None:
         _check_description(name, clone)
@@ -190,7 +192,7 @@ def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:
 
 
 def _check_description(name: str, folder: Path) -> None:
-    """Refuses a repository that is no sentence-transformers model, or wants its own code to be run."""
+    """Raise if a repository is no sentence-transformers model or needs its own code."""
     modules, config = folder / "modules.json", folder / "config.json"
     try:
         kinds = [str(module["type"]) for module in json.loads(modules.read_text(encoding="utf-8"))]
@@ -207,10 +209,10 @@ def _check_description(name: str, folder: Path) -> None:
 
 
 def _files(folder: Path) -> tuple[str, ...]:
-    """Everything that bears on a vector, in order; refuses weights that execute code when they are read."""
-    found = sorted(str(path.relative_to(folder)) for pattern in (*DESCRIBED_BY, "*.safetensors") for path in folder.rglob(pattern)
+    """Return the names of all files that influence a vector; raise if the weights are not safetensors."""
+    names = sorted(str(path.relative_to(folder)) for pattern in (*DESCRIBED_BY, "*.safetensors") for path in folder.rglob(pattern)
                    if path.is_file())
-    kept = tuple(name for name in found if not any(Path(name).match(pattern) for pattern in NOT_NEEDED))
+    kept = tuple(name for name in names if not any(Path(name).match(pattern) for pattern in NOT_NEEDED))
     if not any(name.endswith(".safetensors") for name in kept):
         raise TouchstoneError(f"{folder} holds no safetensors weights; those of the older kind execute code when they are read.")
     return kept

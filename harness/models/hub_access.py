@@ -1,6 +1,6 @@
-"""The Hugging Face hub, for datasets and models: whether it answers, and the clones that are read in its stead.
+"""Access to the Hugging Face Hub, and local clones that replace it.
 
-TOUCHSTONE_HUB may name a folder of clones of hub repositories, `<folder>/<owner>/<name>`.
+`TOUCHSTONE_HUB` may name a folder of clones of hub repositories: `<folder>/<owner>/<name>`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ SECONDS_TO_ANSWER = 10.0
 
 
 def local_clone(repository: str) -> Path | None:
+    """Return the folder of a repository's local clone, or None."""
     named = os.environ.get("TOUCHSTONE_HUB")
     if not named:
         return None
@@ -22,12 +23,12 @@ def local_clone(repository: str) -> Path | None:
 
 @cache
 def hub_is_reachable() -> bool:
-    """Whether the hub answers.  If not, its own library is told so, or it would try for half a minute a file."""
+    """Return whether the hub answers; if not, set its client library to offline mode to avoid long timeouts."""
     import requests
 
     try:
         requests.head(os.environ.get("HF_ENDPOINT", "https://huggingface.co"), timeout=SECONDS_TO_ANSWER)
     except requests.RequestException:
-        os.environ["HF_HUB_OFFLINE"] = "1"              # what it has in its own cache can still be read
+        os.environ["HF_HUB_OFFLINE"] = "1"              # files in its own cache can still be read
         return False
     return True

@@ -1,8 +1,8 @@
-"""Models that no package index has: whoever has one puts its files into a folder of the cache.
+"""Models that the user downloads and places in a folder of the cache.
 
-Word vectors come in a form that is ours: `words.txt` holds a word a line, `vectors.npy` a row of floats a word, in that order.
-ELMo comes as its authors gave it away.  What the files are is noted at `touchstone models fetch NAME`: nothing could be pinned
-where this was written, so that they are unverified.
+Word vectors have a simple format: `words.txt` holds one word per line, `vectors.npy` one row per word in the same order. ELMo
+uses the files of its authors. `touchstone models fetch NAME` records the fingerprint of the files; none is pinned, so these
+models are unverified.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from harness.models.encoders import Encoder
 
 WORDS, VECTORS = "words.txt", "vectors.npy"
 OPTIONS, WEIGHTS = "options.json", "weights.hdf5"
-HDF5 = b"\x89HDF\r\n\x1a\n"                # how every such file begins
+HDF5 = b"\x89HDF\r\n\x1a\n"                # the first bytes of every HDF5 file
 
 
 @dataclass(frozen=True)
 class LocalModel(Model):
-    """One that papers use; its fingerprint is what was noted of its files, nothing before."""
+    """A model from the user's files; the fingerprint is empty until the files are registered."""
 
     files: tuple[str, ...]
-    instruction: str                    # which files, and where people have them from
+    instruction: str                    # the files and where to get them
 
     @property
     def origin(self) -> str:
@@ -53,11 +53,11 @@ class LocalModel(Model):
         return all((self.folder / file).is_file() for file in self.files)
 
     def verify(self) -> None:
-        found = fingerprint_files(self.path(), self.files)
-        if found != self.fingerprint:
+        fingerprint = fingerprint_files(self.path(), self.files)
+        if fingerprint != self.fingerprint:
             raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} are not those that were noted '
                                   '(fingerprint '
-                                  f"{found[:12]}, noted {self.fingerprint[:12]}); restore them, or `touchstone models fetch "
+                                  f"{fingerprint[:12]}, noted {self.fingerprint[:12]}); restore them, or `touchstone models fetch "
                                   f"--again {self.name}` notes them anew.")
 
     def encoder(self) -> Encoder:
@@ -65,7 +65,7 @@ class LocalModel(Model):
 
 
 def check_words(model: LocalModel) -> None:
-    """Refuses word vectors that are not in the form that metrics are told they are."""
+    """Raise if word vectors are not in the documented format."""
     try:
         vectors = np.load(model.folder / VECTORS, mmap_mode="r", allow_pickle=False)
         with (model.folder / WORDS).open(encoding="utf-8", newline="\n") as file:
@@ -80,7 +80,7 @@ def check_words(model: LocalModel) -> None:
 
 
 def check_elmo(model: LocalModel) -> None:
-    """Refuses what are no options and weights of ELMo, as far as that can be seen without reading HDF5."""
+    """Raise if the files are not ELMo's options and weights, as far as this is visible without HDF5."""
     try:
         projection = json.loads((model.folder / OPTIONS).read_text(encoding="utf-8"))["lstm"]["projection_dim"]
         with (model.folder / WEIGHTS).open("rb") as file:
@@ -94,7 +94,7 @@ def check_elmo(model: LocalModel) -> None:
 
 
 class LocalModelCard(NamedTuple):
-    """What is known of a model before anybody brings it."""
+    """A model that papers use and that the user has to provide."""
 
     title: str
     dimensions: int
@@ -105,7 +105,7 @@ class LocalModelCard(NamedTuple):
 
 
 def word_vectors(title: str, dimensions: int, licence: str, gensim: str) -> LocalModelCard:
-    """By gensim's name for them."""
+    """Return the card of word vectors, named as in gensim."""
     return LocalModelCard(title, dimensions, licence, (WORDS, VECTORS),
                           f"{WORDS} (a word a line) and {VECTORS} (float32, a row a word; in gensim `index_to_key` and `vectors` "
                           "of "
@@ -125,25 +125,27 @@ BROUGHT = {
 
 
 def lock_path() -> Path:
+    """Return the path of the lock file of local models."""
     return cache_folder() / "brought.lock"
 
 
 def get_local_model(name: str) -> LocalModel:
-    """The model of that name, whether it is here or not."""
-    about = BROUGHT[name]
-    noted = read_entries(lock_path()).get(name)
-    return LocalModel(name, about.title, about.dimensions, noted if isinstance(noted, str) else "", about.licence, about.files,
-                      about.instruction)
+    """Return a model by name, whether its files are present or not."""
+    card = BROUGHT[name]
+    fingerprint = read_entries(lock_path()).get(name)
+    return LocalModel(name, card.title, card.dimensions, fingerprint if isinstance(fingerprint, str) else "", card.licence, card.files,
+                      card.instruction)
 
 
 def find_local(name: str) -> LocalModel:
+    """Return a model by name, or raise if its files are missing."""
     model = get_local_model(name)
     model.path()
     return model
 
 
 def register_local(name: str, *, again: bool = False) -> LocalModel:
-    """Looks at the files that were put into a model's folder, and notes what they are."""
+    """Check the files in a model's folder and record their fingerprint."""
     model = get_local_model(name)
     if not model.brought or (model.fingerprint and not again):
         model.verify()

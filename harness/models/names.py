@@ -1,4 +1,4 @@
-"""What a model may be called."""
+"""Valid names of models."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 
 
 def is_model_name(name: str) -> bool:
-    """Whether a model may be called so: a registered name, or owner/name on the hub, whose names hold neither .. nor --."""
+    """Return whether a name is a registered name or `owner/name`, without `..` or `--`."""
     return MODEL_NAME.fullmatch(name) is not None and ".." not in name and "--" not in name
 
 MODEL_NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}|[A-Za-z0-9][A-Za-z0-9_.-]{0,95}/[A-Za-z0-9][A-Za-z0-9_.-]{0,95}")

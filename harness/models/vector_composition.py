@@ -1,7 +1,4 @@
-"""Vectors that are made of others: of several models side by side, or of a long text's chunks.
-
-Nothing of this is kept on disk: the parts are, in the cache of each model, and a chunk is embedded and kept like any text.
-"""
+"""Vectors composed of cached vectors: several models concatenated, or means over the chunks of long texts."""
 
 from __future__ import annotations
 
@@ -20,7 +17,7 @@ READ_AT_ONCE = 256                          # texts
 
 
 class VectorSpec(NamedTuple):
-    """Which vectors an entry takes; by default those of the suite's model."""
+    """Which vectors an entry takes; the default is the vectors of the suite's model."""
 
     models: tuple[str, ...] = ()            # several: their unit vectors are concatenated
     in_chunks: bool = False                 # a text longer than the model's window is the mean of its chunks
@@ -30,33 +27,35 @@ SUITE_VECTORS = VectorSpec()
 
 
 class ComposedVectors:
-    """Of each text one row: each model's vector, of length one, side by side; a cosine of rows is the mean of the models'."""
+    """The unit vectors of several models, concatenated; a cosine of rows is the mean of the models' cosines."""
 
     def __init__(self, caches: Sequence[VectorCache], in_chunks: bool) -> None:
         self._parts: list[VectorCache | ChunkedVectors] = [ChunkedVectors(cache) if in_chunks else cache for cache in caches]
 
     def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
-        """Embeds what is missing; how many texts that was, of all models together."""
+        """Embed missing texts and return their number, summed over the models."""
         wanted = list(texts)
         return sum(part.fill(wanted, progress, threads) for part in self._parts)
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
-        """One row a text, float32; every text must have been filled before."""
+        """Return one float32 row per text; all texts must have been filled before."""
         return np.hstack([normalize_rows(part.vectors(texts)) for part in self._parts])
 
 
 class ChunkedVectors:
-    """Of each text the mean of the unit vectors of its chunks, as long as the model reads; of a short one its own vector."""
+    """For each text the mean of the unit vectors of its chunks, each as long as the model's window."""
 
     def __init__(self, cache: VectorCache) -> None:
         self._cache = cache
-        self._chunks: dict[str, list[str]] = {}         # of texts that have been cut before
+        self._chunks: dict[str, list[str]] = {}         # chunks of texts that were split before
 
     def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
+        """Embed missing chunks and return their number."""
         chunks = {chunk for some in self.chunks(list(texts)) for chunk in some}
         return self._cache.fill(sorted(chunks), progress, threads)
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        """Return one row per text; all texts must have been filled before."""
         cut = self.chunks(texts)
         rows = normalize_rows(self._cache.vectors([chunk for some in cut for chunk in some]))
         counts = np.array([len(some) for some in cut], dtype=int)
@@ -64,7 +63,7 @@ class ChunkedVectors:
         return np.add.reduceat(rows, starts, axis=0) / counts[:, None].astype(np.float32) if len(cut) else rows
 
     def chunks(self, texts: Sequence[str]) -> list[list[str]]:
-        """Consecutive pieces of each text, none empty but of an empty text."""
+        """Return the consecutive chunks of each text."""
         window = self._cache.model.window
         new = [text for text in dict.fromkeys(texts) if text not in self._chunks] if window is not None else []
         if window is not None and new:
@@ -78,7 +77,7 @@ class ChunkedVectors:
 
 
 def split_text(text: str, offsets: Sequence[tuple[int, int]], words: Sequence[int | None], most: int) -> list[str]:
-    """The text in pieces of at most so many tokens, cut between words unless one word is longer than that."""
+    """Split a text into pieces of at most `most` tokens, between words unless a single word is longer."""
     pieces, start = [], 0
     if len(offsets) <= most:
         return [text]
@@ -94,7 +93,7 @@ def split_text(text: str, offsets: Sequence[tuple[int, int]], words: Sequence[in
 
 
 def vector_source(spec: VectorSpec, cache: VectorCache) -> VectorCache | ComposedVectors:
-    """Return the source of the vectors that `spec` names; `cache` holds those of the suite's model."""
+    """Return the source of the vectors that `spec` names; `cache` holds the vectors of the suite's model."""
     if spec == SUITE_VECTORS:
         return cache
     return ComposedVectors([cache.sibling(name) for name in spec.models] or [cache], spec.in_chunks)
@@ -112,6 +111,6 @@ def vector_model_id(spec: VectorSpec, suite_model: Source) -> Source:
 
 
 def normalize_rows(rows: np.ndarray) -> np.ndarray:
-    """Rows of length one; a row of zeros stays."""
+    """Scale rows to length one; rows of zeros are kept."""
     lengths: np.ndarray = np.linalg.norm(rows, axis=1, keepdims=True)
     return np.asarray(rows / np.maximum(lengths, np.float32(1e-12)))

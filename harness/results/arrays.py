@@ -35,14 +35,14 @@ def encode_array(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
     return hashlib.sha256(content).hexdigest(), plain.shape, zstandard.compress(content)
 
 
-def decode_array(stored: StoredArray, compressed: bytes | None, place: str) -> np.ndarray:
+def decode_array(stored: StoredArray, compressed: bytes | None, location: str) -> np.ndarray:
     """The array, if it is whole."""
     try:
         content = zstandard.decompress(compressed or b"")
     except zstandard.ZstdError:
         content = b""
     if hashlib.sha256(content).hexdigest() != stored.digest:
-        raise TouchstoneError(f"The array {stored.digest[:12]} of the store is missing or damaged ({place}); restore it from a "
+        raise TouchstoneError(f"The array {stored.digest[:12]} of the store is missing or damaged ({location}); restore it from a "
                               "copy, or run the metric again with --refresh-env.")
     return np.frombuffer(content, np.float32, offset=content.index(b"\n") + 1).reshape(stored.shape)
 

@@ -137,17 +137,17 @@ class PostgresServer:
         yield                               # as many as there are
 
     def explain(self, cause: str) -> str:
-        low, said = cause.lower(), printable(cause, 200)
+        low, problem = cause.lower(), printable(cause, 200)
         if "password" in low or "authentication" in low or "role" in low:
-            return (f"{self.name} does not let us in ({said}). Give the user in the address and the password in PGPASSWORD or "
+            return (f"{self.name} does not let us in ({problem}). Give the user in the address and the password in PGPASSWORD or "
                     "~/.pgpass.")
         if "does not exist" in low:
-            return f"{self.name} is not there ({said}). Make the database first: createdb NAME."
+            return f"{self.name} is not there ({problem}). Make the database first: createdb NAME."
         if "permission denied" in low or "read-only" in low:
-            return f"{self.name} cannot be written by this user ({said}). Grant it the right to make tables."
+            return f"{self.name} cannot be written by this user ({problem}). Grant it the right to make tables."
         if "no space" in low or "disk full" in low:
-            return f"{self.name} could not be written: the server's disk is full ({said}). Make room, then run it again."
-        return f"{self.name} is not reached, or the connection broke ({said}). Is the server up? Then run the same line again."
+            return f"{self.name} could not be written: the server's disk is full ({problem}). Make room, then run it again."
+        return f"{self.name} is not reached, or the connection broke ({problem}). Is the server up? Then run the same line again."
 
 
 class ArrayTable:

@@ -51,8 +51,8 @@ def harness_version() -> str:
 
 def installed_packages() -> dict[str, str]:
     """Every installed distribution and its version."""
-    found = ((one.metadata["Name"], one.version) for one in importlib.metadata.distributions())
-    return dict(sorted((name.lower(), version) for name, version in found if name))
+    versions = ((distribution.metadata["Name"], distribution.version) for distribution in importlib.metadata.distributions())
+    return dict(sorted((name.lower(), version) for name, version in versions if name))
 
 
 def harness_commit() -> str | None:
@@ -68,7 +68,7 @@ def harness_commit() -> str | None:
 
 def processor_name() -> str:
     try:
-        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
+        match = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
     except OSError:
-        found = None
-    return found[1] if found else platform.processor() or platform.machine()
+        match = None
+    return match[1] if match else platform.processor() or platform.machine()

@@ -238,13 +238,13 @@ class Store:
         By unit, not by task: those of an earlier version of a task may be here too, in a form that nobody knows any more.
         """
         query = sa.select(OUTCOMES).where(OUTCOMES.c.entry_digest == entry_digest, OUTCOMES.c.unit_id.in_(list(forms)))
-        found = {}
+        outcomes = {}
         with self._explained(), self._engine.connect() as connection:
             for row in connection.execute(query):
                 observation = None if row.observation is None else unpack_observation(row.observation, forms[row.unit_id], self.arrays)
                 failure = None if row.failure is None else Failure(**{**row.failure, "places": tuple(row.failure["places"])})
-                found[row.unit_id] = Outcome(row.unit_id, row.entry_digest, Status(row.status), observation, failure, row.seconds)
-        return found
+                outcomes[row.unit_id] = Outcome(row.unit_id, row.entry_digest, Status(row.status), observation, failure, row.seconds)
+        return outcomes
 
     def raw(self) -> list[tuple[str, str, str, str]]:
         """(unit, entry, status, observation as stored) of every outcome, in order: for comparing two stores."""
@@ -256,8 +256,8 @@ class Store:
     def suites(self) -> list[str]:
         """The names of the suites that were run, the latest first."""
         with self._explained(), self._engine.connect() as connection:
-            found = connection.execute(sa.select(RUNS.c.provenance).order_by(RUNS.c.id.desc())).scalars()
-            return list(dict.fromkeys(name for one in found if (name := one.get("suite"))))
+            provenances = connection.execute(sa.select(RUNS.c.provenance).order_by(RUNS.c.id.desc())).scalars()
+            return list(dict.fromkeys(name for provenance in provenances if (name := provenance.get("suite"))))
 
     def provenance(self, entry_digest: str) -> list[dict[str, Any]]:
         """The provenance of every run that asked an entry, latest first."""

@@ -23,8 +23,8 @@ def bubblewrap_command(command: Sequence[str], readable: Iterable[str], writable
     """The command that runs another one where only these files and that folder are."""
     bwrap = find_bubblewrap()
     assert bwrap is not None
-    shown = sorted({path for path in readable if not path.startswith(("/proc/", "/dev/")) and os.path.exists(path)})
+    visible = sorted({path for path in readable if not path.startswith(("/proc/", "/dev/")) and os.path.exists(path)})
     return [bwrap, "--unshare-all", "--unshare-user", "--uid", NOBODY, "--gid", NOBODY, "--cap-drop", "ALL",
             "--die-with-parent", "--new-session", "--proc", "/proc", "--dev", "/dev",
-            *(word for path in shown for word in ("--ro-bind", path, path)),
+            *(word for path in visible for word in ("--ro-bind", path, path)),
             "--bind", writable, writable, "--remount-ro", "/", "--chdir", writable, "--", *command]

@@ -39,22 +39,22 @@ def find_hierarchies() -> list[Hierarchy]:
     """The hierarchies of this machine that bound memory and processes."""
     ours = {controllers: path for _, controllers, path in
             (line.split(":", 2) for line in OURS.read_text().splitlines())}
-    found = []
+    available = []
     for line in MOUNTS.read_text().splitlines():
         mount, _, kind = line.partition(" - ")
         mounted = Path(mount.split()[4])
         if kind.startswith("cgroup2 "):
-            found.append(Hierarchy(mounted, group_folder(mounted, ours.get("", "/")), {"memory.max": "memory", "pids.max": "processes"},
-                                   {"memory.swap.max": "nothing"}))
+            available.append(Hierarchy(mounted, group_folder(mounted, ours.get("", "/")), {"memory.max": "memory", "pids.max": "processes"},
+                                       {"memory.swap.max": "nothing"}))
         elif kind.startswith("cgroup "):
             controllers = kind.split()[2].split(",")
             path = next((path for names, path in ours.items() if set(names.split(",")) & set(controllers)), "/")
             if "memory" in controllers:
-                found.append(Hierarchy(mounted, group_folder(mounted, path), {"memory.limit_in_bytes": "memory"},
-                                       {"memory.memsw.limit_in_bytes": "memory"}))
+                available.append(Hierarchy(mounted, group_folder(mounted, path), {"memory.limit_in_bytes": "memory"},
+                                           {"memory.memsw.limit_in_bytes": "memory"}))
             if "pids" in controllers:
-                found.append(Hierarchy(mounted, group_folder(mounted, path), {"pids.max": "processes"}, {}))
-    return found
+                available.append(Hierarchy(mounted, group_folder(mounted, path), {"pids.max": "processes"}, {}))
+    return available
 
 
 def group_folder(mounted: Path, path: str) -> Path:
@@ -128,8 +128,8 @@ class ControlGroup:
 
 def create_group(hierarchy: Hierarchy, name: str) -> Path | None:
     """A new group in the nearest place that lets us, with all the files that bound it."""
-    for place in hierarchy.places():
-        folder = place / name
+    for parent in hierarchy.places():
+        folder = parent / name
         try:
             folder.mkdir()
         except OSError:
@@ -152,5 +152,5 @@ def find_groups(pattern: str) -> Iterator[Path]:
     """Groups of that name, of whatever run."""
     with contextlib.suppress(OSError):
         for hierarchy in find_hierarchies():
-            for place in hierarchy.places():
-                yield from place.glob(pattern)
+            for parent in hierarchy.places():
+                yield from parent.glob(pattern)

@@ -34,14 +34,14 @@ def remove_leftovers() -> None:
 
 def orphan_processes() -> Iterator[int]:
     """Processes in the folder of a run that is no longer there: bubblewrap's, if it was killed while it started."""
-    for place in Path("/proc").glob("[0-9]*"):
+    for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            words = (place / "cmdline").read_bytes().split(b"\0")
-            if b"--chdir" not in words[:-1] or place.stat().st_uid != os.getuid():
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if b"--chdir" not in words[:-1] or process.stat().st_uid != os.getuid():
                 continue
             folder = Path(os.fsdecode(words[words.index(b"--chdir") + 1]))
             if folder.parent == Path(tempfile.gettempdir()) and has_dead_owner(folder):
-                yield int(place.name)
+                yield int(process.name)
 
 
 def has_dead_owner(left: Path) -> bool:

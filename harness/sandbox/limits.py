@@ -29,33 +29,33 @@ class Limits:
 
     def changed(self, settings: Iterable[str]) -> Limits:
         """These limits with some of them set, each given as `name=value`."""
-        known, values = {one.name: one.type for one in dataclasses.fields(self)}, {}
+        types, values = {limit.name: limit.type for limit in dataclasses.fields(self)}, {}
         for setting in settings:
             name, _, value = setting.partition("=")
-            if name not in known:
-                raise TouchstoneError(f'There is no limit "{printable(name, 40)}".{did_you_mean(name, known)} '
-                                      f'The limits: {", ".join(known)}.')
+            if name not in types:
+                raise TouchstoneError(f'There is no limit "{printable(name, 40)}".{did_you_mean(name, types)} '
+                                      f'The limits: {", ".join(types)}.')
             try:
                 number = float(value)
             except ValueError:
                 number = math.nan
             if not 0 < number < math.inf:
                 raise TouchstoneError(f"--limit {printable(setting, 60)}: a limit is a number above 0, for example {name}=1000.")
-            values[name] = number if known[name] == "float" else math.ceil(number)
+            values[name] = number if types[name] == "float" else math.ceil(number)
         return dataclasses.replace(self, **values)      # type: ignore[arg-type]  # of the type each field has
 
     def behind(self, exception: str, message: str) -> str:
         """Which limit a metric that failed so has run into, in brackets; nothing if it is none."""
         if exception.endswith("MemoryError") or "[Errno 12]" in message:
-            said = f"it may use {format_bytes(self.memory_bytes)} of memory"
+            explanation = f"it may use {format_bytes(self.memory_bytes)} of memory"
         elif "[Errno 28]" in message:
-            said = f"its temporary folder holds {format_bytes(self.temporary_bytes)} in {self.temporary_files:,} files"
+            explanation = f"its temporary folder holds {format_bytes(self.temporary_bytes)} in {self.temporary_files:,} files"
         elif "[Errno 27]" in message:
-            said = f"a file of its may have {format_bytes(self.file_bytes)}"
+            explanation = f"a file of its may have {format_bytes(self.file_bytes)}"
         elif "[Errno 24]" in message:
-            said = f"it may have {self.open_files} files open"
+            explanation = f"it may have {self.open_files} files open"
         elif "start new thread" in message:
-            said = f"it may have {self.threads} threads, and {format_bytes(self.memory_bytes)} of memory"
+            explanation = f"it may have {self.threads} threads, and {format_bytes(self.memory_bytes)} of memory"
         else:
             return ""
-        return f" ({said})"
+        return f" ({explanation})"

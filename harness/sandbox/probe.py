@@ -84,7 +84,7 @@ def probe_sandbox(trust: bool = False) -> Sandbox:
         optional = [layer for layer in OPTIONAL_LAYERS if layer not in lacking]
         confinement = Sandbox((*PROCESS_LAYERS, *REQUIRED_LAYERS, *optional), lacking)
         try:
-            found = find_breaches(confinement)
+            breaches_bits = find_breaches(confinement)
         except (Fault, SupervisorLost, OSError) as wrong:
             if optional:
                 lacking[optional[-1]] = str(wrong)
@@ -92,11 +92,11 @@ def probe_sandbox(trust: bool = False) -> Sandbox:
             raise TouchstoneError(f"A metric cannot be walled in on this machine ({wrong}), and a stranger's file is not run "
                                   "without. On Linux 6.7 or later it can; files whose source you have read run with "
                                   "--trust.") from None
-        breaches = [what for bit, what in BREACHES.items() if found & bit]
+        breaches = [what for bit, what in BREACHES.items() if breaches_bits & bit]
         if breaches:
             raise TouchstoneError(f"The walls around a metric do not hold on this machine: it could {', '.join(breaches)}. "
                                   "Files whose source you have read run with --trust.")
-        useless = [layer for bit, layer in PROVED_BY.items() if found & bit and layer in optional]
+        useless = [layer for bit, layer in PROVED_BY.items() if breaches_bits & bit and layer in optional]
         if not useless:
             return confinement
         lacking |= dict.fromkeys(useless, "it can be had, but does not hold")

@@ -36,31 +36,31 @@ class SharedMemory:
 
     def post(self, contents: Sequence[bytes | memoryview], answer_bytes: int = 0) -> list[int]:
         """Lays contents into the inbox; their places.  Sees to it that an answer of that size fits the outbox."""
-        places, end = [], 0
+        offsets, end = [], 0
         for content in contents:
-            places.append(end)
+            offsets.append(end)
             end += -(-len(content) // ALIGNED) * ALIGNED
         needed = max(end, answer_bytes)
         if needed > self._size:
             self._enlarge(max(FIRST_BYTES, 1 << (needed - 1).bit_length()))
-        for place, content in zip(places, contents, strict=True):
-            self._inbox[place:place + len(content)] = content
-        return places
+        for offset, content in zip(offsets, contents, strict=True):
+            self._inbox[offset:offset + len(content)] = content
+        return offsets
 
     def post_arguments(self, arguments: Sequence[int | Content], answer_bytes: int) -> bytes:
         """The arguments of a call as a question describes them: handles as they are, contents laid into the inbox."""
-        packed = [pack_content(one) for one in arguments if not isinstance(one, int)]
-        places = iter(self.post(packed, answer_bytes) if packed or answer_bytes else ())
+        packed = [pack_content(argument) for argument in arguments if not isinstance(argument, int)]
+        offsets = iter(self.post(packed, answer_bytes) if packed or answer_bytes else ())
         contents = iter(packed)
         described = b""
-        for one in arguments:
-            if isinstance(one, int):
-                described += ARGUMENT.pack(HELD, one, 0, 0, 0, b"")
-            elif isinstance(one, np.ndarray):
-                rows, columns = one.shape
-                described += ARGUMENT.pack(ARRAY, next(places), len(next(contents)), rows, columns, one.dtype.str.encode())
+        for argument in arguments:
+            if isinstance(argument, int):
+                described += ARGUMENT.pack(HELD, argument, 0, 0, 0, b"")
+            elif isinstance(argument, np.ndarray):
+                rows, columns = argument.shape
+                described += ARGUMENT.pack(ARRAY, next(offsets), len(next(contents)), rows, columns, argument.dtype.str.encode())
             else:
-                described += ARGUMENT.pack(LISTED, next(places), len(next(contents)), 0, 0, b"")
+                described += ARGUMENT.pack(LISTED, next(offsets), len(next(contents)), 0, 0, b"")
         return described
 
     def collect(self, shape: tuple[int, ...], size: int) -> np.ndarray:

@@ -51,18 +51,18 @@ class Supervisor:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         wanted = {"control": theirs.fileno(), "libraries": self.ground.libraries, "preload": self.ground.preload,
                   "walls": confinement.walls(self.ground, limits)}
-        said, saying = os.pipe()
+        output_end, output_write_end = os.pipe()
         self._killed = False
         worker = [*interpreter_command(), str(INSIDE / "worker.py"), json.dumps(wanted)]
         self._process = subprocess.Popen(
             confinement.command(worker, self.ground, self._folder, limits, self.group),
-            stdin=subprocess.DEVNULL, stdout=saying, stderr=saying, cwd=self._folder,
+            stdin=subprocess.DEVNULL, stdout=output_write_end, stderr=output_write_end, cwd=self._folder,
             start_new_session=True, pass_fds=[theirs.fileno()], close_fds=True)
         theirs.close()
         self.control = ours
         self.control.settimeout(limits.seconds_to_start)
-        os.close(saying)
-        self._output = WorkerOutput(said, limits.output_characters)
+        os.close(output_write_end)
+        self._output = WorkerOutput(output_end, limits.output_characters)
         try:
             self._control({})
         except (OSError, ValueError):

@@ -83,10 +83,10 @@ class Worker:
             self._number = secrets.randbits(63)
             head = SERIES.pack(b"*", self._number, FUNCTIONS.index(function), len(part))
             reply = self._exchange(head + b"".join(SERIES_ITEM.pack(seed, *handles) for handles, seed in part))
-            found = reply.get("values")
-            if not isinstance(found, tuple) or len(found) != len(part):         # a tuple comes from no JSON
+            values_of_part = reply.get("values")
+            if not isinstance(values_of_part, tuple) or len(values_of_part) != len(part):         # a tuple comes from no JSON
                 self._broken(f"its reply to a series of `{function}` is not as many answers as it was asked for")
-            values += found
+            values += values_of_part
         return values
 
     def nothing(self, arguments: Sequence[int | Content]) -> None:
@@ -103,9 +103,9 @@ class Worker:
 
     def noticed(self) -> list[tuple[str, str]]:
         """What a watched submission tried that is refused, and in which line: claims, made harmless."""
-        found = self._ask({"do": "tell"}).get("noticed")
-        return [(sanitize_claim(one[0], 200), sanitize_claim(one[1], 100)) for one in found[:20]
-                if isinstance(one, list) and len(one) == 2] if isinstance(found, list) else []
+        attempts = self._ask({"do": "tell"}).get("noticed")
+        return [(sanitize_claim(attempt[0], 200), sanitize_claim(attempt[1], 100)) for attempt in attempts[:20]
+                if isinstance(attempt, list) and len(attempt) == 2] if isinstance(attempts, list) else []
 
     def peak_memory(self) -> int | None:
         """The most bytes it has held at once since it was forked, as its supervisor reads it; None where nobody counts."""
@@ -213,13 +213,13 @@ class Worker:
         """A fault as the worker itself describes it: a claim, bounded and made harmless."""
         if not isinstance(wrong, dict):
             wrong = {}
-        message, places = sanitize_claim(wrong.get("message"), 400), wrong.get("places")
-        shown = [sanitize_claim(place, 180) for place in places[:8]] if isinstance(places, list) else []
+        message, lines = sanitize_claim(wrong.get("message"), 400), wrong.get("places")
+        traceback_lines = [sanitize_claim(line, 180) for line in lines[:8]] if isinstance(lines, list) else []
         if wrong.get("form") is True:
-            return Fault(FaultKind.FORM, message, shown, self._output.last())
+            return Fault(FaultKind.FORM, message, traceback_lines, self._output.last())
         name = sanitize_claim(wrong.get("type"), 80)
-        said = (f"raised {name}: {message}" if message else f"raised {name}") + self._host.limits.behind(name, message)
-        return Fault(FaultKind.RAISED, said, shown, self._output.last())
+        sentence = (f"raised {name}: {message}" if message else f"raised {name}") + self._host.limits.behind(name, message)
+        return Fault(FaultKind.RAISED, sentence, traceback_lines, self._output.last())
 
     def _end(self, patience: float) -> int | None:
         self.alive = False

@@ -1,4 +1,4 @@
-"""Dependencies of a submission that the current environment does not meet."""
+"""Check the dependencies of a submission."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from harness.submission.header import Header
 
 
 def unmet_dependencies(header: Header) -> list[str]:
-    """The dependencies (and the Python bound) that the harness's own environment does not meet."""
+    """Return the dependencies (and the Python bound) that the harness's own environment does not meet."""
     unmet = []
     if header.requires_python:
         try:

@@ -1,7 +1,7 @@
-"""The header of a submission file, read without executing the file.
+"""Read the header of a submission file without executing the file.
 
-A submission starts with inline script metadata (PEP 723).  It is read line by line under bounds, parsed as TOML and
-validated; every mistake is answered by one sentence that names the file and the line.
+A submission starts with inline script metadata (PEP 723). It is scanned line by line within size limits, parsed as TOML and
+validated. Every mistake is reported in one sentence that names the file and the line.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ OUR_PACKAGES = frozenset({"harness", "tasks", "submissions", "leaderboard", "tou
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
 VARIANT_NAME = re.compile(r"[a-z0-9][a-z0-9_.=-]{0,31}")
-HIDDEN = re.compile("\r(?!\n)|[\u202a-\u202e\u2066-\u2069]")        # a carriage return alone, and turns of the writing direction
+HIDDEN = re.compile("\r(?!\n)|[\u202a-\u202e\u2066-\u2069]")        # a lone carriage return, and bidirectional controls
 CODING = re.compile(r"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")      # PEP 263, first two lines
 
 
@@ -83,7 +83,7 @@ Scalar = bool | int | float | str
 
 
 class Variant(BaseModel):
-    """A named setting of parameters, or of the vectors that are given: a separate entry of the same family."""
+    """A named set of parameters, or of vectors, that becomes an entry of its own in the same family."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -91,12 +91,13 @@ class Variant(BaseModel):
     parameters: Annotated[dict[Annotated[str, Field(pattern=r"^[a-zA-Z_][a-zA-Z0-9_]{0,63}$")], Scalar],
                           Field(max_length=20)] = {}
     summary: Annotated[Plain, Field(max_length=300)] | None = None
-    on_request: bool = False                # as of a whole file
-    vectors_of: Annotated[tuple[ModelName, ...], Field(max_length=5)] = ()      # none: of the suite's model
-    in_chunks: bool = False                 # texts longer than the model's window are read in several
+    on_request: bool = False                # as for a whole file
+    vectors_of: Annotated[tuple[ModelName, ...], Field(max_length=5)] = ()      # empty: the suite's model
+    in_chunks: bool = False                 # split texts that are longer than the model's window
 
     @property
     def setting(self) -> tuple[dict[str, Scalar], tuple[str, ...], bool]:
+        """What distinguishes this variant from others."""
         return self.parameters, self.vectors_of, self.in_chunks
 
     @model_validator(mode="after")
@@ -113,7 +114,7 @@ class Variant(BaseModel):
 
 
 class Header(BaseModel):
-    """What a submission says of itself.  `symmetric`, `range`, `control` are claims: tested, never relied on."""
+    """The declarations of a submission. `symmetric`, `range` and `control` are claims that are tested."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -128,13 +129,13 @@ class Header(BaseModel):
     symmetric: bool = False
     repeatable: bool = True
     control: bool = False
-    on_request: bool = False                # true: takes long over a suite, so that only those ask it who name it
-    lift: bool = True                       # false: a text metric that takes too long a pair to be asked all pairs of two corpora
+    on_request: bool = False                # true: slow; runs only if it is named
+    lift: bool = True                       # false: too slow to score all pairs of two corpora
     models: Annotated[tuple[ModelName, ...], Field(max_length=5)] = ()
     trained_on: Annotated[tuple[Annotated[Plain, Field(max_length=80)], ...], Field(max_length=50)] = ()
     paper: Annotated[str, AfterValidator(_address)] | None = None
-    memory: Annotated[int, Field(ge=1, le=64_000)] | None = None      # megabytes wished for
-    time: Annotated[float, Field(gt=0, le=86_400)] | None = None      # seconds a unit wished for
+    memory: Annotated[int, Field(ge=1, le=64_000)] | None = None      # requested megabytes
+    time: Annotated[float, Field(gt=0, le=86_400)] | None = None      # requested seconds per test unit
     variants: Annotated[tuple[Variant, ...], Field(max_length=VARIANTS)] = ()
     requires_python: Annotated[Plain, Field(max_length=60)] | None = None
     dependencies: Annotated[tuple[Annotated[str, Field(max_length=200), AfterValidator(_dependency)], ...],
@@ -142,7 +143,7 @@ class Header(BaseModel):
 
     @property
     def distributions(self) -> list[str]:
-        """The names of the dependencies, without their bounds."""
+        """The names of the dependencies, without version bounds."""
         return [canonicalize_name(Requirement(line).name) for line in self.dependencies]
 
     @model_validator(mode="after")
@@ -153,8 +154,8 @@ class Header(BaseModel):
         names = [variant.name for variant in self.variants]
         for twice in {name for name in names if names.count(name) > 1}:
             raise ValueError(f'`variants`: two of them are named "{twice}"')
-        for place, variant in enumerate(self.variants):
-            if any(variant.setting == other.setting for other in self.variants[:place]):
+        for number, variant in enumerate(self.variants):
+            if any(variant.setting == other.setting for other in self.variants[:number]):
                 raise ValueError(f'`variants`: "{variant.name}" has the same parameters as another')
             if (variant.vectors_of or variant.in_chunks) and self.input != "embeddings":
                 raise ValueError(f'`variants`: "{variant.name}" wants vectors, which only metrics with `input = "embeddings"` '
@@ -175,7 +176,7 @@ EXAMPLES = {
 
 
 def read_header(source: bytes, filename: str) -> Header:
-    """The validated header of a submission's source, or a Refusal in one sentence."""
+    """Return the validated header of a submission's source, or raise TouchstoneError."""
     first_line, block = _block(_decode(source, filename), filename)
     lines = block.split("\n")
     tables = _parse(block, first_line, filename)
@@ -228,7 +229,7 @@ def _decode(source: bytes, filename: str) -> str:
 
 
 def _block(text: str, filename: str) -> tuple[int, str]:
-    """The number of the header's first inner line, and the TOML between `# /// script` and `# ///`."""
+    """Return the TOML between `# /// script` and `# ///`, and the line number of its first line."""
     inner: list[str] = []
     start, end, size = 0, 0, 0
     for number, raw in enumerate(text.split("\n"), start=1):
@@ -266,9 +267,9 @@ def _parse(block: str, first_line: int, filename: str) -> dict[str, Any]:
     try:
         return tomllib.loads(block)
     except tomllib.TOMLDecodeError as wrong:
-        found = re.search(r"^(?P<what>.*?)(?: \(at line (?P<line>\d+), column \d+\))?$", str(wrong).split("\n")[0])
-        what = printable(found["what"], 120) if found else "not TOML"
-        number = int(found["line"]) if found and found["line"] else block.count("\n") + 1
+        match = re.search(r"^(?P<what>.*?)(?: \(at line (?P<line>\d+), column \d+\))?$", str(wrong).split("\n")[0])
+        what = printable(match["what"], 120) if match else "not TOML"
+        number = int(match["line"]) if match and match["line"] else block.count("\n") + 1
         raise TouchstoneError(f"{filename}, line {first_line + number - 1}: the header is not valid TOML here: {what}.") from None
     except (RecursionError, ValueError):
         raise TouchstoneError(f"{filename}, line {first_line}: the header is nested too deeply, or holds a number too large, "
@@ -276,18 +277,18 @@ def _parse(block: str, first_line: int, filename: str) -> dict[str, Any]:
 
 
 def _tuples(value: Any) -> Any:
-    """TOML's lists as tuples, its integers in `range` as floats: what the strict model expects."""
+    """Convert TOML lists to tuples and integers in `range` to floats, as the strict model expects."""
     fixed = {key: tuple(item) if isinstance(item, list) else item for key, item in value.items()}
     if isinstance(fixed.get("variants"), tuple):
-        fixed["variants"] = tuple({key: tuple(item) if isinstance(item, list) else item for key, item in one.items()}
-                                  if isinstance(one, dict) else one for one in fixed["variants"])
+        fixed["variants"] = tuple({key: tuple(item) if isinstance(item, list) else item for key, item in variant.items()}
+                                  if isinstance(variant, dict) else variant for variant in fixed["variants"])
     if isinstance(fixed.get("range"), tuple):
         fixed["range"] = tuple(float(x) if type(x) is int and abs(x) < 2**53 else x for x in fixed["range"])
     return fixed
 
 
 def _line(lines: list[str], first_line: int, key: str, variant: int | None = None) -> int:
-    """The file's line on which a key of the header stands (of the n-th variant, if given); else the header's first."""
+    """Return the line of the file that holds a key of the header (of the n-th variant, if given), or the header's first line."""
     seen = -1
     for number, line in enumerate(lines, start=first_line):
         if re.match(r"\s*\[\[\s*tool\.touchstone\.variants\s*\]\]", line):
@@ -301,7 +302,7 @@ def _line(lines: list[str], first_line: int, key: str, variant: int | None = Non
 
 
 def _sentence(wrong: ValidationError, lines: list[str], first_line: int, filename: str) -> str:
-    """The first mistake of a header as one sentence: file and line, what is wrong, what would be right."""
+    """Return the first validation error as one sentence: file and line, what is wrong, how to fix it."""
     error = wrong.errors(include_url=False)[0]
     path = list(error["loc"])
     variant = path[1] if len(path) > 1 and path[0] == "variants" and isinstance(path[1], int) else None
@@ -309,24 +310,24 @@ def _sentence(wrong: ValidationError, lines: list[str], first_line: int, filenam
     key = names[1] if variant is not None and len(names) > 1 else (names[0] if names else "")
     field = key.replace("requires_python", "requires-python")
     message = error["msg"].removeprefix("Value error, ")
-    if not key:                                        # a rule over several fields: the message names them
+    if not key:                                        # a rule on several fields; the message names them
         named = re.search(r"`(\w+)`", message)
         key = named[1] if named else ""
         number = _line(lines, first_line, "" if variant is not None else key, variant)
         return f"{filename}, line {number}: {message}."
-    known = Variant.model_fields if variant is not None else Header.model_fields
+    fields = Variant.model_fields if variant is not None else Header.model_fields
     where = f"{filename}, line {_line(lines, first_line, field, variant)}"
-    shown = printable(_as_toml(error["input"]), 60)
+    value = printable(_as_toml(error["input"]), 60)
     if error["type"] == "missing":
-        place = "the variant" if variant is not None else "the header"
-        return f"{where}: {place} has no `{field}`; add a line such as `# {EXAMPLES.get(field, field)}`."
+        table = "the variant" if variant is not None else "the header"
+        return f"{where}: {table} has no `{field}`; add a line such as `# {EXAMPLES.get(field, field)}`."
     if error["type"] == "extra_forbidden":
-        return f"{where}: `{printable(field, 40)}` is not a field of the header.{did_you_mean(field, known)}"
+        return f"{where}: `{printable(field, 40)}` is not a field of the header.{did_you_mean(field, fields)}"
     if error["type"] == "literal_error":
-        return f"{where}: `{field} = {shown}` is not one of the choices. Say {MEANINGS[field]}."
+        return f"{where}: `{field} = {value}` is not one of the choices. Say {MEANINGS[field]}."
     if error["type"] in ("too_long", "string_too_long"):
         return f"{where}: `{field}` is too long; {message[0].lower()}{message[1:]}."
-    return f"{where}: `{field} = {shown}` does not fit; {message[0].lower()}{message[1:]}."
+    return f"{where}: `{field} = {value}` does not fit; {message[0].lower()}{message[1:]}."
 
 
 def _as_toml(value: Any, depth: int = 3) -> str:

@@ -11,19 +11,19 @@ from harness.submission.submission import Entry, Submission, check_models, load_
 
 
 class ScannedFolder(NamedTuple):
-    """The submissions of a folder, by name: those that can be asked here, and which model the others lack."""
+    """The submissions of a folder: the available ones, and the missing model of each of the others."""
 
     here: list[Submission]
     absent: dict[str, ModelNotFetched]
 
 
 def load_available(folder: Path) -> list[Submission]:
-    """Every submission of a folder that can be asked here, by name."""
+    """Return all submissions of a folder whose models are available, sorted by name."""
     return scan_folder(folder).here
 
 
 def scan_folder(folder: Path) -> ScannedFolder:
-    """Every submission of a folder; two files may not claim one name."""
+    """Parse all submissions of a folder; raise if two files claim the same name."""
     owner: dict[str, str] = {}
     here, absent = [], {}
     for submission in (parse_file(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"):
@@ -41,24 +41,24 @@ def scan_folder(folder: Path) -> ScannedFolder:
 
 
 def select_entries(wanted: Iterable[str], folder: Path) -> list[Entry]:
-    """The entries meant by names (`energy`, `pr[k=5]`) and files; a family's name means all its variants."""
-    known: dict[str, Submission] | None = None
+    """Return the entries that names (`energy`, `pr[k=5]`) and files select; a family's name selects all its variants."""
+    submissions: dict[str, Submission] | None = None
     absent: dict[str, ModelNotFetched] = {}
     chosen: dict[str, Entry] = {}
     for word in wanted:
         if word.endswith(".py") or "/" in word:
             submission, variant = load_submission(Path(word)), None
         else:
-            if known is None:
+            if submissions is None:
                 here, absent = scan_folder(folder)
-                known = {submission.header.name: submission for submission in here}
+                submissions = {submission.header.name: submission for submission in here}
             family, _, rest = word.partition("[")
             if family in absent:
                 raise absent[family]
-            if family not in known:
-                raise TouchstoneError(f'There is no submission "{word}" in {folder.name}/.{did_you_mean(family, known)} '
+            if family not in submissions:
+                raise TouchstoneError(f'There is no submission "{word}" in {folder.name}/.{did_you_mean(family, submissions)} '
                                       "Name one of them, or a file (my_metric.py).")
-            submission, variant = known[family], rest.removesuffix("]") or None
+            submission, variant = submissions[family], rest.removesuffix("]") or None
         entries = [e for e in submission.entries if variant is None or e.variant == variant]
         if not entries:
             raise TouchstoneError(f'"{family}" has no variant "{variant}"; it has '

@@ -1,4 +1,4 @@
-"""A submission file and the entries in it: one for its default parameters, one more for each variant."""
+"""Submission files and their entries: one for the default parameters and one for each variant."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from harness.submission.header import FILE_BYTES, Header, Scalar, read_header
 
 @dataclass(frozen=True)
 class Submission:
-    """One file, as it was read; nothing of it has been executed."""
+    """One submission file; it has been read but not executed."""
 
     filename: str
     source: bytes
@@ -26,13 +26,14 @@ class Submission:
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
+        """The entry with default parameters, then the variants."""
         base = Entry(self, variant=None, parameters={})
         return (base, *(Entry(self, v.name, v.parameters, VectorSpec(v.vectors_of, v.in_chunks)) for v in self.header.variants))
 
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """What is asked, scored and listed: a submission with its parameters."""
+    """What is run, scored and listed: a submission with one set of parameters."""
 
     submission: Submission
     variant: str | None
@@ -45,16 +46,17 @@ class Entry:
 
     @property
     def name(self) -> str:
+        """The submission's name, followed by the variant in brackets."""
         return self.header.name if self.variant is None else f"{self.header.name}[{self.variant}]"
 
     @property
     def on_request(self) -> bool:
-        """Whether only those ask it who name it."""
-        return self.header.on_request or any(one.on_request for one in self.header.variants if one.name == self.variant)
+        """Whether the entry runs only if it is named."""
+        return self.header.on_request or any(variant.on_request for variant in self.header.variants if variant.name == self.variant)
 
     @cached_property
     def digest(self) -> str:
-        """Identifies the entry: sha256 over its source, its parameters and the models it names."""
+        """The identifier of the entry: sha256 over source, parameters and models."""
         described: dict[str, Any] = {
             "source": hashlib.sha256(self.submission.source).hexdigest(),
             "parameters": dict(self.parameters),
@@ -66,21 +68,21 @@ class Entry:
 
 
 def load_submission(path: Path) -> Submission:
-    """The submission in a file, its header validated and its models known; the file is not executed."""
+    """Return the submission in a file after validating its header and its models; the file is not executed."""
     submission = parse_file(path)
     check_models(submission)
     return submission
 
 
 def check_models(submission: Submission) -> None:
-    """Refuses a model that is not known, or not here."""
+    """Raise if a model that the submission names is unknown or not available."""
     header = submission.header
     for model in (*header.models, *(name for variant in header.variants for name in variant.vectors_of)):
         model_fingerprint(model)
 
 
 def parse_file(path: Path) -> Submission:
-    """The same, whether its models are here or not."""
+    """Return the submission in a file after validating its header only."""
     try:
         with path.open("rb") as file:
             source = file.read(FILE_BYTES + 1)

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 pytestmark = pytest.mark.benchmark
 

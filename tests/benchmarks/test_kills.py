@@ -7,7 +7,7 @@ import random
 import pytest
 
 from harness.results.store import Store
-from tests.harness.evaluation.test_loop import SLOW, killed_and_resumed, start, stored
+from tests.support.runs import SLOW, killed_and_resumed, start, stored
 
 pytestmark = pytest.mark.benchmark
 

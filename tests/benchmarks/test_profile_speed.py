@@ -12,7 +12,7 @@ from rapidfuzz.distance import Levenshtein
 from rapidfuzz.process import cdist
 
 from leaderboard.corpus_profile.nearest import WordIndex
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 pytestmark = pytest.mark.benchmark
 

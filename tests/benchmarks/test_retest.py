@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from harness.base.paths import PROJECT
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 pytestmark = [pytest.mark.benchmark, pytest.mark.network]
 RANKED = [word for task in ("known_similarity", "fine_tuning", "diagnostics") for word in ("--only", task)]

@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from harness.base.errors import TouchstoneError
-from harness.models.local_files import check_elmo, describe, register_local
+from harness.models.local_files import check_elmo, get_local_model, register_local
 from tests.support.corpora import Direct
 
 NAME = "elmo-original"
@@ -107,7 +107,7 @@ def test_what_is_clipped_stays_within(folder):
 
 def test_files_that_are_no_elmo_are_refused(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path))
-    here = describe(NAME).folder
+    here = get_local_model(NAME).folder
     here.mkdir(parents=True)
     (here / "weights.hdf5").write_bytes((folder / "weights.hdf5").read_bytes())
     for options, said in (("{}", "must be ELMo's options"), (json.dumps(OPTIONS), "projection_dim in options.json be 512")):
@@ -118,4 +118,4 @@ def test_files_that_are_no_elmo_are_refused(folder, tmp_path, monkeypatch):
     assert register_local(NAME).fingerprint
     (here / "weights.hdf5").write_bytes(b"no HDF5")
     with pytest.raises(TouchstoneError, match="must be HDF5"):
-        check_elmo(describe(NAME))
+        check_elmo(get_local_model(NAME))

@@ -12,8 +12,8 @@ def reap(worker: int, patience: float) -> int | None:
     """How a worker ended, as os.waitpid puts it; None if it had to be killed, with all of its process group."""
     until = time.monotonic() + patience
     while True:
-        found, status = os.waitpid(worker, os.WNOHANG)
-        if found:
+        reaped, status = os.waitpid(worker, os.WNOHANG)
+        if reaped:
             kill_group(worker)
             return status
         if time.monotonic() >= until:

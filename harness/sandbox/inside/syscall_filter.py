@@ -209,10 +209,10 @@ def system_call_filter(machine: str, process: int) -> list[tuple[int, int, int, 
     steps += when(CLONE3[column], [(RETURN, 0, 0, ERRNO | ENOSYS)])      # so that libc falls back to clone
     steps += when(CLONE[column], [(LOAD, 0, 0, ARGUMENTS), (AND, 0, 0, THREAD_FLAGS), (EQUAL, 0, 1, THREAD_FLAGS),
                                   (RETURN, 0, 0, PASS)])
-    for call, place, allowed in ((FCNTL, 1, FCNTL_COMMANDS), (IOCTL, 1, IOCTL_REQUESTS), (PRCTL, 0, PRCTL_OPTIONS),
-                                 (TGKILL, 0, (process,)), (KILL, 0, (process,)), (MADVISE, 2, ADVICE),
-                                 *((asks, 0, (0, process)) for asks in (GETSID, SCHED_GETPARAM, SCHED_GETSCHEDULER))):
-        steps += when(call[column], [(LOAD, 0, 0, ARGUMENTS + 8 * place), *(
+    for call, argument, allowed in ((FCNTL, 1, FCNTL_COMMANDS), (IOCTL, 1, IOCTL_REQUESTS), (PRCTL, 0, PRCTL_OPTIONS),
+                                    (TGKILL, 0, (process,)), (KILL, 0, (process,)), (MADVISE, 2, ADVICE),
+                                    *((asks, 0, (0, process)) for asks in (GETSID, SCHED_GETPARAM, SCHED_GETSCHEDULER))):
+        steps += when(call[column], [(LOAD, 0, 0, ARGUMENTS + 8 * argument), *(
             step for value in allowed for step in ((EQUAL, 0, 1, value), (RETURN, 0, 0, PASS)))])
     steps += when(PRLIMIT[column], [(LOAD, 0, 0, ARGUMENTS), (EQUAL, 1, 0, 0), (EQUAL, 0, 5, process),      # of itself, and
                                     (LOAD, 0, 0, ARGUMENTS + 16), (EQUAL, 0, 3, 0),     # asking only: no new limit, low word

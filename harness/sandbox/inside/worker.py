@@ -78,7 +78,7 @@ def supervise(control: socket.socket, walls: SandboxEntry | None) -> None:
                 os.close(descriptor)
             send(control, {"worker": worker})
         elif frame["do"] == "bury":
-            status = processes.bury(frame["worker"], frame["patience"])
+            status = processes.reap(frame["worker"], frame["patience"])
             trees.remove_tree(folders.pop(frame["worker"]))
             send(control, {"status": status})
         elif frame["do"] == "weigh":
@@ -171,10 +171,10 @@ class Metric:
 
 
 def accepted_parameters(function: Callable[..., Any], parameters: dict[str, Any]) -> dict[str, Any]:
-    known = inspect.signature(function).parameters
-    if any(one.kind is inspect.Parameter.VAR_KEYWORD for one in known.values()):
+    names = inspect.signature(function).parameters
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in names.values()):
         return parameters
-    return {name: value for name, value in parameters.items() if name in known}
+    return {name: value for name, value in parameters.items() if name in names}
 
 
 def bind(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
@@ -217,7 +217,7 @@ def handle_command(number: int, metric: Metric, frame: dict[str, Any], descripto
             metric.confine(list(frame["models"].values()))
         if frame["watch"]:
             readable = [*sys.path, *frame["models"].values(), "/usr", "/lib", "/proc", "/sys/devices/system/cpu"]
-            metric.noticed = load_sibling("audit_hook").Watch(frame["filename"], readable).noticed
+            metric.noticed = load_sibling("audit_hook").AuditHook(frame["filename"], readable).noticed
         reply["functions"] = metric.load(source, frame["filename"], frame["parameters"], frame["models"])
     elif frame["do"] == "forget":
         metric.held.clear()
@@ -229,7 +229,7 @@ def handle_command(number: int, metric: Metric, frame: dict[str, Any], descripto
 def answer_call(metric: Metric, packet: bytes) -> bytes:
     """Calls one function of the submission."""
     _, number, call_seed, which, handle, rows, columns = CALL.unpack_from(packet)
-    arguments = [read_argument(metric, *one) for one in ARGUMENT.iter_unpack(packet[CALL.size:])]
+    arguments = [read_argument(metric, *description) for description in ARGUMENT.iter_unpack(packet[CALL.size:])]
     name = FUNCTIONS[which]
     seed_generators(call_seed)
     value = 0.0
@@ -361,7 +361,7 @@ def sandbox_entry(wanted: dict[str, Any] | None) -> SandboxEntry | None:
         return None
     sandbox = load_sibling("syscall_filter")
     sandbox.filter_code()
-    return lambda models, folder: sandbox.confine([*wanted["readable"], *models], wanted["listed"], folder,
+    return lambda models, folder: sandbox.enter_sandbox([*wanted["readable"], *models], wanted["listed"], folder,
                                                   wanted["bounds"], wanted["temporary"])
 
 

@@ -27,7 +27,7 @@ from harness.sandbox.inside.remove_tree import remove_tree
 from harness.sandbox.limits import Limits
 from harness.sandbox.probe import probe_sandbox
 from harness.submission.submission import Submission, load_submission
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 
 def make_wheel(folder: Path, name: str, files: dict[str, str], requires: tuple[str, ...] = (), version: str = "1.0") -> Path:

@@ -18,9 +18,8 @@ from harness.sandbox.layers import library_folders
 from harness.sandbox.probe import probe_sandbox
 from harness.submission.selection import select_entries
 from harness.submission.submission import load_submission
-from tests.conftest import descendants
-from tests.harness.sandbox.test_layers import ATTACKS, PRELUDE, filled
-from tests.harness.sandbox.test_limits import ATTEMPTS, NARROW, ODDITIES
+from tests.support.attacks import ATTACKS, ATTEMPTS, NARROW, ODDITIES, PRELUDE, filled
+from tests.support.processes import descendants
 
 HONEST = ["word_overlap", "length_difference"]
 TASK = ["known_similarity"]

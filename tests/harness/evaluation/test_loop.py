@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import random
 import re
 import signal
-import sqlite3
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -27,10 +22,10 @@ from harness.submission.selection import select_entries
 from harness.submission.submission import load_submission
 from leaderboard.scoring.scores import score_suite
 from tasks.suite_files import load_suite
-from tests.conftest import alive, descendants
+from tests.support.processes import alive, descendants
+from tests.support.runs import SAME, SLOW, killed_and_resumed, start, stored
 
 HONEST = ["word_overlap", "length_difference"]
-SAME = ["known_similarity", "axioms"]       # five units of smoke; seconds, as `timing` answers, are never the same twice
 
 
 def run(entries, smoke, path, **more):
@@ -132,11 +127,11 @@ def test_a_new_measure_version_runs_no_unit_and_changes_the_fingerprint(smoke, t
     path = tmp_path / "store.sqlite"
     run(entries, smoke, path)
     task = smoke.tasks[0]
-    monkeypatch.setattr(type(task), "declares", replace(task.info, measure_version=task.info.measure_version + 1))
+    monkeypatch.setattr(type(task), "info", replace(task.info, measure_version=task.info.measure_version + 1))
     changed = load_suite("smoke")
     assert changed.fingerprint != smoke.fingerprint
     assert plan_run(entries, changed.of(SAME), Store(path, read_only=True)) == []
-    monkeypatch.setattr(type(task), "declares", replace(task.info, observe_version=task.info.observe_version + 1))
+    monkeypatch.setattr(type(task), "info", replace(task.info, observe_version=task.info.observe_version + 1))
     assert len(plan_run(entries, load_suite("smoke").of(SAME), Store(path, read_only=True))) == 3
 
 
@@ -178,53 +173,6 @@ def test_answering_by_the_order_of_calls_gains_nothing(write, smoke, tmp_path):
 
 # ---- stopped anywhere --------------------------------------------------------------------------------------------------
 
-SLOW = """
-import time
-def similarity(a, b):
-    time.sleep(0.01)
-    return [len(set(x) & set(y)) / max(1, len(set(x) | set(y))) for x, y in zip(a, b)]
-"""
-
-
-def start(path: Path, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen([sys.executable, "-m", "leaderboard", "run", *words, "--suite", "smoke", "--only", SAME[0], "--only", SAME[1], "--store", str(path), "--jobs", "2"],
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
-                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))    # a background shell ignores it
-
-
-def stored(path: Path) -> int:
-    """Outcomes in the store; looked up so that the run at work hardly notices."""
-    try:
-        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
-            return connection.execute("SELECT count(*) FROM outcomes").fetchone()[0]
-    except sqlite3.Error:                               # not there yet
-        return 0
-
-
-def killed_and_resumed(path: Path, words: list[str], planned: int, times: int, rng: random.Random) -> int:
-    """Kills a run at random moments while work is pending; how often that was. Then lets it end."""
-    pending = 0
-    for _ in range(20 * times):
-        if pending == times:
-            break
-        before = stored(path)
-        process = start(path, *words)
-        until = time.monotonic() + 60
-        while process.poll() is None and stored(path) <= before and time.monotonic() < until:
-            time.sleep(0.01)
-        time.sleep(rng.random() * 0.1)
-        process.send_signal(signal.SIGKILL)
-        process.communicate()
-        done = stored(path)
-        if done < planned:
-            pending += 1
-        else:
-            for part in path.parent.glob(f"{path.name}*"):      # it was quicker: begin again, without its write-ahead log
-                part.unlink()
-    process = start(path, *words)
-    _, said = process.communicate()
-    assert process.returncode == 0, said
-    return pending
 
 
 def test_kill_9_at_random_moments_loses_and_doubles_nothing(write, smoke, tmp_path):

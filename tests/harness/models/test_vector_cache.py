@@ -46,13 +46,13 @@ import numpy as np
 from harness.models.vector_cache import VectorCache
 from harness.base.progress import NoProgress
 from tasks.data import loading as data
-texts = sorted({*data.corpus("made_weather")[:350], *data.corpus("made_kitchen")[:350]})
+texts = sorted({*data.load_corpus("made_weather")[:350], *data.load_corpus("made_kitchen")[:350]})
 folder = Path(sys.argv[1])
-whole, parts, stopped = (EmbeddingCache("minilm", folder / name) for name in ("whole", "parts", "stopped"))
-whole.fill(texts, Silent(), threads=2)
+whole, parts, stopped = (VectorCache("minilm", folder / name) for name in ("whole", "parts", "stopped"))
+whole.fill(texts, NoProgress(), threads=2)
 shuffled = random.Random(1).sample(texts, len(texts))
 for start, end, threads in ((0, 7, 1), (7, 8, 2), (8, 150, 1), (150, len(texts), 2)):
-    parts.fill(shuffled[start:end], Silent(), threads=threads)
+    parts.fill(shuffled[start:end], NoProgress(), threads=threads)
 
 
 class Full(Exception):
@@ -70,12 +70,12 @@ def first_portions(append):
 
 stopped._append = first_portions(stopped._append)
 try:
-    stopped.fill(texts, Silent(), threads=1)
+    stopped.fill(texts, NoProgress(), threads=1)
 except Full:
     pass
-resumed = EmbeddingCache("minilm", folder / "stopped")
+resumed = VectorCache("minilm", folder / "stopped")
 pending = len(resumed.missing(texts))
-resumed.fill(shuffled, Silent(), threads=2)
+resumed.fill(shuffled, NoProgress(), threads=2)
 vectors = whole.vectors(texts)
 print(pending, float(np.abs(parts.vectors(texts) - vectors).max()), int(np.array_equal(resumed.vectors(texts), vectors)))
 """
@@ -113,7 +113,7 @@ from pathlib import Path
 from harness.models.vector_cache import VectorCache
 from harness.base.progress import NoProgress
 from tasks.data import loading as data
-EmbeddingCache("wordllama", Path(sys.argv[1])).fill(data.corpus("made_trains") + data.corpus("made_weather"), Silent(), threads=2)
+VectorCache("wordllama", Path(sys.argv[1])).fill(data.load_corpus("made_trains") + data.load_corpus("made_weather"), NoProgress(), threads=2)
 """
 
 

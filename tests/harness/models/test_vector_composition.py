@@ -15,7 +15,7 @@ from harness.models.vector_composition import split_text, vector_model_id
 from harness.results.outcomes import Status
 from harness.submission.selection import select_entries
 from harness.submission.submission import load_submission
-from tests.conftest import embed_for
+from tests.support.submissions import embed_for
 
 LONG = " ".join(f"The train number {i} leaves the station of the town in the evening." for i in range(60))
 END = " Bread is baked of flour, water, salt and yeast; the dough must rest before it goes into the oven." * 8

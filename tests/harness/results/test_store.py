@@ -15,27 +15,14 @@ import psycopg
 import pytest
 
 from harness.base.errors import TouchstoneError
-from harness.base.paths import PROJECT, SUBMISSIONS
+from harness.base.paths import PROJECT
 from harness.base.units import Source, Unit
 from harness.results.arrays import ArrayFolder
 from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
-from harness.results.provenance import current_provenance
 from harness.results.store import SCHEMA_VERSION, Store
-from harness.sandbox.limits import Limits
 from harness.sandbox.probe import probe_sandbox
-from harness.submission.selection import select_entries
-from tests.conftest import touchstone
-
-
-@dataclass(frozen=True)
-class Observation:
-    numbers: tuple[float, ...]
-    words: str
-    matrix: np.ndarray
-    nothing: float | None = None
-
-
-UNIT = Unit("toy", 1, ("a",), {"k": 3}, (Source("x", "f"),), Source("minilm", "g"), 7)
+from tests.support.command import touchstone
+from tests.support.stores import UNIT, Observation, filled, observation
 
 
 @pytest.fixture
@@ -62,20 +49,6 @@ def change(address: Path | str, *statements: str) -> None:
         connection.execute(statement)
     connection.commit()
     connection.close()
-
-
-def observation() -> Observation:
-    rng = np.random.default_rng(1)
-    return Observation(tuple(rng.random(50).tolist()), "word", rng.random((40, 30)).astype(np.float32))
-
-
-def filled(store: Store):
-    (entry,) = select_entries(["energy"], SUBMISSIONS)
-    run = store.begin_run(current_provenance(probe_sandbox().layers, Limits(), {}, "smoke", "f" * 64))
-    store.save_entries([entry])
-    store.save_units([UNIT])
-    store.save_outcome(Outcome(UNIT.id, entry.digest, Status.ANSWERED, observation(), None, 0.5), run)
-    return entry, run
 
 
 def test_an_observation_comes_back_to_the_bit(store, address):
@@ -135,12 +108,12 @@ def test_provenance_is_kept_with_every_run(store):
 def test_derived_values_are_kept_by_kind_and_key_in_stores_that_knew_of_none(store, address):
     filled(store)
     readers = Store(address, read_only=True)
-    assert readers.derived("ensemble") == {}                # there is not even a table
+    assert readers.cache_get("ensemble") == {}                # there is not even a table
     store.cache_put("ensemble", "a", {"score": 0.5, "low": None})
     store.cache_put("ensemble", "a", {"score": 0.25, "low": None})
     store.cache_put("other", "a", [1])
-    assert readers.derived("ensemble") == {"a": {"score": 0.25, "low": None}}
-    assert Store(address).derived("other") == {"a": [1]}    # opened again: still a store of this schema
+    assert readers.cache_get("ensemble") == {"a": {"score": 0.25, "low": None}}
+    assert Store(address).cache_get("other") == {"a": [1]}    # opened again: still a store of this schema
 
 
 def test_arrays_are_named_by_their_content_and_stored_once(tmp_path):
@@ -184,7 +157,7 @@ def test_an_older_schema_is_migrated_and_nothing_is_lost(store, address, monkeyp
     with pytest.raises(TouchstoneError, match="any `touchstone run` on it brings it to 2"):
         Store(address, read_only=True)
     migrated = Store(address)
-    assert migrated.done() == {(UNIT.id, entry.digest)}
+    assert migrated.completed() == {(UNIT.id, entry.digest)}
     migrated.close()
     Store(address, read_only=True).close()
     change(address, "INSERT INTO later SELECT x FROM later")         # the table is there
@@ -231,7 +204,7 @@ import sys
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.results.store import Store
 from harness.evaluation.task import Source, Unit
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 me = int(sys.argv[1])
 store = Store({database!r})
 with store.writing():
@@ -239,7 +212,7 @@ with store.writing():
     entry, run = filled(store)
     for n in range(200):
         unit = Unit("toy", 1, (str(n if n % 2 else (me, n)),), {{}}, (), Source("minilm", "g"), n)
-        store.note_units([unit])
+        store.save_units([unit])
         store.save_outcome(Outcome(unit.id, entry.digest, Status.FAILED, None, Failure("raised", "raised E"), 0.1), run)
 store.close()
 """
@@ -255,12 +228,15 @@ store.close()
 def test_a_killed_coordinator_loses_nothing_that_was_stored(address):
     program = f"""
 from pathlib import Path
-from tests.harness.results.test_store import *
+from harness.base.units import Source, Unit
+from harness.results.outcomes import Failure, Outcome, Status
+from harness.results.store import Store
+from tests.support.stores import filled
 store = Store({f"Path({str(address)!r})" if isinstance(address, Path) else repr(address)})
 entry, run = filled(store)
 for n in range(100_000):
     unit = Unit("toy", 1, (str(n),), {{}}, (), Source("minilm", "g"), n)
-    store.note_units([unit])
+    store.save_units([unit])
     store.save_outcome(Outcome(unit.id, entry.digest, Status.FAILED, None, Failure("raised", "raised E"), 0.1), run)
     print(n, flush=True)
 """
@@ -329,7 +305,7 @@ def test_a_full_disk_is_said_and_what_was_stored_is_kept(small_disk):
             stored += 1
     store.close()
     assert stored > 0
-    assert len(Store(small_disk / "store.sqlite", read_only=True).done()) == stored + 1
+    assert len(Store(small_disk / "store.sqlite", read_only=True).completed()) == stored + 1
 
 
 def test_a_read_only_place_is_said(tmp_path):

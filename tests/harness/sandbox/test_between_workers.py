@@ -229,7 +229,8 @@ from pathlib import Path
 import harness
 assert Path(harness.__file__).is_relative_to({str(tmp_path)!r})
 from harness.sandbox.supervisor import Supervisor
-from harness.sandbox.layers import NO_SANDBOX, Limits
+from harness.sandbox.layers import NO_SANDBOX
+from harness.sandbox.limits import Limits
 from harness.base.paths import default_store
 from harness.base.paths import PROJECT, cache_folder
 from harness.sandbox.probe import probe_sandbox
@@ -242,8 +243,8 @@ def got(path):
         return False
 def distance(p, q): return a_library.here + sum(map(got, p))
 '''
-for confinement in (confine(), TRUSTING):
-    host = Host(confinement, Limits())
+for confinement in (probe_sandbox(), NO_SANDBOX):
+    host = Supervisor(confinement, Limits())
     worker = host.fork()
     worker.load(source, "x.py", {{}}, {{}})
     print(worker.number("distance", [[{str(folder / "submissions" / "energy.py")!r}, {str(folder / "results" / "store.sqlite")!r}], ["b"]], 1))

@@ -10,7 +10,6 @@ import os
 import socket
 import subprocess
 import sys
-import sysconfig
 import threading
 import time
 from collections.abc import Iterator
@@ -19,114 +18,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import harness
 from harness.base.errors import TouchstoneError
-from harness.base.paths import PROJECT, SUBMISSIONS, cache_folder
+from harness.base.paths import PROJECT, cache_folder
 from harness.sandbox import probe as probing
 from harness.sandbox.faults import Fault
 from harness.sandbox.inside.syscall_filter import ALLOWED, ARCHITECTURES, system_call_filter
 from harness.sandbox.layers import BUBBLEWRAP, CGROUP, CONFINING, NO_SANDBOX, REQUIRED_LAYERS, Sandbox, library_folders
 from harness.sandbox.limits import Limits
 from harness.sandbox.supervisor import Supervisor
-
-PRELUDE = """
-import ctypes, mmap, os, platform, socket, struct, subprocess, sys
-libc = ctypes.CDLL(None, use_errno=True)
-X86 = platform.machine() == "x86_64"
-def call(x86, arm, *arguments):
-    return libc.syscall(*(ctypes.c_long(a) if isinstance(a, int) else a for a in (x86 if X86 else arm, *arguments)))
-TARGET = {target!r}
-PARENT, ADDRESS, DNS = {parent}, {address}, {dns}
-def attack():
-{body}
-def distance(p, q):
-    try:
-        return float(bool(attack()))
-    except (OSError, MemoryError, ValueError) as wrong:
-        return -1.0
-"""
-
-# Each succeeds where nothing holds it back: its body returns something true.
-ATTACKS = {
-    "a socket, IPv4": "return socket.socket(socket.AF_INET, socket.SOCK_STREAM)",
-    "a socket, IPv6": "return socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)",
-    "a socket, unix path": "s = socket.socket(socket.AF_UNIX); s.bind(TARGET + '/socket'); return True",
-    "a socket, unix abstract": "s = socket.socket(socket.AF_UNIX); s.bind(b'\\0touchstone-' + os.urandom(4)); return True",
-    "a socket pair": "return socket.socketpair()",
-    "a socket, netlink": "return socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, 0)",
-    "a socket, raw": "return socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
-    "a socket, vsock": "return socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM)",
-    "read /etc/passwd": "return open('/etc/passwd').read()",
-    "read a file of ours": "return open(TARGET + '/secret').read()",
-    "read the harness": "return open({harness!r}).read()",
-    "read another submission": "return open({submission!r}).read()",
-    "list the root": "return os.listdir('/')",
-    "list our folder": "return os.listdir(TARGET)",
-    "the parent's environment": "return open(f'/proc/{{PARENT}}/environ', 'rb').read()",
-    "the parent's memory": "return open(f'/proc/{{PARENT}}/mem', 'rb')",
-    "the parent's descriptors": "return os.listdir(f'/proc/{{PARENT}}/fd')",
-    "the parent's folder": "return os.readlink(f'/proc/{{PARENT}}/cwd') and os.listdir(f'/proc/{{PARENT}}/cwd')",
-    "its own memory by /proc": "return open('/proc/self/mem', 'rb')",
-    "its own account of memory": "return open('/proc/self/clear_refs', 'w').write('5')",
-    "its own descriptors by /proc": "return os.listdir('/proc/self/fd')",
-    "core_pattern": "return os.open('/proc/sys/kernel/core_pattern', os.O_WRONLY)",
-    "write beside us": "return open(TARGET + '/marker', 'w').write('x')",
-    "write to /tmp": "import tempfile; return open('/tmp/touchstone-attack-' + str(os.getpid()), 'w').write('x')",
-    "change a file of ours": "return open(TARGET + '/secret', 'r+').write('y')",
-    "delete a file of ours": "os.unlink(TARGET + '/removable'); return True",
-    "write a .pth": "return open({libraries!r} + '/touchstone-attack.pth', 'w').write('# x')",
-    "write a bytecode cache": "return open({libraries!r} + '/numpy/__pycache__/touchstone-attack.pyc', 'w').write('x')",
-    "write into our cache": "os.makedirs({cache!r}, exist_ok=True); return open({cache!r} + '/touchstone-attack', 'w').write('x')",
-    "truncate by path": "os.truncate(TARGET + '/cut', 0); return True",
-    "a symbolic link": "os.symlink('/etc/passwd', 'link'); return open('link').read()",
-    "a hard link": "os.link(TARGET + '/secret', TARGET + '/hard'); return True",
-    "chmod": "os.chmod(TARGET + '/secret', 0o777); return True",
-    "chown": "os.chown(TARGET + '/secret', 1, 1); return True",
-    "utime": "os.utime(TARGET + '/secret', (1, 1)); return True",
-    "an extended attribute": "os.setxattr(TARGET + '/secret', 'user.x', b'y'); return True",
-    "a lock": "import fcntl; fcntl.flock(os.open({stdlib!r}, os.O_RDONLY), fcntl.LOCK_EX); return True",
-    "a named pipe": "os.mkfifo('pipe'); return True",
-    "a device": "os.mknod('device', 0o20600, os.makedev(1, 1)); return True",
-    "os.fork": "pid = os.fork()\nif pid == 0: os._exit(0)\nreturn os.waitpid(pid, 0)",
-    "posix_spawn": "return os.waitpid(os.posix_spawn('/bin/true', ['true'], {{}}), 0)",
-    "subprocess": "return subprocess.run(['/bin/true']).returncode == 0",
-    "multiprocessing": "import multiprocessing as m; p = m.get_context('fork').Process(target=int); p.start(); p.join(); return p.exitcode == 0",
-    "raw fork or clone": "pid = call(57, 220, *([] if X86 else [17, 0, 0, 0, 0]))\nif pid == 0: os._exit(0)\nreturn pid > 0",
-    "raw clone3": "b = struct.pack('<8Q', 0, 0, 0, 0, 17, 0, 0, 0); pid = call(435, 435, b, ctypes.c_size_t(64))\n"
-                  "if pid == 0: os._exit(0)\nreturn pid > 0",
-    "exec": "r, w = os.pipe(); b = b'x'; return libc.execve(b'/nonexistent', None, None) == -1 and ctypes.get_errno() == 2",
-    "ptrace": "return call(101, 117, 0x4206, PARENT, 0, 0) == 0 and call(101, 117, 17, PARENT, 0, 0) > -2",
-    "process_vm_readv": "b = ctypes.create_string_buffer(16); here = struct.pack('<QQ', ctypes.addressof(b), 16)\n"
-                        "return call(310, 270, PARENT, here, 1, struct.pack('<QQ', ADDRESS, 16), 1, 0) == 16",
-    "a signal to the parent": "os.kill(PARENT, 0); return True",
-    "a signal to everybody": "os.killpg(os.getpgid(PARENT), 0); return True",
-    "memfd_create": "return os.memfd_create('x')",
-    "shared memory, POSIX": "return os.open('/dev/shm/touchstone-attack', os.O_CREAT | os.O_RDWR)",
-    "shared memory, SysV": "return call(29, 194, 0, ctypes.c_size_t(4096), 0o1600) >= 0",
-    "message queue, SysV": "return call(68, 186, 0, 0o1600) >= 0",
-    "io_uring": "return call(425, 425, 1, bytes(120)) >= 0",
-    "userfaultfd": "return call(323, 282, 1) >= 0",
-    "bpf": "b = struct.pack('<IIIII', 2, 4, 4, 1, 0) + bytes(100); return call(321, 280, 0, b, 72) >= 0",
-    "perf_event_open": "b = struct.pack('<IIQ', 1, 112, 0) + bytes(96); return call(298, 241, b, 0, -1, -1, 0) >= 0",
-    "keyctl": "return call(250, 219, 0, -3, 1) >= 0",
-    "pidfd_open": "return call(434, 434, PARENT, 0) >= 0",
-    "unshare": "return call(272, 97, 0x10000000) == 0",
-    "mount": "return libc.mount(b'none', TARGET.encode(), b'tmpfs', 0, None) == 0",
-    "chroot": "os.chroot(TARGET); return True",
-    "priority": "os.setpriority(os.PRIO_PROCESS, 0, 5); return True",
-    "affinity": "os.sched_setaffinity(0, os.sched_getaffinity(0)); return True",
-    "clearing the death signal": "return libc.prctl(1, 0, 0, 0, 0) == 0",
-    "a thousand descriptors": "return [os.dup(1) for _ in range(1000)]",
-    "a gigabyte in one file": "f = open('big', 'wb'); f.seek(10**9); f.write(b'x'); f.flush(); return True",
-    "system calls of 32 bits": "m = mmap.mmap(-1, 4096, prot=7); m.write(bytes.fromhex('b814000000cd80c3'));\n"
-                               "f = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(m))); return X86 and f() > 0",
-    "a DNS query": "s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5)\ns.sendto(bytes.fromhex('abcd01000001000000000000')"
-                   " + b'\\x07example\\x03org\\0\\0\\1\\0\\1', ('127.0.0.1', DNS)); return s.recv(512)[:2] == b'\\xab\\xcd'",
-    "a host's name": "return socket.getaddrinfo('localhost', 80)",
-    "shared memory by multiprocessing": "from multiprocessing import shared_memory as m; s = m.SharedMemory(create=True, size=4096); s.unlink(); return True",
-    "to be root": "return os.getuid() == 0",
-    "to have capabilities": "return any(libc.prctl(23, n, 0, 0, 0) == 1 for n in range(40))",
-}
+from tests.support.attacks import ATTACKS, PRELUDE, filled
 
 
 @pytest.fixture(scope="module", params=["all layers", "walls alone"])
@@ -161,12 +61,6 @@ def dns() -> Iterator[int]:
         yield server.getsockname()[1]
         server.sendto(b"", server.getsockname())
         thread.join()
-
-
-def filled(body: str) -> str:
-    """An attack's lines with the files of ours it is after."""
-    return body.format(harness=harness.__file__, submission=str(SUBMISSIONS / "energy.py"), libraries=library_folders()[0],
-                       stdlib=sysconfig.get_path("stdlib") + "/os.py", cache=str(cache_folder()))
 
 
 def attempt(host: Supervisor, body: str, target: Path, dns: int) -> float | str:
@@ -308,7 +202,7 @@ def test_layers_that_cannot_be_had_are_left_out_with_the_reason(tried_anew):
 
 
 def test_layers_that_are_there_but_do_not_hold_are_left_out(tried_anew):
-    tried_anew.setattr("harness.sandbox.layers.enclosed", lambda command, *_: list(command))
+    tried_anew.setattr("harness.sandbox.layers.bubblewrap_command", lambda command, *_: list(command))
     found = probing.probe_sandbox()
     assert BUBBLEWRAP not in found.layers
     assert found.lacking[BUBBLEWRAP] == "it can be had, but does not hold"
@@ -318,7 +212,7 @@ def test_others_cannot_read_the_harness_under_proc():
     """Its descriptors, memory and environment: they belong to root as soon as it is closed to others."""
     program = ("import os\nfrom harness.sandbox.layers import disable_ptrace\nos.setgid(65534); os.setuid(65534)\n"
                "import ctypes; ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)\n"
-               "print(os.stat('/proc/self/environ').st_uid, flush=True)\nclose_to_others()\n"
+               "print(os.stat('/proc/self/environ').st_uid, flush=True)\ndisable_ptrace()\n"
                "print(os.stat('/proc/self/environ').st_uid, flush=True)")
     if os.getuid() != 0:
         pytest.skip("only root can become another user to see the difference")

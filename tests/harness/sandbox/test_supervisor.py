@@ -16,7 +16,7 @@ from harness.sandbox.leftovers import remove_leftovers
 from harness.sandbox.limits import Limits
 from harness.sandbox.probe import probe_sandbox
 from harness.sandbox.supervisor import PRELOADED, Supervisor, modules_to_preload
-from tests.conftest import alive, descendants
+from tests.support.processes import alive, descendants
 
 
 @pytest.mark.parametrize(("line", "modules"), [
@@ -40,14 +40,15 @@ def test_what_our_submissions_import_of_slow_packages_is_preloaded():
     assert len(seen) > 5
 
 
-@pytest.mark.parametrize("layers", ["TRUSTING", "CONFINING", "confine()"])
+@pytest.mark.parametrize("layers", ["NO_SANDBOX", "CONFINING", "probe_sandbox()"])
 def test_the_death_of_the_harness_ends_its_workers(layers):
     program = f"""
 from harness.sandbox.supervisor import Supervisor
-from harness.sandbox.layers import CONFINING, NO_SANDBOX, Limits
+from harness.sandbox.layers import CONFINING, NO_SANDBOX
+from harness.sandbox.limits import Limits
 from harness.sandbox.probe import probe_sandbox
-from tests.conftest import alive, descendants
-made = Host({layers}, Limits()).fork()
+from tests.support.processes import alive, descendants
+made = Supervisor({layers}, Limits()).fork()
 made.load(b"import time\\ndef distance(p, q): time.sleep(600)\\n", "x.py", {{}}, {{}})
 print("at work", flush=True)
 made.number("distance", [["a"], ["b"]], 1)

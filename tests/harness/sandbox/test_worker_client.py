@@ -14,7 +14,7 @@ from harness.sandbox.limits import Limits
 from harness.sandbox.probe import probe_sandbox
 from harness.sandbox.supervisor import Supervisor
 from harness.sandbox.worker_client import Worker
-from tests.conftest import descendants
+from tests.support.processes import descendants
 
 ARRAY = np.arange(12, dtype=np.float32).reshape(4, 3)
 

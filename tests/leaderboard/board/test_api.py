@@ -33,8 +33,8 @@ from leaderboard.publishing.release import read_release, release
 from leaderboard.publishing.versions import versions
 from leaderboard.scoring.comparison import compare_metrics
 from tasks.suite_files import load_suite
-from tests.conftest import HEADER
 from tests.support.serving import HOSTILE, SUITE
+from tests.support.submissions import HEADER
 
 FAULTS = """
 title = "Faults of made texts"

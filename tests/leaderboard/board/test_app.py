@@ -15,7 +15,7 @@ import pytest
 
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.workflows.try_texts import PAIR_METRICS
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 from tests.support.serving import HOSTILE, free_port, names, watched
 
 

@@ -23,8 +23,8 @@ from leaderboard.publishing.citations import as_bibtex
 from leaderboard.publishing.release import release
 from tasks.registry import TASKS
 from tasks.suite_files import load_suite
-from tests.conftest import HEADER
 from tests.support.serving import HOSTILE, served
+from tests.support.submissions import HEADER
 
 OVERRIDE = "\u202etxt.exe"
 TEXTS = {"script": "<script>document.title='owned'</script>", "markup": HOSTILE, "attribute": "\" onmouseover=\"document.title='owned'\" x=\"",

@@ -12,7 +12,7 @@ import pytest
 
 from harness.base.paths import PROJECT, SUBMISSIONS
 from leaderboard.scoring.signature import parse_signature
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 
 @pytest.fixture(scope="module")

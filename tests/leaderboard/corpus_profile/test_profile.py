@@ -35,7 +35,7 @@ from leaderboard.corpus_profile.profile import (
 from leaderboard.corpus_profile.read_texts import read_texts
 from leaderboard.corpus_profile.report import as_html, as_json
 from tasks.data import loading as data
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 TRAIN, TEST = data.load_corpus("made_kitchen")[:120], data.load_corpus("made_kitchen")[120:180]
 GENERATED = [*data.load_corpus("made_kitchen")[180:230], *TRAIN[:10], *data.load_corpus("made_trains")[:20]]

@@ -29,7 +29,7 @@ from leaderboard.ensembles.learning import (
 )
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.scores import score_suite
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 DOCUMENTS, EACH = 40, 6
 

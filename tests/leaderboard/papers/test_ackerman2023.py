@@ -18,7 +18,7 @@ from leaderboard.papers import zwerdling2021 as zwerdling
 from leaderboard.papers.published_tables import zwerdling2021_tables
 from leaderboard.scoring.estimates import Estimate
 from tasks.data.loading import DATASETS
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 
 def estimates(**values: float) -> dict[str, Estimate]:

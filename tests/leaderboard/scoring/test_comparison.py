@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from leaderboard.scoring.comparison import ByUnit, compare_metrics, count_better, paired_difference
 from leaderboard.scoring.estimates import Estimate, mean_of_estimates
-from tests.leaderboard.scoring.test_scores import scored
+from tests.support.scores import scored
 
 
 def by_unit(scores: list[float]) -> ByUnit:

@@ -18,7 +18,7 @@ from leaderboard.report.rated_pairs import KEPT, class_of, less_alike, share_bel
 from leaderboard.workflows import explain as explaining
 from leaderboard.workflows.explain import explain, place_value
 from tasks.text.human_ordering import PARALLEL, RANDOM, RatedAnswers, read_pairs
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 TASK = "human_ordering"
 

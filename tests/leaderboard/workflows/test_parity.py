@@ -11,7 +11,7 @@ from harness.base.errors import TouchstoneError
 from harness.base.progress import NoProgress
 from leaderboard.workflows.parity import PAIRS, compare_libraries, library_scores, make_pairs
 from leaderboard.workflows.parity_libraries import LIBRARIES, Library
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 
 def test_pairs_are_always_the_same_and_of_many_kinds():

@@ -13,7 +13,8 @@ from harness.base.progress import NoProgress
 from harness.sandbox.limits import Limits
 from leaderboard.workflows.submit import FACTS, State, read_bundle
 from leaderboard.workflows.submit import rerun_bundle as ask_again
-from tests.conftest import HEADER, touchstone
+from tests.support.command import touchstone
+from tests.support.submissions import HEADER
 
 SUITE = """
 title = "Two draws of made texts"

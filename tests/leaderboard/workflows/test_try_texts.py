@@ -77,7 +77,7 @@ def test_what_takes_vectors_is_given_the_models_and_the_server_does_not_read_it(
 def test_no_service_is_asked_at_the_cost_of_who_serves(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", "somebody's")
     found = {one.entry.name: one for one in try_texts("a b", "b c", "text-embedding-3-small")}
-    assert "no files here" in found["cosine"].failure
+    assert "no local files" in found["cosine"].failure
     assert found["jaccard"].values == (pytest.approx(1 / 3),)           # who needs no vectors is asked all the same
 
 

@@ -10,10 +10,10 @@ import pytest
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.assignment import TaskUnit
+from harness.evaluation.executor import WorkerSlot
 from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
 from tasks.corpus.convergence import Convergence, ConvergenceCurves, Settings, sample_sizes
-from tests.conftest import Desk
 
 TASK = Convergence()
 SETTINGS = Settings(pairs=(("made_weather", "made_trains"),), sizes=(5, 10, 40), total=45, reference=500, repetitions=3)
@@ -91,7 +91,7 @@ def test_samples_are_what_the_design_says(context):
     assert len({unit.id for unit in TASK.units(SETTINGS, context)}) == 3
 
 
-def test_what_is_asked_is_what_is_kept(desk: Desk, inputs, entry_of, context):
+def test_what_is_asked_is_what_is_kept(desk: WorkerSlot, inputs, entry_of, context):
     entry = entry_of("sizes", "def distance(p, q): return float(len(p) + 1000 * len(q))\n")
     unit = next(TASK.units(SETTINGS, context))
     outcome = desk.ask(entry, TaskUnit(TASK, unit), inputs)

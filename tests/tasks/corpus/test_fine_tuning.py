@@ -135,7 +135,7 @@ def test_gpt2_learns_writes_and_is_kept(tiny, monkeypatch):
     assert all(len(step.texts) == 4 and all(step.texts) for step in steps)
     words = {word for text in KITCHEN for word in text.split()}
     assert {word for text in steps[-1].texts for word in text.split()} <= words
-    monkeypatch.setattr(gpt2, "Tuned", None)                    # nobody is asked twice
+    monkeypatch.setattr(gpt2, "TunedGenerator", None)                    # nobody is asked twice
     assert gpt2.finetune_and_generate(tiny, train, KITCHEN[500:510], 3, 4, seed=1) == steps
 
 

@@ -15,13 +15,13 @@ from harness.base.units import Unit
 from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.score_scale import ScoreScale
 from harness.submission.submission import load_submission
+from tasks.common.consistency import RecheckedAnswer
 from tasks.common.correlations import omega_squared
 from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.corpus.known_similarity import (
     CorpusSize,
     KnownSimilarity,
     MixtureDistances,
-    Rechecked,
     Settings,
     accuracies,
     judgements,
@@ -104,9 +104,9 @@ def test_omega_squared_by_hand():
     assert omega_squared(np.array([1.0, 1, 3, 5]), np.array([0, 0, 1, 1])) == pytest.approx(8 / 12)
 
 
-def seen(distances: np.ndarray, k: int, returns: str = "distance", rechecked: tuple[Rechecked, ...] = ()) -> MixtureDistances:
+def seen(distances: np.ndarray, k: int, returns: str = "distance", rechecked: tuple[RecheckedAnswer, ...] = ()) -> MixtureDistances:
     answers = tuple((distances if returns == "distance" else 1 - distances).tolist())
-    checked = rechecked or (Rechecked((0, 1), 1.0, 1.0, 1.0),)
+    checked = rechecked or (RecheckedAnswer((0, 1), 1.0, 1.0, 1.0),)
     return MixtureDistances(k, answers, answers, 0, ScoreScale(returns, None, 1.0), checked)
 
 
@@ -144,12 +144,12 @@ def test_scale_and_offset_change_nothing(scale, offset, seed):
 def test_numbers_of_any_size_are_scored_and_tell_no_lies(scale):
     distances = np.random.default_rng(1).random(21)
     assert measured(distances * scale, 7).score == pytest.approx(measured(distances, 7).score)
-    wild = Rechecked((0, 1), 1e308, -1e308, 1e308)
+    wild = RecheckedAnswer((0, 1), 1e308, -1e308, 1e308)
     assert all(value is None or np.isfinite(value) for value in measured(distances * scale, 7, rechecked=(wild,)).values.values())
 
 
 def test_noise_that_is_put_on_when_alone_excuses_nothing():
-    noisy = [measured(SEPARATION, 7, rechecked=(Rechecked((0, 1), 2.0, 0.0, 1e9),)) for _ in range(5)]
+    noisy = [measured(SEPARATION, 7, rechecked=(RecheckedAnswer((0, 1), 2.0, 0.0, 1e9),)) for _ in range(5)]
     assert "context-dependent" in TASK.marks(noisy)
 
 
@@ -178,16 +178,16 @@ def test_five_percent_of_the_pairs_and_at_least_five_are_asked_again_and_after_t
 
 
 def test_an_answer_that_changes_alone_is_context_dependent():
-    same, other = Rechecked((0, 1), 0.5, 0.5, 0.5), Rechecked((0, 2), 0.5, 0.5 + 3e-6, 0.5 + 3e-6)
+    same, other = RecheckedAnswer((0, 1), 0.5, 0.5, 0.5), RecheckedAnswer((0, 2), 0.5, 0.5 + 3e-6, 0.5 + 3e-6)
     assert measured(SEPARATION, 7, rechecked=(same,)).marks == frozenset()
     assert measured(SEPARATION, 7, rechecked=(same, other)).marks == {"context-dependent"}
 
 
 def test_an_unrepeatable_metric_is_judged_against_its_own_spread():
     rng = np.random.default_rng(1)
-    honest = [measured(SEPARATION, 7, rechecked=tuple(Rechecked((0, 1), *rng.normal(0, 0.1, 3)) for _ in range(7))) for _ in range(20)]
+    honest = [measured(SEPARATION, 7, rechecked=tuple(RecheckedAnswer((0, 1), *rng.normal(0, 0.1, 3)) for _ in range(7))) for _ in range(20)]
     assert TASK.marks(honest) == {"unrepeatable"}
-    cheating = [measured(SEPARATION, 7, rechecked=tuple(Rechecked((0, 1), 5.0, *rng.normal(0, 0.1, 2)) for _ in range(7)))
+    cheating = [measured(SEPARATION, 7, rechecked=tuple(RecheckedAnswer((0, 1), 5.0, *rng.normal(0, 0.1, 2)) for _ in range(7)))
                 for _ in range(20)]
     assert TASK.marks(cheating) == {"unrepeatable", "context-dependent"}
 

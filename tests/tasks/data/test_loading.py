@@ -11,7 +11,6 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import pearsonr
@@ -19,16 +18,15 @@ from scipy.stats import pearsonr
 from harness.base import downloads as archives
 from harness.base.downloads import Archive, IndexUnreachable, fetch_archive, find_download_url, index_urls
 from harness.base.errors import TouchstoneError
-from harness.base.paths import cache_folder
 from harness.base.progress import NoProgress
-from harness.models.vector_cache import VectorCache
 from tasks.data import loading as data
 from tasks.data import mirror
 from tasks.data import schema as forms
 from tasks.data.loading import DATASETS
 from tasks.data.sources import synthetic as made
 from tasks.data.types import ArchiveSource, HubSource, SnapshotSource, SyntheticSource
-from tests.conftest import touchstone
+from tests.support.command import touchstone
+from tests.support.datasets import agreement
 
 CONTENT = os.urandom(1_500_000)
 ARCHIVE = Archive("toy", "1.0", "toy-1.0-py3-none-any.whl", hashlib.sha256(CONTENT).hexdigest(), len(CONTENT))
@@ -326,15 +324,6 @@ def test_preferences_are_pairs_of_one_text_with_the_margin_that_is_stated(archiv
 def test_the_decoding_of_lees_texts_agrees_with_a_model(archived):
     """all-MiniLM-L6-v2 reaches a Pearson correlation of about .66 (the specification); STS-B takes longer: a benchmark."""
     assert agreement(archived("lee").rows, pearsonr) == pytest.approx(0.66, abs=0.005)
-
-
-def agreement(rows: pd.DataFrame, correlation) -> float:
-    """How well the cosine of MiniLM's vectors agrees with what people said."""
-    vectors = VectorCache("minilm", cache_folder())
-    vectors.fill(sorted({*rows.text_a, *rows.text_b}), NoProgress(), threads=2)
-    a, b = vectors.vectors(list(rows.text_a)), vectors.vectors(list(rows.text_b))
-    cosine = (a * b).sum(1) / np.linalg.norm(a, axis=1) / np.linalg.norm(b, axis=1)
-    return float(correlation(cosine, rows.score)[0])
 
 
 def test_a_file_in_a_folder_that_pip_is_told_of_is_taken_without_the_index(index, tmp_path, monkeypatch):

@@ -22,7 +22,7 @@ def examined(desk, context, inputs):
 
     def examine(entry):
         cache = VectorCache("minilm", cache_folder())
-        from tests.conftest import embed_for
+        from tests.support.submissions import embed_for
         embed_for([TaskUnit(TASK, unit)], entry, cache)
         outcome = desk.ask(entry, TaskUnit(TASK, unit), InputEncoder(cache))
         assert outcome.status is Status.ANSWERED, outcome.failure

@@ -17,7 +17,7 @@ from tasks.common.transformations import PLACES, insert_tokens, replace_tokens
 from tasks.data import loading as data
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, human_ordering, robustness, sensitivity
-from tests.tasks.text.test_usmb_tasks import TEXT, clustered, under
+from tests.support.text_answers import TEXT, clustered, under
 
 LONG = "The train leaves in the morning. It is not late. Nobody waits for it in the rain."
 OTHER = "Bread is baked of flour. The dough was not left to rest. It goes into the oven later."
@@ -36,7 +36,7 @@ def entry(request) -> Entry:
 def strange(monkeypatch):
     """The documents of every dataset are these."""
     for task in (robustness, sensitivity):
-        monkeypatch.setattr(task, "documents", lambda name, seed: STRANGE)
+        monkeypatch.setattr(task, "sample_documents", lambda name, seed: STRANGE)
     kept = (sensitivity.needles, sensitivity.document_variants, robustness.document_variants)        # a test may put something else there
     for one in kept:
         one.cache_clear()
@@ -110,8 +110,8 @@ def test_a_needle_of_few_texts_is_repeated_until_it_is_long_enough(monkeypatch, 
 
 def test_alignment_with_empty_summaries(entry, desk, inputs, smoke, monkeypatch):
     people = {"overall": (1.0, 5.0, 3.0)}
-    monkeypatch.setattr(alignment, "rated", lambda name, seed: (RatedDocument(LONG, ("", "A train leaves.", "..."), people), RatedDocument("", ("", "a", "b"), people)))
-    monkeypatch.setattr(alignment, "compared", lambda name, seed: (ComparedSummaries(LONG, (("", "A train leaves."), ("", "")), (1, 0)),))
+    monkeypatch.setattr(alignment, "sample_rated", lambda name, seed: (RatedDocument(LONG, ("", "A train leaves.", "..."), people), RatedDocument("", ("", "a", "b"), people)))
+    monkeypatch.setattr(alignment, "sample_compared", lambda name, seed: (ComparedSummaries(LONG, (("", "A train leaves."), ("", "")), (1, 0)),))
     units = first_unit("alignment", smoke, axis=(("made_ratings", 2),), comparisons=(("made_choices", 2),), batch=2)
     seen = []
     for unit in units:
@@ -128,7 +128,7 @@ def test_alignment_with_empty_summaries(entry, desk, inputs, smoke, monkeypatch)
 
 def test_a_label_of_one_is_not_asked_for(monkeypatch):
     texts = [(f"{label} {number}", label) for label, count in (("a", 12), ("b", 12), ("alone", 1)) for number in range(count)]
-    monkeypatch.setattr(clustering, "labelled", lambda name, seed: tuple(texts))
+    monkeypatch.setattr(clustering, "sample_labelled", lambda name, seed: tuple(texts))
     clustering.samples.cache_clear()
     drawn, = clustering.samples("x", 1, 1, 20, 10)
     clustering.samples.cache_clear()

@@ -12,7 +12,7 @@ from tasks.common.consistency import RecheckedAnswer
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, human_ordering, retrieval, robustness, sensitivity
 from tests.support.corpora import Direct
-from tests.tasks.text.test_usmb_tasks import SIMILARITY, under, unit
+from tests.support.text_answers import SIMILARITY, under, unit
 
 DOCUMENTS = 4_000
 ALL = (RecheckedAnswer((0, 0), 1.0, 1.0, 1.0),)

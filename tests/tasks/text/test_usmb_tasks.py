@@ -8,36 +8,20 @@ from scipy import stats
 
 from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.base.units import Unit
 from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures
+from harness.evaluation.task import Context
 from harness.results.outcomes import Status
 from harness.sandbox.faults import FaultKind
 from harness.submission.selection import select_entries
-from leaderboard.scoring.resampling import Plan, resample, task_clusters
-from tasks.common.consistency import RecheckedAnswer
 from tasks.common.correlations import weighted_correlations, weighted_means
 from tasks.common.sampling import batch_ranges, sample_collection, sample_documents, sample_labelled
 from tasks.data import loading as data
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, retrieval, robustness, sensitivity
+from tests.support.text_answers import SIMILARITY, TEXT, clustered, under, unit
 
-SIMILARITY, DISTANCE = ScoreScale("similarity", 0.0, 1.0), ScoreScale("distance", 0.0, None)
-TEXT = {"kind": "text", "returns": "similarity", "range": "[0.0, 1.0]"}
-
-
-def unit(task: str, name: str = "x", **parameters) -> Unit:
-    """One that is asked nothing."""
-    stratum = (parameters["kind"], name) if "kind" in parameters else (name,)
-    return Unit(task, 1, stratum, {"dataset": name, "sample": 1, **parameters}, (), None, 1)
-
-
-def under(task, units, seen, draws: int = 200) -> dict[str, float]:
-    """The values that come of all documents once each."""
-    clusters = task_clusters(task, units)
-    plan = Plan(clusters, np.ones((draws, len(clusters))))
-    return {name: found.value for name, found in resample(task, units, seen, plan).items()}
+DISTANCE = ScoreScale("distance", 0.0, None)
 
 
 # ---- reading ------------------------------------------------------------------------------------------------------------
@@ -48,8 +32,8 @@ def test_answers_are_read_as_similarities_between_0_and_1():
     assert ScoreScale("similarity", 0.0, None).to_unit_interval(raw, itself).tolist() == [0.125, 0.5, 0.0]       # s(q,d)/s(q,q), as of BM25+
     assert ScoreScale("similarity", None, None).to_unit_interval(raw, np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
     assert ScoreScale("distance", 0.0, 4.0).to_unit_interval(raw, itself).tolist() == [0.875, 0.5, 1.0]
-    assert DISTANCE.unit(np.array([0.0, 1.0, 3.0]), itself).tolist() == [1.0, 0.5, 0.25]
-    assert DISTANCE.similarity(raw).tolist() == [-0.5, -2.0, 1.0]
+    assert DISTANCE.to_unit_interval(np.array([0.0, 1.0, 3.0]), itself).tolist() == [1.0, 0.5, 0.25]
+    assert DISTANCE.as_similarity(raw).tolist() == [-0.5, -2.0, 1.0]
 
 
 def test_statistics_under_counts_are_those_of_the_repeated_data():
@@ -185,11 +169,6 @@ def test_what_reads_lengths_alone_is_near_perfect_as_published_and_seen_at_const
 
 def blocks(labels: np.ndarray, inside: float = 0.9, outside: float = 0.1) -> np.ndarray:
     return np.where(labels[:, None] == labels[None, :], inside, outside)
-
-
-def clustered(answers: np.ndarray, labels, scale=SIMILARITY) -> Measures:
-    seen = clustering.ScoreMatrix(answers, tuple(labels), scale, (RecheckedAnswer((0, 0), 1.0, 1.0, 1.0),))
-    return TASKS["clustering"].measure(unit("clustering"), seen)
 
 
 def test_blocks_are_found_by_every_linkage():

@@ -18,7 +18,7 @@ from tasks.data import loading as data
 from tasks.data import schema as forms
 from tasks.data.loading import DATASETS
 from tasks.data.types import HubSource
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 FEEDBACK = {"id": "t3_1", "title": " A title ", "subreddit": "advice", "post": "A post.", "site": "", "article": ""}
 ARTICLE = {"id": "cnn", "title": "", "subreddit": "", "post": "", "site": "cnn", "article": "An article."}

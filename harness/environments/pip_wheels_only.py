@@ -1,7 +1,7 @@
-"""pip, kept from starting anything: `--only-binary` does not cover what a wheel requires by address.
+"""Run pip without subprocesses: `--only-binary` does not cover dependencies given by URL.
 
-Run as `python -I pip_alone.py ARGUMENTS`.  A build backend or a version control program would be another process; an audit
-hook of Python's refuses that, and no code of a package runs in this one.
+Run as `python -I pip_wheels_only.py ARGUMENTS`. A build backend or a version control program would be a subprocess; an audit hook
+refuses to start one, so no code of a package runs.
 """
 
 import sys
@@ -11,6 +11,7 @@ PROCESSES = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.
 
 
 def refuse_source_archive(event: str, arguments: tuple[Any, ...]) -> None:
+    """Exit if pip is about to start a process."""
     if event in PROCESSES:
         raise PermissionError("only wheels are installed: nothing may be built or run for that")
 

@@ -16,7 +16,7 @@ from harness.submission.submission import Entry
 
 @dataclass(frozen=True)
 class TaskUnit:
-    """A unit and the task that knows how to ask it."""
+    """A test unit and the task that evaluates it."""
 
     task: Task[Any]
     unit: Unit
@@ -26,12 +26,12 @@ Assignment = tuple[Entry, TaskUnit]
 
 @dataclass(frozen=True)
 class Conditions:
-    """Under what conditions metrics are asked."""
+    """The conditions of a run: sandbox, limits, environments."""
 
     confinement: Sandbox
     limits: Limits = field(default_factory=Limits)
-    environments: Mapping[str, Environment] = field(default_factory=dict)      # by an entry's digest, where it is not ours
-    watched: bool = False                   # notes what a metric tries that is refused
+    environments: Mapping[str, Environment] = field(default_factory=dict)      # by entry digest, where it is not the harness's own
+    watched: bool = False                   # log what a metric attempts and is refused
 
     @property
     def locks(self) -> dict[str, tuple[str, ...]]:

@@ -1,7 +1,6 @@
-"""Jobs: the threads that ask metrics, side by side, and survive whatever a metric does.
+"""Execute assignments in parallel threads that survive any fault of a metric.
 
-Each is pinned to a processor together with the worker it talks to.  What becomes of a unit is an `Outcome`; nothing is
-stored here.
+Each thread is pinned to one CPU together with its worker. The outcome of an assignment is an `Outcome`; nothing is stored here.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from harness.submission.submission import Entry
 
 
 class Executor:
-    """Jobs that ask, side by side; one that loses its worker forks another."""
+    """Threads that execute assignments; a thread that loses its worker starts another."""
 
     def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, conditions: Conditions, jobs: int) -> None:
         self._left: queue.SimpleQueue[Assignment] = queue.SimpleQueue()
@@ -44,14 +43,14 @@ class Executor:
         self._inputs = InputEncoder(cache)
         self._stopping = threading.Event()
         self._patience = FailureBudget(conditions.limits)
-        self._hosts: list[Supervisor] = []            # every one that was started
+        self._hosts: list[Supervisor] = []            # every supervisor that was started
         processors = sorted(os.sched_getaffinity(0))
         self._threads = [
             threading.Thread(target=self._work, args=(processors[(os.getpid() + job) % len(processors)],), daemon=True)
             for job in range(min(jobs, len(assignments)))]
 
     def outcomes(self) -> Iterable[Outcome]:
-        """Every outcome, as they come."""
+        """Start the threads and yield every outcome as it completes."""
         for thread in self._threads:
             thread.start()
         for _ in range(self._expected):
@@ -61,7 +60,7 @@ class Executor:
             yield result
 
     def stop(self) -> list[Outcome]:
-        """Ends all workers; the outcomes that were complete but not yet taken."""
+        """End all workers and return the outcomes that were complete but not yet taken."""
         self._stopping.set()
         for host in list(self._hosts):
             host.kill()
@@ -76,13 +75,16 @@ class Executor:
         return left
 
     def _adopt(self, host: Supervisor) -> None:
-        """Notes a host so that `stop` can end it; one that comes after `stop` is ended at once."""
+        """Register a supervisor so that `stop` can end it; end it at once if `stop` has been called."""
         self._hosts.append(host)
         if self._stopping.is_set():
             host.kill()
 
     def _work(self, processor: int) -> None:
-        """One job: the same processor for it and its workers, since waking another one costs more than a question."""
+        """Execute assignments until none is left.
+
+        The thread and its workers share one CPU: a cross-CPU wake-up costs more than a typical call.
+        """
         os.sched_setaffinity(0, {processor})
         desk = None
         try:
@@ -94,7 +96,7 @@ class Executor:
                     return
                 outcome = self._patience.spared(entry, question) or desk.ask(entry, question, self._inputs)
                 if self._stopping.is_set():
-                    return                  # the fault may be our own doing
+                    return                  # `stop` may have caused the fault
                 self._patience.note(entry, question, outcome)
                 self._results.put(outcome)
         except BaseException as wrong:      # noqa: BLE001  # a fault of ours, raised again in the calling thread
@@ -105,22 +107,22 @@ class Executor:
                 desk.close()
 
 
-MAX_SUPERVISORS = 2                           # a metric's, and that of the reference which it is timed beside
+MAX_SUPERVISORS = 2                           # one for the metric, one for the reference of timings
 
 
 class WorkerSlot:
-    """Where one job asks: hosts, and the worker that holds the entry at hand."""
+    """Where one thread runs metrics: its supervisors, and the worker of the current entry."""
 
     def __init__(self, conditions: Conditions, adopt: Callable[[Supervisor], None] | None = None,
                  stopping: Callable[[], bool] = lambda: False) -> None:
         self._conditions, self._adopt, self._stopping = conditions, adopt, stopping
-        self._hosts: list[Supervisor] = []            # the one used last at the end
+        self._hosts: list[Supervisor] = []            # most recently used last
         self._worker: Worker | None = None
         self._entry: Entry | None = None
-        self.noticed: dict[tuple[str, str], None] = {}      # what watched metrics tried, and in which line
+        self.refused_attempts: dict[tuple[str, str], None] = {}      # attempts of metrics that were refused, with the line of the submission
 
     def ask(self, entry: Entry, question: TaskUnit, inputs: InputEncoder) -> Outcome:
-        """What becomes of one unit; asked once more if the worker was taken down with its supervisor."""
+        """Return the outcome of one assignment; run it once more if the supervisor was lost."""
         try:
             return self._ask(entry, question, inputs)
         except SupervisorLost:
@@ -155,15 +157,15 @@ class WorkerSlot:
             return outcome(Status.FAILED, failure=failure)
         finally:
             self._worker = session.worker
-            self._ask_what_was_noticed(self._worker)
+            self._collect_refused_attempts(self._worker)
 
-    def _ask_what_was_noticed(self, worker: Worker | None) -> None:
+    def _collect_refused_attempts(self, worker: Worker | None) -> None:
         if self._conditions.watched and worker is not None and worker.alive:
             with contextlib.suppress(Fault):
-                self.noticed |= dict.fromkeys(worker.noticed())
+                self.refused_attempts |= dict.fromkeys(worker.refused_attempts())
 
     def start(self, entry: Entry, until: float = math.inf) -> Worker:
-        """A fresh worker that holds the entry and has seen nothing; it is given up at that time if not before."""
+        """Return a fresh worker that has loaded the entry; `until` is the time at which loading is given up."""
         worker = self._fork(self._conditions.environments.get(entry.digest, HARNESS_ENVIRONMENT).ground(entry.submission))
         worker.deadline = min(worker.deadline, until)
         try:
@@ -172,13 +174,13 @@ class WorkerSlot:
             if entry.header.returns not in worker.functions:
                 raise Fault(FaultKind.FORM, f"defines no function `{entry.header.returns}`, which the header promises")
         except Fault as fault:
-            self._ask_what_was_noticed(worker)
+            self._collect_refused_attempts(worker)
             worker.close()
             raise Fault(fault.kind, f"could not be loaded: {fault.sentence}", fault.places, fault.output) from None
         return worker
 
     def _fork(self, ground: WorkerEnvironment) -> Worker:
-        """A worker of a host at hand, or of a new one."""
+        """Return a worker of a running supervisor with this environment, or of a new one."""
         at_hand = next((host for host in self._hosts if host.ground == ground and host.alive), None)
         if at_hand is not None:
             self._hosts.remove(at_hand)
@@ -203,12 +205,13 @@ class WorkerSlot:
             self._worker = None
 
     def close(self) -> None:
+        """End all workers and supervisors."""
         self._let_go()
         self._dismiss(list(self._hosts))
 
 
 class FailureBudget:
-    """Keeps one hanging metric from costing hours: after some timeouts in a row the rest of its units is given up."""
+    """Give up the remaining test units of a metric after several timeouts in a row or when its total time is used up."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -217,6 +220,7 @@ class FailureBudget:
         self._spent: dict[str, float] = defaultdict(float)
 
     def note(self, entry: Entry, question: TaskUnit, outcome: Outcome) -> None:
+        """Record the time and the result of an assignment."""
         with self._lock:
             self._spent[entry.digest] += outcome.seconds
             key = entry.digest, question.task.name
@@ -227,7 +231,7 @@ class FailureBudget:
                 self._in_a_row[key] = 0
 
     def spared(self, entry: Entry, question: TaskUnit) -> Outcome | None:
-        """The failure of a unit that is not asked any more."""
+        """Return the failure of an assignment that is not run any more, or None."""
         with self._lock:
             row, spent = self._in_a_row[entry.digest, question.task.name], self._spent[entry.digest]
         if row >= self._limits.failures_in_a_row:

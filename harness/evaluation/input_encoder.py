@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class InputEncoder:
-    """Translates texts into what metrics take, with the suite's embedding model unless an entry names others."""
+    """Encode texts as the input that an entry takes."""
 
     def __init__(self, cache: VectorCache) -> None:
         self.cache = cache
@@ -27,10 +27,11 @@ class InputEncoder:
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
-        """Read when the first metric that takes tokens asks for it."""
+        """The tokenizer, loaded when the first metric needs tokens."""
         return self.cache.model.tokenizer()
 
     def of(self, texts: Sequence[str], entry: Entry) -> Content:
+        """Return the texts as the entry's input: texts, tokens, or vectors."""
         kind = entry.header.input
         if kind == "embeddings":
             return self.vectors_for(entry.vectors).vectors(texts)
@@ -47,7 +48,7 @@ class InputEncoder:
         return self._composed[spec]
 
     def _tokenized(self, texts: Sequence[str]) -> list[list[str]]:
-        """The tokens of each text; they are kept, since many units and metrics take the same texts."""
+        """Return the tokens of each text, memoized because many test units share texts."""
         new = [text for text in dict.fromkeys(texts) if text not in self._tokens]
         for text, encoding in zip(new, self._tokenizer.encode_batch(new, add_special_tokens=False), strict=True):
             self._tokens[text] = encoding.tokens

@@ -1,4 +1,4 @@
-"""Lifting a text metric to corpora, as Zwerdling et al. do: every text looks for its nearest in the other corpus."""
+"""Lift a text metric to corpora by best matches, as Zwerdling et al. (2021) do."""
 
 from __future__ import annotations
 
@@ -12,21 +12,23 @@ from harness.submission.header import Header
 
 @dataclass(frozen=True)
 class LiftingRule:
-    """How a text metric's pair values become a distance of corpora."""
+    """The direction and range of pair scores, which determine the corpus distance."""
 
     similarity: bool
-    range: tuple[float, float]          # of the pair values
+    range: tuple[float, float]          # of the pair scores
 
     @classmethod
     def of(cls, header: Header) -> LiftingRule:
+        """Return the rule for a metric's header."""
         return cls(header.returns == "similarity", header.range)
 
 
 def lift_scores(cross: np.ndarray, lifted: LiftingRule) -> float:
-    """1 - F1 where similarities are declared in [0, 1]; else the mean of the two directed mean nearest distances.
+    """Return the distance of two corpora from the scores of all pairs of their texts.
 
-    `cross` holds the pair values, rows of the first corpus against columns of the second.  Precision is the mean over
-    rows of the largest similarity, recall the mean over columns.
+    Rows of `cross` are texts of the first corpus, columns texts of the second. Precision is the mean over rows of the largest
+    similarity, recall the mean over columns. The distance is 1 - F1 if similarities are declared in [0, 1], else the mean of the
+    two directed mean nearest distances.
     """
     similarity = cross if lifted.similarity else -cross
     precision, recall = float(similarity.max(axis=1).mean()), float(similarity.max(axis=0).mean())

@@ -1,6 +1,6 @@
-"""The run loop: plan what is missing, ask it in workers, keep each answer the moment it is there.
+"""Plan a run, execute it, and store every outcome as soon as it is complete.
 
-The loop is handed tasks; it does not know them.  Jobs ask (`executor.py`); the calling thread alone writes to the store.
+Tasks are passed in; the loop knows none by name. Threads execute (`executor.py`); only the calling thread writes to the store.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ class RunSummary:
     answered: int = 0
     not_applicable: int = 0
     failures: list[tuple[str, TaskUnit, Failure]] = field(default_factory=list)
-    failed_in_store: int = 0                # of all units that were meant, now or in earlier runs
-    refused: list[str] = field(default_factory=list)        # submissions that could not be asked here, each in a sentence
+    failed_in_store: int = 0                # among all selected assignments, now or in earlier runs
+    refused: list[str] = field(default_factory=list)        # submissions that cannot be run here, one sentence each
     seconds: float = 0.0
 
     @property
     def done(self) -> int:
+        """The number of completed assignments."""
         return self.answered + self.not_applicable + len(self.failures)
 
 
 class RunInterrupted(Exception):
-    """The run was stopped by its user; what was done is stored."""
+    """The user stopped the run; all completed outcomes are stored."""
 
     def __init__(self, tally: RunSummary) -> None:
         super().__init__()
@@ -47,9 +48,7 @@ class RunInterrupted(Exception):
 
 def plan_run(entries: Iterable[Entry], task_units: Sequence[TaskUnit], store: Store, *, rerun: bool = False,
              retry_failed: bool = False) -> list[Assignment]:
-    """What is to be asked: everything meant for an entry that the store has no outcome of; with `retry` what failed too, with
-    `again` all.
-    """
+    """Return the assignments without an outcome in the store; with `retry_failed` also failed ones, with `rerun` all."""
     final_statuses = (Status.ANSWERED, Status.NOT_APPLICABLE) if retry_failed else tuple(Status)
     done = set() if rerun else store.completed(final_statuses)
     return [(entry, task_unit) for entry in entries for task_unit in task_units
@@ -58,7 +57,7 @@ def plan_run(entries: Iterable[Entry], task_units: Sequence[TaskUnit], store: St
 
 def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache: VectorCache, conditions: Conditions,
                 jobs: int, progress: Progress) -> RunSummary:
-    """Asks everything that is planned and stores each outcome as it comes."""
+    """Execute the planned assignments and store each outcome as it completes."""
     started = time.monotonic()
     tally = RunSummary(planned=len(assignments))
     try:
@@ -82,7 +81,7 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
             for outcome in pool.outcomes():
                 save(outcome)
                 stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
-            pool.stop()                     # its workers are gone before those that want to be alone start
+            pool.stop()                     # its workers end before exclusive units start
     except KeyboardInterrupt:
         for pool in pools:
             for outcome in pool.stop():
@@ -97,6 +96,7 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
 
 
 def count_outcome(tally: RunSummary, outcome: Outcome, question: TaskUnit, name: str) -> None:
+    """Add one outcome to the summary."""
     if outcome.failure is not None and outcome.status is Status.FAILED:
         tally.failures.append((name, question, outcome.failure))
     elif outcome.status is Status.ANSWERED:
@@ -106,7 +106,7 @@ def count_outcome(tally: RunSummary, outcome: Outcome, question: TaskUnit, name:
 
 
 def embed_required_texts(assignments: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int) -> None:
-    """Sees to it that every text has its vector before a metric waits for it."""
+    """Embed every text that the planned test units need, before any metric waits for it."""
     units_by_spec: dict[VectorSpec, dict[str, TaskUnit]] = {}
     sources: dict[VectorSpec, VectorCache | ComposedVectors] = {SUITE_VECTORS: cache}
     for entry, task_unit in assignments:

@@ -1,8 +1,8 @@
-"""A metric as a task may ask it: texts go in, numbers come out.
+"""A session with one metric: tasks pass texts and get scores.
 
-Whatever a metric takes (texts, tokens, vectors), a task speaks of texts; they are translated here.  Whatever order a task
-lists its questions in, they are asked in another, under handles that say nothing; each call has a seed of its own, drawn
-from the unit and the call's place in the task's list, so that the order of asking changes no seed.
+Texts are encoded as the input that the metric takes. Calls are executed in an order, and under handles, that reveal nothing about
+the task; each call has its own seed, derived from the test unit and the call's position in the task's list, so the order of
+execution does not matter.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from harness.submission.submission import Entry
 if TYPE_CHECKING:
     pass
 
-LIFTED_PAIRS = 1_000_000                    # beyond, a text metric without `matrix` is not applicable
+LIFTED_PAIRS = 1_000_000                    # a text metric without `matrix` is not applicable to more pairs
 
-CLOCK_TICK = 1e-6                           # seconds; what takes less than the way there and back counts as this much
+CLOCK_TICK = 1e-6                           # seconds; the smallest duration reported per call
 
-Corpora = Sequence[Sequence[str]] | Sequence[np.ndarray]       # of texts; or of rows, for metrics that take embeddings
+Corpora = Sequence[Sequence[str]] | Sequence[np.ndarray]       # texts, or rows of vectors for metrics that take embeddings
 
 
 class MetricSession:
-    """One entry, asked the questions of one unit.  Faults are raised; the worker that caused them is replaced."""
+    """One entry on one test unit. Faults of the metric are raised; the worker that caused one is replaced."""
 
     def __init__(self, entry: Entry, unit: Unit, inputs: InputEncoder, start: Callable[[Entry, float], Worker],
                  worker: Worker | None, limits: Limits) -> None:
@@ -50,33 +50,34 @@ class MetricSession:
 
     @property
     def kind(self) -> str:
+        """`"corpus"` or `"text"`."""
         return self.entry.header.kind
 
     @property
     def scale(self) -> ScoreScale:
-        """The scale of the answers of `distances`; a lifted metric answers distances."""
+        """The scale of the answers of `corpus_distances`; a lifted metric returns distances."""
         return ScoreScale("distance") if self.kind == "text" else self.pair_scale
 
     @property
     def pair_scale(self) -> ScoreScale:
-        """The scale of the answers of `pairs`."""
+        """The scale of the answers of `pair_scores`."""
         return ScoreScale.from_header(self.entry.header)
 
     def corpus_distances(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], order: int = 0, first: int = 0) -> list[float]:
-        """The metric's raw answer for each pair of corpora; a text metric is lifted.
+        """Return the metric's raw answer for each pair of corpora; a text metric is lifted.
 
-        The pairs are the unit's calls number `first`, `first` + 1, ...; another `order` asks them in another order.
+        The calls are number `first`, `first` + 1, ... of the test unit; another `order` executes them in another order.
         """
         contents = self._contents(corpora, pairs)
         answers = self._many(self._ready(), contents, pairs, list(range(len(pairs))), order, first)
         return [require_finite(answers[t]) for t in range(len(pairs))]
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
-        """The harness's own embeddings of texts, whatever the metric takes; for tasks that look at them (`looks_at_vectors`)."""
+        """Return the vectors of texts from the suite's model, for tasks with `needs_vectors`."""
         return self._inputs.cache.vectors(texts)
 
     def recheck_corpora(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], indices: Sequence[int]) -> list[tuple[float, float]]:
-        """For each of the asked places in `pairs`, two answers of a fresh worker that sees nothing but that pair."""
+        """For each of the given positions in `pairs`, return two answers of a fresh worker that sees only that pair."""
         answer_pairs = []
         contents = self._contents(corpora, [pairs[index] for index in indices])
         for index in indices:
@@ -86,17 +87,17 @@ class MetricSession:
         return answer_pairs
 
     def pair_scores(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> list[float]:
-        """A text metric's raw answers for the pairs (a[0], b[0]), (a[1], b[1]), ...
+        """Return a text metric's raw scores of the pairs (a[0], b[0]), (a[1], b[1]), ...
 
-        `call` is the call's own number, for its seed; a metric that is fitted is fitted on the collection before.
+        `call` numbers the call, for its seed; a metric with `fit` is fitted on the collection first.
         """
         return self._pairs(self._fitted(self._ready(), collection), a, b, call)
 
     def recheck_pairs(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str],
                       indices: Sequence[int]) -> list[tuple[float, float]]:
-        """For each of the asked places two answers, one pair a call, of a fresh worker that sees only those pairs.
+        """For each of the given positions return two answers, one pair per call, of a fresh worker that sees only those pairs.
 
-        The second is asked as another call, with a seed of its own: a metric that draws answers it differently.
+        The second answer is another call with its own seed, so a metric that draws at random answers differently.
         """
         worker = self._fitted(self._fresh(), collection)
         answers = [[self._pairs(worker, [a[index]], [b[index]], call + again)[0] for index in indices] for again in (0, 1)]
@@ -107,23 +108,24 @@ class MetricSession:
         return [require_finite(number) for number in numbers.tolist()]
 
     def score_matrix(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> np.ndarray | None:
-        """A text metric's own cross matrix of a against b; None if it has none."""
+        """Return a text metric's own `matrix` of a against b; None if it defines none."""
         worker = self._fitted(self._ready(), collection)
         if "matrix" not in worker.functions:
             return None
         return worker.numbers("matrix", [self._input(a), self._input(b)], (len(a), len(b)), self._seed(call))
 
     def same_input(self, a: Sequence[str], b: Sequence[str]) -> list[bool]:
-        """Of which pairs the two texts reach the metric as the same input: a model that cuts texts off sees no more of them."""
+        """Return for which pairs both texts reach the metric as the same input, for example after truncation."""
         first, second = self._input(a), self._input(b)
         if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
             return (np.abs(first - second).max(axis=1) <= SAME_VECTOR).tolist() if len(first) else []
         return [x == y for x, y in zip(first, second, strict=True)]
 
     def time_corpora(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], first: int = 0) -> float:
-        """How long it takes to prepare the corpora and to answer for the pairs, less the way there and back.
+        """Return the seconds spent in the metric to prepare the corpora and to answer for the pairs.
 
-        Each call has an empty one of the same arguments before it; what those take in the middle is taken off.
+        Communication is excluded: each call is preceded by a no-op call with the same arguments, and the median time of the no-
+        ops is subtracted.
         """
         worker = self._ready()
         contents = [self._input(corpus) for corpus in corpora]
@@ -138,11 +140,14 @@ class MetricSession:
         return max(total_seconds - overhead, CLOCK_TICK * (len(corpora) + len(pairs)))
 
     def peak_memory(self) -> int | None:
-        """The most bytes the worker at hand has held at once, Python and its libraries included; None where nobody counts."""
+        """Return the peak memory of the current worker in bytes, Python and libraries included; None if unknown."""
         return None if self.worker is None else self.worker.peak_memory()
 
     def session_for(self, entry: Entry) -> MetricSession:
-        """Another entry, to be asked in this unit too; the worker at hand is let go, so that the two are never there at once."""
+        """Return a session for another entry on this test unit.
+
+        The current worker is stopped first, so the two never run together.
+        """
         self.stop_worker()
         other = MetricSession(entry, self.unit, self._inputs, self._start, None, self._limits)
         other.start()
@@ -150,14 +155,14 @@ class MetricSession:
         return other
 
     def _fitted(self, worker: Worker, collection: Sequence[str]) -> Worker:
-        """The worker, fitted on the collection: anew unless the last fit was on that one.
+        """Return the worker, fitted on the collection unless its last fit was on the same one.
 
-        Its seed is the collection's, so that whether it was fitted now or before changes nothing.
+        The seed is derived from the collection, so it does not matter when the fit happens.
         """
         if "fit" in worker.functions:
             name = digest_of(list(collection))
             if worker.fitted != name:
-                worker.fitted = None        # until it is
+                worker.fitted = None        # until the fit has succeeded
                 worker.fit(self._input(collection), seed_of("fit", name))
                 worker.fitted = name
         return worker
@@ -166,36 +171,36 @@ class MetricSession:
         return texts if isinstance(texts, np.ndarray) else self._inputs.of(texts, self.entry)
 
     def _contents(self, corpora: Corpora, pairs: Sequence[tuple[int, int]]) -> dict[int, Content]:
-        """What the metric takes in place of each corpus that is in one of the pairs."""
+        """Return the encoded input of each corpus that occurs in a pair."""
         return {c: self._input(corpora[c]) for c in {c for pair in pairs for c in pair}}
 
     def start(self) -> None:
-        """Sees to it that there is a worker: what cannot be loaded cannot be asked.  The unit's time starts when there is."""
+        """Start a worker and then the test unit's time; raise a fault if the entry cannot be loaded."""
         self._started()
         self._deadline = time.monotonic() + self._seconds
 
     def stop_worker(self) -> None:
-        """Lets the worker go: the next question is the first that its successor sees."""
+        """Stop the worker; the next call starts a fresh one."""
         if self.worker is not None:
             self.worker.close()
 
     def _ready(self) -> Worker:
-        """The worker at hand, without corpora of before."""
+        """Return the current worker, without corpora of earlier calls."""
         worker = self._started()
         worker.deadline = self._deadline
         worker.forget()
         return worker
 
     def _started(self) -> Worker:
-        """The worker at hand, or a fresh one if it has ended."""
+        """Return the current worker, or a fresh one if it has ended."""
         if self.worker is None or not self.worker.alive:
             self.worker = self._start(self.entry, math.inf)
         return self.worker
 
     def _fresh(self) -> Worker:
-        """A worker that has seen nothing; the one before is let go first, so that nobody is there whom it could ask.
+        """Start a fresh worker. The previous worker is stopped first so that the two cannot communicate.
 
-        It stays at hand: the next unit need not start another.
+        The fresh worker remains in use, so the next test unit need not start another.
         """
         self.stop_worker()
         self.worker = self._start(self.entry, self._deadline)
@@ -204,7 +209,7 @@ class MetricSession:
 
     def _many(self, worker: Worker, contents: Mapping[int, Content], pairs: Sequence[tuple[int, int]],
               indices: Sequence[int], order: int = 0, first: int = 0) -> dict[int, float]:
-        """Answers by place, asked in an order and under handles that only the unit's seed knows."""
+        """Return answers by position, called in an order and under handles that are derived from the test unit's seed."""
         rng = np.random.default_rng([self.unit.seed, len(indices), order])
         needed = sorted({c for index in indices for c in pairs[index]})
         handles = dict(zip(needed, rng.choice(1 << 30, len(needed), replace=False).tolist(), strict=True))
@@ -222,7 +227,7 @@ class MetricSession:
         return answers
 
     def _answer(self, worker: Worker, handles: Sequence[int], contents: Sequence[Content], seed: int) -> float:
-        """The metric's number for two corpora that the worker holds; a text metric is lifted."""
+        """Return the metric's answer for two corpora that the worker holds; a text metric is lifted."""
         if self.kind == "corpus":
             return worker.number(self.entry.header.returns, handles, seed)
         return lift_scores(self._cross(worker, handles, contents, seed), LiftingRule.of(self.entry.header))
@@ -231,7 +236,7 @@ class MetricSession:
         return seed_of(self.unit.id, "call", call)
 
     def _cross(self, worker: Worker, handles: Sequence[int], contents: Sequence[Content], seed: int) -> np.ndarray:
-        """A text metric's values for all pairs of texts of two corpora that the worker holds."""
+        """Return a text metric's scores of all pairs of texts of two corpora that the worker holds."""
         g, t = contents
         shape = len(g), len(t)
         if "fit" in worker.functions:
@@ -251,26 +256,29 @@ class MetricSession:
 
 
 def concatenate(g: Content, t: Content) -> Content:
+    """Return the texts of both corpora as one input."""
     return np.concatenate([g, t]) if isinstance(g, np.ndarray) and isinstance(t, np.ndarray) else [*g, *t]
 
 
 def take_rows(content: Content, rows: list[int]) -> Content:
+    """Return the selected rows of an input."""
     return content[rows] if isinstance(content, np.ndarray) else [content[row] for row in rows]
 
 
 def time_call(call: Callable[..., object], *arguments: object) -> float:
-    """The seconds that a call takes."""
+    """Return the seconds that a call takes."""
     started = time.perf_counter()
     call(*arguments)
     return time.perf_counter() - started
 
 
 def require_finite(answer: float) -> float:
-    """The answer, if it is finite: one that is not fails its unit."""
+    """Return the answer, or raise a fault if it is not finite."""
     if not math.isfinite(answer):
         raise not_finite_fault(answer)
     return answer
 
 
 def not_finite_fault(answer: float) -> Fault:
+    """Return the fault of an answer that is not finite."""
     return Fault(FaultKind.FORM, f"answered {answer}; every answer must be finite")

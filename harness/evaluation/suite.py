@@ -27,29 +27,31 @@ class Suite:
 
     @cached_property
     def fingerprint(self) -> str:
-        """Hash of the ids of all units and of the versions of all measures."""
+        """Hash of the ids of all test units and of the versions of all measures."""
         return digest_of([sorted(question.unit.id for question in self.questions),
                           sorted({f"{q.task.name}.m{q.task.info.measure_version}" for q in self.questions})])
 
     @cached_property
     def forms(self) -> dict[str, type[Any]]:
-        """What an observation of each unit is, by the unit's id."""
+        """The dataclass of observations of each test unit, by unit id."""
         return {question.unit.id: question.task.observation_type for question in self.questions}
 
     @property
     def tasks(self) -> tuple[Task[Any], ...]:
+        """The tasks of the suite, in order."""
         return tuple({question.task.name: question.task for question in self.questions}.values())
 
     @property
     def tracks(self) -> tuple[str, ...]:
-        """The tracks in which it ranks anybody."""
+        """The tracks with ranked tasks."""
         return tuple(dict.fromkeys(task.info.track for task in self.tasks if task.info.ranked))
 
     def units(self, task: Task[Any]) -> list[Unit]:
+        """Return the test units of a task."""
         return [question.unit for question in self.questions if question.task.name == task.name]
 
     def of(self, only: Iterable[str]) -> list[TaskUnit]:
-        """The questions of some tasks, or all."""
+        """Return the test units of the named tasks, or all if none is named."""
         names = set(only)
         task_names = [task.name for task in self.tasks]
         for name in names:

@@ -1,4 +1,4 @@
-"""What a task is: which questions there are, how a metric is asked, what its answers say."""
+"""The interface of tasks: test units, observations, and measures."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ Observation = TypeVar("Observation")
 
 @dataclass(frozen=True)
 class Context:
-    """What a suite says to all of its tasks."""
+    """What a suite provides to all of its tasks."""
 
     seed: int
     model: Source
-    fingerprint: Mapping[str, str]          # of each dataset, by name
+    fingerprint: Mapping[str, str]          # by dataset name
 
 
 @dataclass(frozen=True)
 class Measures:
-    """What one unit's answers say.  None is unknown: it is never 0."""
+    """What the answers to one test unit amount to; None is unknown and never 0."""
 
-    score: float | None                     # the declared score; None: unknown, to be counted as chance
+    score: float | None                     # None: unknown, counts as chance
     values: Mapping[str, float | None]
     marks: frozenset[str] = frozenset()     # such as "context-dependent"
 
 
 @dataclass(frozen=True)
 class Paper:
-    """What a task goes back to, for citing."""
+    """The paper that a task is taken from, for citations."""
 
     key: str                                # in BibTeX
     authors: tuple[str, ...]                # "Family, Given"
@@ -53,7 +53,7 @@ class Paper:
 
 @dataclass(frozen=True)
 class TaskInfo:
-    """What a task says of itself, as data."""
+    """What a task declares about itself."""
 
     title: str
     short: str                              # in signatures
@@ -64,38 +64,38 @@ class TaskInfo:
     strata: tuple[str, ...]
     observe_version: int
     measure_version: int
-    track: str = "corpus"                   # an overall score exists only within one; "text": for text metrics alone
+    track: str = "corpus"                   # overall scores are computed per track; "text" accepts text metrics only
     ranked: bool = True
     paper: Paper | None = None              # None: ours
-    alone: bool = False                     # its units are asked one at a time, with nothing beside them: they measure time
-    measures: Mapping[str, str] = field(default_factory=dict)     # name: what it is, in the order to show them
+    alone: bool = False                     # run one test unit at a time, for measurements of time
+    measures: Mapping[str, str] = field(default_factory=dict)     # description by name, in display order
 
 
 class Task(Generic[Observation]):
-    """A task; a new one is one new file that subclasses this and is listed in `tasks/__init__.py`."""
+    """A task: add one by subclassing this in a new file and listing it in `tasks/registry.py`."""
 
     name: ClassVar[str]
     info: ClassVar[TaskInfo]
-    settings_type: ClassVar[type[BaseModel]]        # what a suite may say about it
+    settings_type: ClassVar[type[BaseModel]]        # the settings that a suite may contain
     observation_type: ClassVar[type[Any]]           # the dataclass of its observations
-    needs_vectors: ClassVar[bool] = False        # whether `observe` itself does, also where the metric takes no embeddings
+    needs_vectors: ClassVar[bool] = False        # whether `observe` uses vectors of the suite's model
 
     def datasets(self, settings: Any) -> set[str]:
-        """The names of the datasets that these settings need."""
+        """Return the names of the datasets that these settings need."""
         raise NotImplementedError
 
     def units(self, settings: Any, context: Context) -> Iterator[Unit]:
-        """Which questions there are."""
+        """Yield the test units."""
         raise NotImplementedError
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        """Every text that `observe` will show to a metric, so that vectors are there before it starts."""
+        """Return every text that `observe` passes to a metric, so that vectors can be computed beforehand."""
         raise NotImplementedError
 
     def accepts(self, entry: Entry) -> bool:
-        """Whether a metric is asked this task at all: corpus metrics their track, text metrics both, if they are lifted.
+        """Return whether an entry is run on this task at all.
 
-        Of a family of text metrics the default is lifted: its variants differ in how they treat a pair of texts.
+        Corpus tasks accept corpus metrics and lifted text metrics (of a family only the default); text tasks accept text metrics.
         """
         header = entry.header
         if self.info.track == "text":
@@ -103,48 +103,49 @@ class Task(Generic[Observation]):
         return header.kind == "corpus" or (header.lift and entry.variant is None)
 
     def inapplicable_reason(self, unit: Unit, header: Header) -> str | None:
-        """Why this metric cannot be asked this unit; None if it can."""
+        """Return why a metric cannot be run on this test unit, or None."""
         return None
 
     def observe(self, unit: Unit, metric: MetricSession) -> Observation:
-        """Ask them: the only place a metric is called."""
+        """Call the metric and return its raw answers; this is the only place where a metric is called."""
         raise NotImplementedError
 
     def measure(self, unit: Unit, observation: Observation) -> Measures:
-        """Pure: what the answers say."""
+        """Return the measures of one test unit's answers; a pure function."""
         raise NotImplementedError
 
     def measure_all(self, units: Sequence[Unit], observations: Sequence[Observation]) -> list[Measures]:
-        """What all answered units of one entry say; for tasks whose units are judged against each other."""
+        """Return the measures of all answered test units of one entry; override it if they depend on each other."""
         return [self.measure(unit, observation) for unit, observation in zip(units, observations, strict=True)]
 
     def clusters(self, units: Sequence[Unit]) -> Sequence[Cluster] | None:
-        """What is drawn again; it follows from the units alone.  None: the units themselves, and the score is their mean."""
+        """Return what is resampled, derived from the test units alone; None: the units themselves, and the score is their mean.
+        """
         return None
 
     def replicates(self, units: Sequence[Unit], observations: Sequence[Observation | None],
                    counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        """"score" and whatever measures are resampled with it, each under every row of `counts`: draws x clusters of these units.
+        """Return the score, and the measures that are resampled with it, under every row of `counts` (draws x clusters).
 
-        An entry of a row is how often that cluster counts.  An observation that is None is a failed unit, which counts as the
-        worst.  A score is always a number, chance where it is unknown; a measure may be nan.
+        An element of a row is how often that cluster counts. An observation of None is a failed test unit, which counts as the
+        worst score. A score is always a number (chance where it is unknown); a measure may be nan.
         """
         raise NotImplementedError
 
     def chance(self, units: Sequence[Unit], observations: Sequence[Observation]) -> float:
-        """What chance would score; tasks whose data decide it compute it from what was asked."""
+        """Return the score of chance; override it if it depends on the data."""
         return self.info.chance
 
     def answers(self, observation: Observation) -> np.ndarray | None:
-        """What a metric answered to questions that all are asked alike, oriented, on one scale; None: nothing of the kind."""
+        """Return the answers to questions that all entries share, on one scale, for redundancy; None if there are none."""
         return None
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
-        """What all units of an entry together give away about it."""
+        """Return the marks that all test units of an entry reveal together."""
         return frozenset().union(*(measures.marks for measures in measured)) if measured else frozenset()
 
     def unit(self, context: Context, stratum: tuple[str, ...], parameters: Mapping[str, Any], data: Iterable[str]) -> Unit:
-        """A unit of this task; its seed depends on the suite's seed and on what the unit is."""
+        """Return a test unit of this task; its seed depends on the suite's seed and the unit's parameters."""
         sources = tuple(Source(name, context.fingerprint[name]) for name in data)
         return Unit(self.name, self.info.observe_version, stratum, parameters, sources, context.model,
                     seed_of(context.seed, self.name, digest_of(dict(parameters))))

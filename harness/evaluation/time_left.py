@@ -1,4 +1,4 @@
-"""An estimate of the time left in a run."""
+"""Estimate the time left in a run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.results.outcomes import Outcome
 
 
 class TimeEstimate:
-    """The time left: for each unit the typical time of its entry and stratum, so far as these are known."""
+    """The time left, from the mean time of test units of the same entry and stratum."""
 
     def __init__(self, asking: Sequence[Assignment], jobs: int) -> None:
         self._jobs = jobs
@@ -26,7 +26,7 @@ class TimeEstimate:
         return (digest, *stratum), stratum, (digest,), ()
 
     def left_after(self, outcome: Outcome) -> float | None:
-        """Seconds until all is done, as far as can be told after one more outcome."""
+        """Return the remaining seconds after one more outcome; None while too few are known."""
         for key in self._left.pop((outcome.unit_id, outcome.entry_digest), ()):
             self._times[key].append(outcome.seconds)
         self._seen += 1

@@ -28,6 +28,7 @@ class Encoder(Protocol):
 
     def batches(self, texts: Sequence[str]) -> list[Batch]:
         """Return the batches of the texts; they depend on the texts only."""
+
     def encode(self, batch: Batch) -> np.ndarray:
         """Return the vectors of a batch."""
 

@@ -80,8 +80,8 @@ class HubModel(Model):
         fingerprint = fingerprint_files(self.path(), self.files)
         if fingerprint != self.fingerprint:
             raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} are not those that were fetched first '
-                                  f"(fingerprint {fingerprint[:12]}, models.lock says {self.fingerprint[:12]}); restore them, or start "
-                                  f"anew with `touchstone models fetch --again {self.name}`.")
+                                  f"(fingerprint {fingerprint[:12]}, models.lock says {self.fingerprint[:12]}); restore them, or "
+                                  f"start anew with `touchstone models fetch --again {self.name}`.")
 
     def encoder(self) -> Encoder:
         return SentenceTransformerEncoder(self.path(), self.prompt)

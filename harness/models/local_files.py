@@ -57,8 +57,8 @@ class LocalModel(Model):
         if fingerprint != self.fingerprint:
             raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} are not those that were noted '
                                   '(fingerprint '
-                                  f"{fingerprint[:12]}, noted {self.fingerprint[:12]}); restore them, or `touchstone models fetch "
-                                  f"--again {self.name}` notes them anew.")
+                                  f"{fingerprint[:12]}, noted {self.fingerprint[:12]}); restore them, or `touchstone models "
+                                  f"fetch --again {self.name}` notes them anew.")
 
     def encoder(self) -> Encoder:
         raise TouchstoneError(f'The model "{self.name}" has no vectors of texts: a suite needs another one.')

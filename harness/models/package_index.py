@@ -57,8 +57,8 @@ class PackageIndexModel(Model):
     def verify(self) -> None:
         fingerprint = fingerprint_files(self.path(), tuple(self.members))
         if fingerprint != self.fingerprint:
-            raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} have the fingerprint {fingerprint[:12]}, '
-                                  'pinned is '
+            raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} have the fingerprint '
+                                  f'{fingerprint[:12]}, pinned is '
                                   f"{self.fingerprint[:12]}; remove the folder and fetch the model again.")
 
     def encoder(self) -> Encoder:

@@ -54,7 +54,8 @@ class PackagedModel(Model):
     def verify(self) -> None:
         fingerprint = fingerprint_files(self.path(), self.files)
         if fingerprint != self.fingerprint:
-            raise TouchstoneError(f'The files of the model "{self.name}" have the fingerprint {fingerprint[:12]}, the registry says '
+            raise TouchstoneError(f'The files of the model "{self.name}" have the fingerprint {fingerprint[:12]}, the registry '
+                                  'says '
                                   f"{self.fingerprint[:12]}; reinstall the package {self.package.replace('_', '-')} in the "
                                   "version that pyproject.toml pins.")
 

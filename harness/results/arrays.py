@@ -1,4 +1,4 @@
-"""Arrays of answers, named by their content: kept in files beside a store, or in a table of its database."""
+"""Store arrays of answers by content hash, in files beside a store or in a table of its database."""
 
 from __future__ import annotations
 
@@ -16,39 +16,44 @@ from harness.base.errors import TouchstoneError
 
 @dataclass(frozen=True)
 class StoredArray:
-    """Where an array is, and how large: what a record says of it."""
+    """A reference to a stored array: its digest, shape and stored size."""
 
     digest: str
     shape: tuple[int, ...]
-    bytes: int                              # as it is kept
+    bytes: int                              # compressed
 
 
 class ArrayStore(Protocol):
-    def put(self, array: np.ndarray) -> StoredArray: ...
-    def get(self, stored: StoredArray) -> np.ndarray: ...
+    """Stores and returns arrays."""
+
+    def put(self, array: np.ndarray) -> StoredArray:
+        """Store an array and return the reference."""
+
+    def get(self, stored: StoredArray) -> np.ndarray:
+        """Return the array of a reference."""
 
 
 def encode_array(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
-    """An array's digest, its shape, and its content as float32, compressed."""
+    """Return an array's digest, shape and compressed float32 content."""
     plain = np.ascontiguousarray(array, np.float32)
     content = repr(plain.shape).encode() + b"\n" + plain.tobytes()
     return hashlib.sha256(content).hexdigest(), plain.shape, zstandard.compress(content)
 
 
 def decode_array(stored: StoredArray, compressed: bytes | None, location: str) -> np.ndarray:
-    """The array, if it is whole."""
+    """Return the array, or raise if its content is missing or damaged."""
     try:
         content = zstandard.decompress(compressed or b"")
     except zstandard.ZstdError:
         content = b""
     if hashlib.sha256(content).hexdigest() != stored.digest:
-        raise TouchstoneError(f"The array {stored.digest[:12]} of the store is missing or damaged ({location}); restore it from a "
-                              "copy, or run the metric again with --refresh-env.")
+        raise TouchstoneError(f"The array {stored.digest[:12]} of the store is missing or damaged ({location}); restore it from "
+                              "a copy, or run the metric again with --refresh-env.")
     return np.frombuffer(content, np.float32, offset=content.index(b"\n") + 1).reshape(stored.shape)
 
 
 class ArrayFolder:
-    """A file an array; one that is there already is not written again."""
+    """One file per array."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -1,7 +1,7 @@
-"""Where a results store lives: an SQLite file, or a PostgreSQL server for several coordinators at once.
+"""The databases of a results store: an SQLite file, or a PostgreSQL server for several coordinators.
 
-What differs between the two stands here, and nothing else: how to connect, who may write, where large arrays go, what a
-database's complaint means for a person.
+This module holds everything that differs between the two: connecting, locking, where arrays are stored, and what an error message
+of the database means.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from harness.base.errors import TouchstoneError, printable
 from harness.results.arrays import ArrayFolder, ArrayStore, StoredArray, decode_array, encode_array
 
 POSTGRES = ("postgresql://", "postgres://")
-SCHEMA_LOCK = 0x70756368                    # of PostgreSQL's advisory locks: who makes or migrates the tables
+SCHEMA_LOCK = 0x70756368                    # PostgreSQL advisory lock for creating or migrating tables
 HELD_ARRAYS = sa.Table("arrays", sa.MetaData(), sa.Column("digest", sa.Text, primary_key=True),
                        sa.Column("content", sa.LargeBinary, nullable=False))
 
 
 class Database(Protocol):
-    name: str                               # for people; without a password
+    """What a store needs of its database."""
+
+    name: str                               # for messages; without the password
 
     def exists(self) -> bool: ...
     def engine(self, read_only: bool) -> sa.Engine: ...
@@ -42,6 +44,7 @@ class Database(Protocol):
 
 
 def open_database(address: Path | str) -> Database:
+    """Return the database behind a path or an address."""
     return PostgresServer(str(address)) if str(address).startswith(POSTGRES) else SqliteFile(Path(address))
 
 
@@ -74,11 +77,11 @@ class SqliteFile:
         return sqlite.insert(table)
 
     def before_schema(self, connection: sa.Connection) -> None:
-        """One process has the file when it is made."""
+        """Take the lock under which one process creates the tables."""
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Holds the file for one run; a second run at the same time is told so."""
+        """Hold the file for one run; raise if another run holds it."""
         with self.path.with_suffix(".lock").open("a+") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -106,7 +109,7 @@ class SqliteFile:
 
 
 class PostgresServer:
-    """A database on a server: several coordinators write at once, and doing a unit twice is doing it once."""
+    """A database on a server, to which several coordinators can write at once."""
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(address)
@@ -127,14 +130,14 @@ class PostgresServer:
         return postgresql.insert(table)
 
     def before_schema(self, connection: sa.Connection) -> None:
-        """One coordinator at a time makes or migrates the tables; the others wait, and find them."""
+        """Take the lock under which one coordinator creates or migrates the tables."""
         if connection.execute(sa.text("SHOW default_transaction_read_only")).scalar_one() != "on":
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SCHEMA_LOCK)))
             HELD_ARRAYS.metadata.create_all(connection)
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        yield                               # as many as there are
+        yield                               # any number of writers
 
     def explain(self, cause: str) -> str:
         low, problem = cause.lower(), printable(cause, 200)
@@ -151,7 +154,7 @@ class PostgresServer:
 
 
 class ArrayTable:
-    """Arrays in a table of the database itself: every coordinator sees them."""
+    """Arrays in a table of the database, visible to every coordinator."""
 
     def __init__(self, engine: sa.Engine) -> None:
         self._engine = engine

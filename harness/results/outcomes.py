@@ -1,4 +1,4 @@
-"""What is kept of one entry asked one unit: its observation, or why there is none."""
+"""Outcomes: the observation of an entry on a test unit, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -23,6 +23,8 @@ class StoredAs(NamedTuple):
 
 
 class Status(enum.StrEnum):
+    """Whether an assignment was answered."""
+
     ANSWERED = "answered"
     FAILED = "failed"
     NOT_APPLICABLE = "not applicable"
@@ -30,12 +32,12 @@ class Status(enum.StrEnum):
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a unit has no observation, as a person is told."""
+    """Why an assignment has no observation, in words."""
 
     kind: str
     sentence: str
     places: tuple[str, ...] = ()            # the last lines of the traceback: file, line, function
-    output: str = ""                        # the last of what the metric printed
+    output: str = ""                        # the end of what the metric printed
 
     def __str__(self) -> str:
         return f"{self.sentence} ({self.places[-1]})" if self.places else self.sentence
@@ -43,19 +45,19 @@ class Failure:
 
 @dataclass(frozen=True)
 class Outcome:
-    """One unit, answered by one entry or not."""
+    """The outcome of one assignment."""
 
     unit_id: str
     entry_digest: str
     status: Status
-    observation: Any                        # a dataclass of the task, or None
+    observation: Any                        # an instance of the task's observation dataclass, or None
     failure: Failure | None
     seconds: float
 
 
 @cache
 def _adapters(form: Any) -> dict[str, TypeAdapter[Any]]:
-    """What turns each field of an observation's dataclass into JSON values and back."""
+    """Return the converters between each field of an observation's dataclass and JSON values."""
     return {name: TypeAdapter(hint) for name, hint in typing.get_type_hints(form).items() if hint is not np.ndarray}
 
 
@@ -68,7 +70,7 @@ def _stored_names(form: Any) -> dict[str, str]:
 
 
 def pack_observation(observation: Any, arrays: ArrayStore) -> dict[str, Any]:
-    """An observation as JSON values; its arrays go to files, and are named in their place."""
+    """Return an observation as JSON values; arrays are stored separately and replaced by references."""
     packed: dict[str, Any] = {}
     form: Any = type(observation)
     for field in dataclasses.fields(observation):
@@ -82,7 +84,7 @@ def pack_observation(observation: Any, arrays: ArrayStore) -> dict[str, Any]:
 
 
 def unpack_observation(packed: Mapping[str, Any], form: Any, arrays: ArrayStore) -> Any:
-    """The observation that was packed."""
+    """Return the observation from its stored form."""
     values: dict[str, Any] = {}
     names = {stored_name: name for name, stored_name in _stored_names(form).items()}
     for stored_name, value in packed.items():

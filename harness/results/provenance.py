@@ -1,4 +1,4 @@
-"""Under what circumstances numbers came about."""
+"""The provenance of a run: versions, machine, sandbox layers, limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DISTRIBUTION = "touchstone-benchmark"
 
 @dataclass(frozen=True)
 class Provenance:
-    """Kept with every run."""
+    """The provenance stored with every run."""
 
     version: str
     commit: str | None
@@ -32,7 +32,7 @@ class Provenance:
     packages: dict[str, str]
     layers: tuple[str, ...]
     limits: dict[str, float]
-    environments: dict[str, tuple[str, ...]]        # by an entry's digest: what was locked for it, where that is not `packages`
+    environments: dict[str, tuple[str, ...]]        # locked packages by entry digest, where they are not `packages`
     suite: str
     fingerprint: str
 
@@ -46,17 +46,18 @@ def current_provenance(layers: tuple[str, ...], limits: Limits, locks: dict[str,
 
 @cache
 def harness_version() -> str:
+    """Return the installed version of this project."""
     return importlib.metadata.version(DISTRIBUTION)
 
 
 def installed_packages() -> dict[str, str]:
-    """Every installed distribution and its version."""
+    """Return the installed distributions and their versions."""
     versions = ((distribution.metadata["Name"], distribution.version) for distribution in importlib.metadata.distributions())
     return dict(sorted((name.lower(), version) for name, version in versions if name))
 
 
 def harness_commit() -> str | None:
-    """The clone's commit, with `+changes` when the tree differs from it; None outside a clone."""
+    """Return the clone's commit, with `+changes` if the working tree differs; None outside a clone."""
     def git(*words: str) -> str:
         return subprocess.run(["git", "-C", str(PROJECT), *words], capture_output=True, text=True, check=True,
                               stdin=subprocess.DEVNULL, timeout=20).stdout.strip()
@@ -67,6 +68,7 @@ def harness_commit() -> str | None:
 
 
 def processor_name() -> str:
+    """Return the name of the processor."""
     try:
         match = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
     except OSError:

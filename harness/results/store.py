@@ -1,7 +1,7 @@
-"""The results store: who was asked what, what they answered, on which machine, with which versions.
+"""The results store: entries, test units, outcomes, and runs with their provenance.
 
-SQLAlchemy Core on SQLite or PostgreSQL (`databases.py`); large arrays stand apart (`arrays.py`).  Every write
-is an upsert, so that doing it twice is doing it once.
+SQLAlchemy Core on SQLite or PostgreSQL (`databases.py`); large arrays are stored separately (`arrays.py`). Every write is an
+idempotent upsert.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from harness.submission.submission import Entry, Submission
 
 
 class Json(sa.types.TypeDecorator[Any]):
-    """Values as JSON text; what is not a number is kept too, which a database's own JSON would refuse."""
+    """Values as JSON text, which keeps nan and infinity, unlike the databases' own JSON types."""
 
     impl = sa.Text
     cache_ok = True
@@ -43,7 +43,7 @@ class Json(sa.types.TypeDecorator[Any]):
 METADATA = sa.MetaData()
 
 FACTS = sa.Table(
-    "facts", METADATA,                      # of the store itself: its schema version
+    "facts", METADATA,                      # about the store: its schema version
     sa.Column("name", sa.Text, primary_key=True), sa.Column("value", sa.Text, nullable=False))
 ENTRIES = sa.Table(
     "entries", METADATA,
@@ -67,20 +67,20 @@ OUTCOMES = sa.Table(
     sa.Column("status", sa.Text, nullable=False), sa.Column("observation", Json), sa.Column("failure", Json),
     sa.Column("seconds", sa.Float, nullable=False), sa.Column("finished", sa.Text, nullable=False))
 
-# What was computed from answers and takes long: made when first needed, so that no store has to be brought to another schema.
+# Expensive values computed from answers. Created on first use, so older stores need no migration.
 DERIVED = sa.Table(
     "derived", sa.MetaData(),
     sa.Column("kind", sa.Text, primary_key=True), sa.Column("key", sa.Text, primary_key=True),
     sa.Column("value", Json, nullable=False), sa.Column("computed", sa.Text, nullable=False))
 
 SCHEMA_VERSION = 1
-# Step n turns a store of version n into one of version n + 1.
+# Step n migrates a store from version n to n + 1.
 MIGRATIONS: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class StoredEntry:
-    """An entry as the store knows it."""
+    """An entry as stored."""
 
     digest: str
     submission: Submission
@@ -105,7 +105,7 @@ class Store:
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
-        """Says in one sentence what keeps the store from being read or written."""
+        """Convert database errors to messages that say what is wrong and how to fix it."""
         try:
             yield
         except (sa.exc.DBAPIError, sqlite3.Error, OSError) as wrong:
@@ -137,19 +137,21 @@ class Store:
                 connection.execute(sa.update(FACTS).where(FACTS.c.name == "schema_version").values(value=str(SCHEMA_VERSION)))
 
     def close(self) -> None:
+        """Close all connections."""
         self._engine.dispose()
 
     # ---- writing ----------------------------------------------------------------------------------------------------
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
-        """Holds the store for one run, where only one may write at a time."""
+        """Hold the store for one run, if the database allows one writer only."""
         with contextlib.ExitStack() as held:
             with self._explained():
                 held.enter_context(self._database.writing())
             yield
 
     def begin_run(self, provenance: Provenance) -> int:
+        """Record the start of a run and return its number."""
         with self._explained(), self._engine.begin() as connection:
             inserted = connection.execute(sa.insert(RUNS).values(started=current_time(), provenance=dataclasses.asdict(provenance)))
             key = inserted.inserted_primary_key
@@ -157,11 +159,12 @@ class Store:
             return int(key[0])
 
     def end_run(self, run: int) -> None:
+        """Record the end of a run."""
         with self._explained(), self._engine.begin() as connection:
             connection.execute(sa.update(RUNS).where(RUNS.c.id == run).values(ended=current_time()))
 
     def save_entries(self, entries: Iterable[Entry]) -> None:
-        """Keeps the source of entries; the one seen last is the current one of its name."""
+        """Store the source of entries; the most recently seen one is the current entry of its name."""
         rows = [{"digest": entry.digest, "name": entry.name, "variant": entry.variant,
                  "filename": entry.submission.filename, "source": entry.submission.source,
                  "first_seen": current_time(), "last_seen": current_time()} for entry in entries]
@@ -171,13 +174,14 @@ class Store:
                     index_elements=["digest"], set_={"last_seen": row["last_seen"]}))
 
     def save_units(self, units: Iterable[Unit]) -> None:
+        """Store the descriptions of test units."""
         rows = [{"id": unit.id, "task": unit.task, "described": unit.described} for unit in units]
         with self._explained(), self._engine.begin() as connection:
             for row in rows:
                 connection.execute(self._database.insert(UNITS).values(row).on_conflict_do_nothing())
 
     def save_outcome(self, outcome: Outcome, run: int) -> None:
-        """Stores what became of one unit; the later of two outcomes of the same unit and entry stands."""
+        """Store an outcome; it replaces an earlier one of the same test unit and entry."""
         with self._explained():
             row = {"unit_id": outcome.unit_id, "entry_digest": outcome.entry_digest, "run_id": run,
                    "status": outcome.status.value, "seconds": outcome.seconds, "finished": current_time(),
@@ -190,7 +194,7 @@ class Store:
                     set_={name: value for name, value in row.items() if name not in ("unit_id", "entry_digest")}))
 
     def cache_put(self, kind: str, key: str, value: Any) -> None:
-        """Keeps a value that follows from answers, under a key that names all it follows from."""
+        """Store a value derived from answers, under a key that names everything it depends on."""
         row = {"kind": kind, "key": key, "value": value, "computed": current_time()}
         with self._explained(), self._engine.begin() as connection:
             DERIVED.create(connection, checkfirst=True)
@@ -200,20 +204,20 @@ class Store:
     # ---- reading ----------------------------------------------------------------------------------------------------
 
     def completed(self, statuses: Iterable[Status] = tuple(Status)) -> set[tuple[str, str]]:
-        """The (unit id, entry digest) that have an outcome of one of these kinds."""
+        """Return the (unit id, entry digest) pairs that have an outcome of one of the given statuses."""
         query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest).where(OUTCOMES.c.status.in_([s.value for s in statuses]))
         with self._explained(), self._engine.connect() as connection:
             return {(unit, entry) for unit, entry in connection.execute(query)}
 
     def entries(self) -> list[StoredEntry]:
-        """The current entry of every name: of several digests the one seen last."""
+        """Return the current entry of every name: of several digests the most recently seen."""
         query = sa.select(ENTRIES).order_by(ENTRIES.c.last_seen, ENTRIES.c.first_seen, ENTRIES.c.digest)
         with self._explained(), self._engine.connect() as connection:
             current = {row.name: row for row in connection.execute(query)}
         return [self._entry(row) for row in current.values()]
 
     def cache_get(self, kind: str) -> dict[str, Any]:
-        """What was kept of a kind, by key."""
+        """Return the derived values of a kind, by key."""
         with self._explained(), self._engine.connect() as connection:
             if not sa.inspect(connection).has_table(DERIVED.name):
                 return {}
@@ -221,7 +225,7 @@ class Store:
             return {row.key: row.value for row in rows}
 
     def digests(self) -> list[tuple[str, str, str]]:
-        """(name, digest, first seen) of every entry there ever was, those of before too; the oldest first."""
+        """Return (name, digest, first seen) of all entries, current or not, oldest first."""
         query = sa.select(ENTRIES.c.name, ENTRIES.c.digest, ENTRIES.c.first_seen).order_by(ENTRIES.c.first_seen, ENTRIES.c.digest)
         with self._explained(), self._engine.connect() as connection:
             return [(name, digest, first_seen) for name, digest, first_seen in connection.execute(query)]
@@ -233,9 +237,10 @@ class Store:
         return StoredEntry(row.digest, submission, entry, row.first_seen, row.last_seen)
 
     def outcomes(self, entry_digest: str, forms: Mapping[str, type[Any]]) -> dict[str, Outcome]:
-        """The outcomes of an entry by unit id, for the units whose observations' forms are given.
+        """Return the outcomes of an entry by unit id, for the test units whose observation types are given.
 
-        By unit, not by task: those of an earlier version of a task may be here too, in a form that nobody knows any more.
+        Outcomes are selected by test unit, not by task, because the store may hold outcomes of earlier task versions whose form
+        is not known any more.
         """
         query = sa.select(OUTCOMES).where(OUTCOMES.c.entry_digest == entry_digest, OUTCOMES.c.unit_id.in_(list(forms)))
         outcomes = {}
@@ -247,20 +252,20 @@ class Store:
         return outcomes
 
     def raw(self) -> list[tuple[str, str, str, str]]:
-        """(unit, entry, status, observation as stored) of every outcome, in order: for comparing two stores."""
+        """Return (unit, entry, status, stored observation) of every outcome, to compare two stores."""
         query = sa.select(OUTCOMES).order_by(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest)
         with self._explained(), self._engine.connect() as connection:
             return [(row.unit_id, row.entry_digest, row.status, json.dumps(row.observation, sort_keys=True))
                     for row in connection.execute(query)]
 
     def suites(self) -> list[str]:
-        """The names of the suites that were run, the latest first."""
+        """Return the names of the suites that were run, most recent first."""
         with self._explained(), self._engine.connect() as connection:
             provenances = connection.execute(sa.select(RUNS.c.provenance).order_by(RUNS.c.id.desc())).scalars()
             return list(dict.fromkeys(name for provenance in provenances if (name := provenance.get("suite"))))
 
     def provenance(self, entry_digest: str) -> list[dict[str, Any]]:
-        """The provenance of every run that asked an entry, latest first."""
+        """Return the provenance of every run of an entry, most recent first."""
         query = (sa.select(RUNS.c.provenance, RUNS.c.started).join(OUTCOMES, OUTCOMES.c.run_id == RUNS.c.id)
                  .where(OUTCOMES.c.entry_digest == entry_digest).distinct().order_by(RUNS.c.started.desc()))
         with self._explained(), self._engine.connect() as connection:
@@ -268,4 +273,5 @@ class Store:
 
 
 def current_time() -> str:
+    """Return the current time in UTC, in ISO format."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")

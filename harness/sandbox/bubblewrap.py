@@ -1,6 +1,6 @@
-"""Bubblewrap around a host: namespaces of its own, in which nothing exists but what a metric may see.
+"""Run a supervisor in bubblewrap: separate namespaces that contain only what a metric may see.
 
-Landlock keeps a worker from opening other files; in here there are none, no other processes and no network to be seen either.
+Landlock prevents a worker from opening other files; in the namespaces other files, processes and networks do not exist.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ NOBODY = "65534"
 
 @cache
 def find_bubblewrap() -> str | None:
-    """Where bubblewrap is installed."""
+    """Return the path of the bubblewrap program, or None."""
     return shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin")
 
 
 def bubblewrap_command(command: Sequence[str], readable: Iterable[str], writable: str) -> list[str]:
-    """The command that runs another one where only these files and that folder are."""
+    """Return the command that runs another command with only the given files and one writable folder."""
     bwrap = find_bubblewrap()
     assert bwrap is not None
     visible = sorted({path for path in readable if not path.startswith(("/proc/", "/dev/")) and os.path.exists(path)})

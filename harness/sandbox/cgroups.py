@@ -1,7 +1,8 @@
-"""Bounds on the memory and the threads of a host and its workers in sum: a control group, where one can be made.
+"""Limit the total memory and threads of a supervisor and its workers with a control group, where possible.
 
-Both versions of control groups are known.  A group is made beside or above our own, in the nearest place where that is
-allowed: as root nearly everywhere; as an ordinary user inside a session of systemd, `systemd-run --user --scope touchstone run`.
+Both versions of control groups are supported. A group is created beside or above the current one, in the nearest place where this
+is allowed: almost anywhere as root; as an ordinary user inside a systemd session (`systemd-run --user --scope -p Delegate=yes
+touchstone run`).
 """
 
 from __future__ import annotations
@@ -20,15 +21,15 @@ REAP_SECONDS = 2.0
 
 @dataclass(frozen=True)
 class Hierarchy:
-    """Where groups of one kind live, and the files that bound them: {file: which bound}."""
+    """Where groups of one kind are mounted, and the files that limit them."""
 
     mounted: Path
-    ours: Path                              # the group we are in ourselves
+    ours: Path                              # the current group
     bounds: dict[str, str]
-    optional: dict[str, str]                # set where there is such a file: swap is not there everywhere
+    optional: dict[str, str]                # set if the file exists: not all machines have swap accounting
 
     def places(self) -> Iterator[Path]:
-        """Our own group and every one above it."""
+        """Yield the current group and all groups above it."""
         here = self.ours
         while here.is_relative_to(self.mounted):
             yield here
@@ -36,7 +37,7 @@ class Hierarchy:
 
 
 def find_hierarchies() -> list[Hierarchy]:
-    """The hierarchies of this machine that bound memory and processes."""
+    """Return the hierarchies of this machine that limit memory and processes."""
     ours = {controllers: path for _, controllers, path in
             (line.split(":", 2) for line in OURS.read_text().splitlines())}
     available = []
@@ -58,16 +59,16 @@ def find_hierarchies() -> list[Hierarchy]:
 
 
 def group_folder(mounted: Path, path: str) -> Path:
-    """A group's folder; the mount itself if what we are told lies outside of what we can see."""
+    """Return a group's folder, or the mount itself if the path lies outside the visible part."""
     folder = mounted / path.lstrip("/")
     return folder if folder.is_dir() else mounted
 
 
 class ControlGroup:
-    """A control group, made for one host."""
+    """The control group of one supervisor."""
 
     def __init__(self, name: str, memory: int, processes: int) -> None:
-        """Makes it, or raises OSError with the reason why none can be made."""
+        """Create the group; raise OSError with the reason if that is impossible."""
         values = {"memory": memory, "processes": processes, "nothing": 0}
         self._folders: list[Path] = []
         missing = set(values) - {"nothing"}
@@ -88,11 +89,11 @@ class ControlGroup:
 
     @property
     def entrances(self) -> list[str]:
-        """The files that a process writes 0 to in order to be in it, and everything it starts."""
+        """The files to which a process writes 0 in order to enter the group."""
         return [str(folder / "cgroup.procs") for folder in self._folders]
 
     def bit(self) -> bool:
-        """Whether the bound on memory has ended a process since this was last asked."""
+        """Return whether the memory limit has killed a process since the last call."""
         before, self._killed = self._killed, self._out_of_memory()
         return self._killed > before
 
@@ -106,7 +107,7 @@ class ControlGroup:
         return 0
 
     def remove(self) -> None:
-        """Ends whatever is still in it, then the group itself."""
+        """Kill all processes in the group and remove it."""
         until = time.monotonic() + REAP_SECONDS
         for folder in self._folders:
             while True:
@@ -121,13 +122,13 @@ class ControlGroup:
                     break
                 except OSError:
                     if time.monotonic() > until:
-                        break               # a later run sweeps it up
+                        break               # a later run removes it
                     time.sleep(0.002)
         self._folders = []
 
 
 def create_group(hierarchy: Hierarchy, name: str) -> Path | None:
-    """A new group in the nearest place that lets us, with all the files that bound it."""
+    """Create a group in the nearest place that allows it, with all files that limit it; None if there is none."""
     for parent in hierarchy.places():
         folder = parent / name
         try:
@@ -141,6 +142,7 @@ def create_group(hierarchy: Hierarchy, name: str) -> Path | None:
 
 
 def write_bounds(folder: Path, hierarchy: Hierarchy, values: dict[str, int]) -> None:
+    """Write the limits of a group."""
     for file, which in hierarchy.bounds.items():
         (folder / file).write_text(str(values[which]))
     for file, which in hierarchy.optional.items():
@@ -149,7 +151,7 @@ def write_bounds(folder: Path, hierarchy: Hierarchy, values: dict[str, int]) -> 
 
 
 def find_groups(pattern: str) -> Iterator[Path]:
-    """Groups of that name, of whatever run."""
+    """Yield groups whose name matches the pattern, of any run."""
     with contextlib.suppress(OSError):
         for hierarchy in find_hierarchies():
             for parent in hierarchy.places():

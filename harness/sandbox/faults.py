@@ -1,4 +1,4 @@
-"""What a metric can do wrong, and what goes wrong without it."""
+"""Faults of a metric, and failures of the sandbox that are not the metric's."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from harness.base.errors import TouchstoneError
 
 
 class FaultKind(enum.StrEnum):
+    """Kinds of faults."""
+
     RAISED = "raised"                       # an exception in the metric
-    FORM = "wrong answer"                   # not of the promised form, or not finite
+    FORM = "wrong answer"                   # not of the declared form, or not finite
     TIME = "out of time"
-    DIED = "died"                           # left, or was killed
+    DIED = "died"                           # exited, or was killed
     PROTOCOL = "broke the protocol"
     GIVEN_UP = "given up"
 
 
 class Fault(Exception):
-    """What a metric did wrong, as a sentence for the record."""
+    """A fault of a metric, described in one sentence for the record."""
 
     def __init__(self, kind: FaultKind, sentence: str, places: Sequence[str] = (), output: str = "") -> None:
         super().__init__(sentence)
@@ -26,8 +28,8 @@ class Fault(Exception):
 
 
 class SupervisorLost(TouchstoneError):
-    """A supervisor that did not start or is no longer there: no metric's fault, so it is asked once more."""
+    """A supervisor did not start or has ended. The metric is not at fault, so the assignment is run once more."""
 
 
 class WorkerLost(SupervisorLost):
-    """A supervisor that took a worker down with it; where that happens twice in a row, it is held to be the metric's doing."""
+    """The supervisor died together with its worker. If this happens twice in a row, the metric is blamed."""

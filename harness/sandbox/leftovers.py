@@ -19,7 +19,7 @@ FOLDER_NAME = re.compile(r"touchstone-([0-9]+)-[a-z0-9_]{8}")
 
 @cache
 def remove_leftovers() -> None:
-    """Removes what runs of this user that were killed have left: processes, temporary folders, control groups."""
+    """Remove what killed runs of this user left behind: processes, temporary folders, control groups."""
     for process in orphan_processes():
         with contextlib.suppress(ProcessLookupError):
             os.kill(process, signal.SIGKILL)
@@ -33,7 +33,7 @@ def remove_leftovers() -> None:
 
 
 def orphan_processes() -> Iterator[int]:
-    """Processes in the folder of a run that is no longer there: bubblewrap's, if it was killed while it started."""
+    """Yield processes whose run has ended, such as a bubblewrap that was killed while starting."""
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
             words = (process / "cmdline").read_bytes().split(b"\0")
@@ -45,6 +45,6 @@ def orphan_processes() -> Iterator[int]:
 
 
 def has_dead_owner(left: Path) -> bool:
-    """Whether it is one of ours, of a process that is no longer there."""
+    """Return whether a folder belongs to a process of this project that has ended."""
     named = FOLDER_NAME.fullmatch(left.name)
     return named is not None and not Path(f"/proc/{named[1]}").exists()

@@ -1,4 +1,4 @@
-"""Limits on what a metric may use."""
+"""Limits on the time, memory and files of a metric."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from harness.base.errors import TouchstoneError, did_you_mean, format_bytes, pri
 
 @dataclass(frozen=True)
 class Limits:
-    """What a metric may use.  A limit that bites is named in the record."""
+    """The limits of a metric. A limit that stops a metric is named in the record."""
 
     seconds_per_unit: float = 300.0
-    seconds_to_start: float = 120.0         # to load the file: importing torch cold is slow
-    seconds_per_entry: float = 14_400.0     # all units together; then the rest is given up
-    processor_seconds: int = 14_400         # of one worker
-    failures_in_a_row: int = 5              # units of one task out of time, before the rest of them is given up
-    memory_bytes: int = 8_000_000_000       # of address space; torch alone maps more than two
+    seconds_to_start: float = 120.0         # to load the file: a first import of torch is slow
+    seconds_per_entry: float = 14_400.0     # of all test units together; the rest is given up
+    processor_seconds: int = 14_400         # of one worker process
+    failures_in_a_row: int = 5              # consecutive timeouts in one task, then its rest is given up
+    memory_bytes: int = 8_000_000_000       # address space; torch alone maps more than 2 GB
     threads: int = 64
-    file_bytes: int = 256_000_000           # the largest file it may write
-    temporary_bytes: int = 256_000_000      # all files of its temporary folder
+    file_bytes: int = 256_000_000           # of each file it writes
+    temporary_bytes: int = 256_000_000      # of all files in its temporary folder
     temporary_files: int = 10_000
     open_files: int = 256
-    output_characters: int = 2_000          # of what it prints, kept for a failure record
+    output_characters: int = 2_000          # of its output, kept in a failure record
 
-    def changed(self, settings: Iterable[str]) -> Limits:
-        """These limits with some of them set, each given as `name=value`."""
+    def with_overrides(self, settings: Iterable[str]) -> Limits:
+        """Return these limits with some of them replaced, each given as `name=value`."""
         types, values = {limit.name: limit.type for limit in dataclasses.fields(self)}, {}
         for setting in settings:
             name, _, value = setting.partition("=")
@@ -44,8 +44,8 @@ class Limits:
             values[name] = number if types[name] == "float" else math.ceil(number)
         return dataclasses.replace(self, **values)      # type: ignore[arg-type]  # of the type each field has
 
-    def behind(self, exception: str, message: str) -> str:
-        """Which limit a metric that failed so has run into, in brackets; nothing if it is none."""
+    def explain_failure(self, exception: str, message: str) -> str:
+        """Return which limit explains a failure, in parentheses; empty if none does."""
         if exception.endswith("MemoryError") or "[Errno 12]" in message:
             explanation = f"it may use {format_bytes(self.memory_bytes)} of memory"
         elif "[Errno 28]" in message:

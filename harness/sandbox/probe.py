@@ -1,4 +1,4 @@
-"""Whether the layers hold here: found out by running at them, once a process."""
+"""Test which layers of the sandbox work on this machine, by attacking them once per process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from harness.sandbox.layers import (
 from harness.sandbox.limits import Limits
 from harness.sandbox.supervisor import Supervisor
 
-# Each attempt answers 1 if it got through.
+# Each attack returns 1 if it succeeded.
 PROBE = b"""
 import os, socket, threading, time
 
@@ -60,7 +60,7 @@ PROBED = Limits(temporary_bytes=1_000_000, threads=8)
 
 
 def find_breaches(confinement: Sandbox) -> int:
-    """What a metric could do here behind these layers: a bit for each attempt."""
+    """Return what a metric could do inside these layers: one bit for each attack."""
     host = Supervisor(confinement, PROBED)
     try:
         worker = host.fork()
@@ -72,9 +72,9 @@ def find_breaches(confinement: Sandbox) -> int:
 
 @cache
 def probe_sandbox(trust: bool = False) -> Sandbox:
-    """The layers for a run, tried: all walls, and the others where they can be had.
+    """Return the sandbox for a run: all required layers, and the optional ones that work.
 
-    For files that the user trusts: a process of its own, and nothing more.
+    With `trust`, a separate process and nothing more.
     """
     disable_ptrace()
     if trust:
@@ -103,7 +103,7 @@ def probe_sandbox(trust: bool = False) -> Sandbox:
 
 
 def at_hand() -> dict[str, str]:
-    """Why layers beyond the walls cannot be had at all."""
+    """Return why optional layers are not available, by layer."""
     lacking = {}
     if bubblewrap.find_bubblewrap() is None:
         lacking[BUBBLEWRAP] = "not installed (on Debian and Ubuntu: apt-get install bubblewrap)"

@@ -1,7 +1,7 @@
-"""What is too large for a frame: a pair of memory files that the harness and one worker share.
+"""Memory files for data that is too large for a frame, shared by the harness and one worker.
 
-The *inbox* is for the harness alone to write (sealed against everybody who has not mapped it yet), the *outbox* for the
-worker; neither can be resized.  They are made on demand, and anew when something larger has to go through.
+Only the harness can write to the *inbox* (it is sealed), the *outbox* is for the worker; neither can be resized. They are created
+on demand and replaced when something larger has to pass.
 """
 
 from __future__ import annotations
@@ -16,26 +16,28 @@ import numpy as np
 
 from harness.sandbox.inside.worker import ARGUMENT, ARRAY, HELD, LISTED
 
-F_SEAL_FUTURE_WRITE = 0x10                  # linux/fcntl.h: whoever has it mapped for writing already may go on
+F_SEAL_FUTURE_WRITE = 0x10                  # linux/fcntl.h: existing writable mappings remain writable
 FIXED_SIZE = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
-FIRST_BYTES = 4 << 20                       # pages are only taken when touched
+FIRST_BYTES = 4 << 20                       # pages are allocated when touched
 ALIGNED = 64
 
 Texts = Sequence[str]
 Tokens = Sequence[Sequence[str]]
 Content = np.ndarray | Texts | Tokens
 
-Share = Callable[[int, int, int], None]     # hands the two descriptors to the worker: inbox, outbox, size of each
+Share = Callable[[int, int, int], None]     # passes inbox, outbox and their size to the worker
 
 
 class SharedMemory:
+    """A pair of memory files."""
+
     def __init__(self, share: Share) -> None:
         self._share = share
-        self._size = 0                      # of each; none yet
+        self._size = 0                      # of each file; 0: not created yet
         self._outbox = -1
 
     def post(self, contents: Sequence[bytes | memoryview], answer_bytes: int = 0) -> list[int]:
-        """Lays contents into the inbox; their places.  Sees to it that an answer of that size fits the outbox."""
+        """Write contents to the inbox and return their offsets; ensure that an answer of the given size fits the outbox."""
         offsets, end = [], 0
         for content in contents:
             offsets.append(end)
@@ -48,7 +50,7 @@ class SharedMemory:
         return offsets
 
     def post_arguments(self, arguments: Sequence[int | Content], answer_bytes: int) -> bytes:
-        """The arguments of a call as a question describes them: handles as they are, contents laid into the inbox."""
+        """Write the arguments of a call to the inbox and return their description; handles are passed as they are."""
         packed = [pack_content(argument) for argument in arguments if not isinstance(argument, int)]
         offsets = iter(self.post(packed, answer_bytes) if packed or answer_bytes else ())
         contents = iter(packed)
@@ -64,7 +66,7 @@ class SharedMemory:
         return described
 
     def collect(self, shape: tuple[int, ...], size: int) -> np.ndarray:
-        """The array of float64 that the worker laid into the outbox."""
+        """Return the float64 array that the worker wrote to the outbox."""
         content = bytearray(size)
         read = 0
         while read < size:                  # one call reads at most two gigabytes
@@ -72,6 +74,7 @@ class SharedMemory:
         return np.frombuffer(content).reshape(shape)
 
     def close(self) -> None:
+        """Close the files."""
         if self._size:
             self._size = 0
             self._inbox.close()
@@ -93,7 +96,7 @@ class SharedMemory:
 
 
 def pack_content(content: Content) -> bytes | memoryview:
-    """An array's bytes, or a list as JSON."""
+    """Return an array's bytes, or a list as JSON."""
     if not isinstance(content, np.ndarray):
         return json.dumps(list(content)).encode()
     return np.ascontiguousarray(content).data.cast("B") if content.size else b""

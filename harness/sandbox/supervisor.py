@@ -1,8 +1,4 @@
-"""Hosts: where workers come from.
-
-A `Host` is one supervisor process (`inside/worker.py`) behind the layers that can be had, from which fresh workers are
-forked in milliseconds.
-"""
+"""Supervisors: processes inside the sandbox that fork fresh workers in milliseconds."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ from harness.sandbox.limits import Limits
 from harness.sandbox.worker_client import Worker
 from harness.sandbox.worker_output import WorkerOutput
 
-PRELOADED = (                               # what takes long to import, and is imported before workers are forked if it is named
+PRELOADED = (                               # slow imports; done before forking if a submission names them
     "faiss", "ot", "ot.lp.emd_wrap", "rapidfuzz.distance", "rapidfuzz.process", "scipy.fft", "scipy.linalg", "scipy.optimize",
     "scipy.sparse", "scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "sklearn.cluster",
     "sklearn.linear_model", "sklearn.neighbors", "sklearn.svm")
@@ -35,7 +31,7 @@ ALWAYS_PRELOADED = ("numpy", "numpy.random", "numpy.linalg")
 
 
 class Supervisor:
-    """One supervisor process and the workers it forks.  To be used by one thread, the one that made it."""
+    """One supervisor process and its workers. Use it only from the thread that created it."""
 
     def __init__(self, confinement: Sandbox, limits: Limits, ground: WorkerEnvironment | None = None) -> None:
         self.ground = ground or default_environment()
@@ -50,7 +46,7 @@ class Supervisor:
                                  "goes on from here.") from None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         wanted = {"control": theirs.fileno(), "libraries": self.ground.libraries, "preload": self.ground.preload,
-                  "walls": confinement.walls(self.ground, limits)}
+                  "restrictions": confinement.entry_settings(self.ground, limits)}
         output_end, output_write_end = os.pipe()
         self._killed = False
         worker = [*interpreter_command(), str(INSIDE / "worker.py"), json.dumps(wanted)]
@@ -71,7 +67,7 @@ class Supervisor:
             raise SupervisorLost(f"A worker's supervisor did not start: {output}") from None
 
     def _control(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
-        """Tells the supervisor something and takes its answer; one that does not answer is ended."""
+        """Send a command to the supervisor and return its reply; kill it if it does not answer."""
         try:
             if frame:
                 socket.send_fds(self.control, [json.dumps(frame).encode()], descriptors)
@@ -82,7 +78,7 @@ class Supervisor:
         return reply
 
     def fork(self) -> Worker:
-        """A fresh worker: it has seen nothing, and shares no open file with another one."""
+        """Return a fresh worker, which shares no open file with another one."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         printed, printing = os.pipe()
         try:
@@ -96,8 +92,8 @@ class Supervisor:
             os.close(printing)
         return Worker(self, process, ours, WorkerOutput(printed, self.limits.output_characters))
 
-    def bury(self, process: int, patience: float) -> int | None:
-        """The wait status of a worker that ended, None if it had to be killed or the supervisor is gone too."""
+    def reap(self, process: int, patience: float) -> int | None:
+        """Return the wait status of a worker that has ended; None if it had to be killed or the supervisor is lost."""
         try:
             status: int | None = self._control({"do": "bury", "worker": process, "patience": patience})["status"]
         except (OSError, ValueError):
@@ -105,9 +101,9 @@ class Supervisor:
         return status
 
     def peak_memory(self, process: int) -> int | None:
-        """The most bytes a worker has held at once, what it shares with its supervisor included.
+        """Return a worker's peak memory in bytes, including what it shares with the supervisor.
 
-        0 if it has ended, None where nobody counts.
+        0 if it has ended, None if unknown.
         """
         try:
             peak: int | None = self._control({"do": "weigh", "worker": process})["bytes"]
@@ -116,24 +112,25 @@ class Supervisor:
         return peak
 
     def ran_out_of_memory(self) -> bool:
-        """Whether the control group has ended a process since this was last asked."""
+        """Return whether the control group has killed a process since the last call."""
         return self.group is not None and self.group.bit()
 
     @property
     def alive(self) -> bool:
+        """Whether the process is running."""
         return not self._killed and self._process.poll() is None
 
     def kill(self) -> None:
-        """Ends the supervisor, and by its death its workers.  Any thread may call this; the owner still closes."""
+        """Kill the supervisor and thereby its workers. Any thread may call this; the owner must still call `close`."""
         self._killed = True
         self._process.kill()
 
     def close(self) -> None:
-        """Ends the supervisor and cleans up after it."""
+        """End the supervisor and remove its files."""
         self.control.close()
         self.kill()
         self._process.wait()
-        self._output.outlast(REAP_SECONDS)        # behind bubblewrap it is not our child: it dies a moment after
+        self._output.wait_closed(REAP_SECONDS)        # inside bubblewrap it is not a child process and ends a moment later
         self._output.close()
         if self.group is not None:
             self.group.remove()
@@ -141,22 +138,19 @@ class Supervisor:
 
 
 def default_environment(source: bytes = b"", models: Iterable[str] = ()) -> WorkerEnvironment:
-    """The harness's own environment, for a submission; modules of ours that it names are preloaded.
-
-    No more than it needs, since a larger process forks more slowly.
-    """
+    """Return the harness's own environment, preloading only those slow modules that the submission imports."""
     return WorkerEnvironment(library_folders(), (*ALWAYS_PRELOADED, *modules_to_preload(source)), tuple(sorted(models)))
 
 
 @cache
 def modules_to_preload(source: bytes) -> tuple[str, ...]:
-    """Those worth preloading that a submission imports; it is asked at every start of a worker."""
+    """Return the slow modules that a submission imports."""
     text = source.decode("utf-8", "replace")
     return tuple(module for module in PRELOADED if imports_module(text, module))
 
 
 def imports_module(text: str, module: str) -> bool:
-    """Whether a line imports the module: `import a.b`, `from a.b import ...`, `from a import ..., b`."""
+    """Return whether a line imports the module: `import a.b`, `from a.b import ...`, `from a import ..., b`."""
     parent, _, child = module.rpartition(".")
     forms = [rf"(?:import|from)[ \t]+{re.escape(module)}(?![\w.])"]
     if parent:

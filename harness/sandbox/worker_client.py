@@ -1,7 +1,7 @@
-"""The harness's end of a worker: asking it, and surviving what it does.
+"""The harness's end of a worker: make calls, and survive anything it does.
 
-A `Worker` holds one metric and answers numbered questions (`inside/worker.py` is its other end).  Whatever it does wrong
-becomes a `CorpusFault` here.  Where workers come from: `supervisor.py`.
+A `Worker` holds one metric and answers numbered calls (`inside/worker.py` is the other end). Any misbehaviour is raised as a
+`Fault`. Workers are created by `supervisor.py`.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
     from harness.sandbox.supervisor import Supervisor
 
 QUICK = struct.pack("ll", 0, 5_000)         # struct timeval: 5 ms
-LONGEST_SERIES = 2_000                      # questions in one frame
-PATIENCE = 0.5                              # seconds between a closed channel and a kill
+LONGEST_SERIES = 2_000                      # calls in one frame
+PATIENCE = 0.5                              # seconds from a closed channel to a kill
 
 
 class Worker:
-    """One metric in one process.  A fault that ends it leaves `alive` False; the host forks another."""
+    """One metric in one process. After a fault that ends it, `alive` is False."""
 
     def __init__(self, host: Supervisor, process: int, channel: socket.socket, output: WorkerOutput) -> None:
         self._host, self._process, self._channel, self._output = host, process, channel, output
-        self._number = 0                    # of the question at hand: drawn anew for each, so that no answer comes before it
+        self._number = 0                    # number of the current call, random so that an answer cannot precede it
         self._mail = SharedMemory(self._share)
         self.alive = True
         self.functions: frozenset[str] = frozenset()
-        self.fitted: str | None = None      # the name of the collection of the last `fit`
+        self.fitted: str | None = None      # hash of the collection of the last `fit`
         self.deadline = time.monotonic() + host.limits.seconds_to_start
         self._poll = select.poll()
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, QUICK)
@@ -53,7 +53,7 @@ class Worker:
 
     def load(self, source: bytes, filename: str, parameters: Mapping[str, Any],
              models: Mapping[str, str], watch: bool = False) -> None:
-        """Executes the submission in the worker, which says what functions it defines."""
+        """Execute the submission in the worker and receive the names of its functions."""
         self._mail.post([source])
         functions = self._ask({"do": "load", "filename": filename, "parameters": dict(parameters),
                                "models": dict(models), "bytes": len(source), "watch": watch}).get("functions")
@@ -62,21 +62,23 @@ class Worker:
         self.functions = frozenset(functions)
 
     def hold(self, handle: int, corpus: Content, seed: int) -> None:
-        """Gives a corpus to keep under a handle, prepared if the metric prepares."""
+        """Store a corpus under a handle, prepared if the metric defines `prepare`."""
         self._question("prepare", [corpus], seed, handle=handle)
 
     def forget(self) -> None:
+        """Clear the stored corpora."""
         self._ask({"do": "forget"})
 
     def fit(self, texts: Content, seed: int) -> None:
+        """Call `fit`."""
         self._question("fit", [texts], seed)
 
     def number(self, function: str, arguments: Sequence[int | Content], seed: int) -> float:
-        """One number from `distance(p, q)` or `similarity(p, q)`; held corpora are given by their handles."""
+        """Return one number from `distance(p, q)` or `similarity(p, q)`; stored corpora are given by handle."""
         return self._question(function, arguments, seed)
 
     def series(self, function: str, questions: Sequence[tuple[Sequence[int], int]]) -> list[float]:
-        """The numbers for many pairs of held corpora, each with a seed, in one exchange."""
+        """Return the numbers for many pairs of stored corpora, each with a seed, in one exchange."""
         values: list[float] = []
         for start in range(0, len(questions), LONGEST_SERIES):
             part = questions[start:start + LONGEST_SERIES]
@@ -84,44 +86,44 @@ class Worker:
             head = SERIES.pack(b"*", self._number, FUNCTIONS.index(function), len(part))
             reply = self._exchange(head + b"".join(SERIES_ITEM.pack(seed, *handles) for handles, seed in part))
             values_of_part = reply.get("values")
-            if not isinstance(values_of_part, tuple) or len(values_of_part) != len(part):         # a tuple comes from no JSON
+            if not isinstance(values_of_part, tuple) or len(values_of_part) != len(part):         # JSON never gives a tuple
                 self._broken(f"its reply to a series of `{function}` is not as many answers as it was asked for")
             values += values_of_part
         return values
 
     def nothing(self, arguments: Sequence[int | Content]) -> None:
-        """The way there and back with these arguments, without a call of the metric."""
+        """Send the arguments and receive a reply without calling the metric."""
         self._question("", arguments, 0)
 
     def numbers(self, function: str, arguments: Sequence[int | Content], shape: tuple[int, ...], seed: int) -> np.ndarray:
-        """An array of the given shape, of one or two dimensions, from a call on lists or arrays."""
+        """Return an array of the given shape (one or two dimensions) from a call on lists or arrays."""
         size = 8 * math.prod(shape)
         if not size:
             return np.empty(shape)
         self._question(function, arguments, seed, shape=shape)
         return self._mail.collect(shape, size)
 
-    def noticed(self) -> list[tuple[str, str]]:
-        """What a watched submission tried that is refused, and in which line: claims, made harmless."""
+    def refused_attempts(self) -> list[tuple[str, str]]:
+        """Return what a watched submission attempted and where: claims of the worker, sanitized."""
         attempts = self._ask({"do": "tell"}).get("noticed")
         return [(sanitize_claim(attempt[0], 200), sanitize_claim(attempt[1], 100)) for attempt in attempts[:20]
                 if isinstance(attempt, list) and len(attempt) == 2] if isinstance(attempts, list) else []
 
     def peak_memory(self) -> int | None:
-        """The most bytes it has held at once since it was forked, as its supervisor reads it; None where nobody counts."""
+        """Return the peak memory in bytes since the fork, as read by the supervisor; None if unknown."""
         peak = self._host.peak_memory(self._process)
-        if peak == 0:                       # there was a count once: it has left since its last answer
+        if peak == 0:                       # it was counted before: it has ended since
             self._died()
         return peak
 
     def close(self) -> None:
-        """Ends the process."""
+        """End the process."""
         if self.alive:
             self._end(0)
 
     def _question(self, function: str, arguments: Sequence[int | Content], seed: int, handle: int = 0,
                   shape: tuple[int, ...] = ()) -> float:
-        """Calls one function of the submission; the number it answered, 0 where it answers an array or nothing."""
+        """Call one function and return its number, or 0 if it returns an array or nothing."""
         described = self._mail.post_arguments(arguments, 8 * math.prod(shape) if shape else 0)
         self._number = secrets.randbits(63)
         rows, columns = (*shape, 0, 0)[:2]
@@ -135,7 +137,7 @@ class Worker:
     def _share(self, inbox: int, outbox: int, size: int) -> None:
         try:
             self._ask({"do": "share", "size": size}, [inbox, outbox])
-        except Fault:                       # it would go on with the mailboxes of before
+        except Fault:                       # it would continue with the old memory files
             if self.alive:
                 self._end(0)
             raise
@@ -145,17 +147,17 @@ class Worker:
         return self._exchange(json.dumps({"n": self._number, **frame}).encode(), descriptors)
 
     def _exchange(self, packet: bytes, descriptors: Sequence[int] = ()) -> dict[str, Any]:
-        """Sends a question and takes the reply that carries its number."""
+        """Send a frame and return the reply that carries its number."""
         if not self.alive:
             raise Fault(FaultKind.DIED, "the worker has ended")
-        if time.monotonic() > self.deadline:            # a metric that answers at once is not waited for, so it is asked here
+        if time.monotonic() > self.deadline:            # a metric that always answers at once never reaches a wait, so check here
             self._out_of_time()
         try:
             if descriptors:
                 socket.send_fds(self._channel, [packet], descriptors)
             else:
                 self._channel.send(packet)
-        except BlockingIOError:             # answers in advance, and reads no questions any more
+        except BlockingIOError:             # it sends answers in advance and does not read calls any more
             self._broken("it does not take the next question")
         except OSError:
             self._died()
@@ -185,14 +187,14 @@ class Worker:
         return reply
 
     def _quick_packet(self) -> bytes:
-        """The next packet if it comes within moments, at the price of one system call."""
+        """Return the next packet if it arrives within milliseconds, at the price of one system call."""
         try:
             return self._channel.recv(FRAME_BYTES + 1)
-        except OSError:                     # the time set on the socket is over
+        except OSError:                     # socket timeout
             return b""
 
     def _packet(self) -> bytes:
-        """The next packet by the deadline; takes what is printed in the meantime."""
+        """Return the next packet before the deadline, draining the output meanwhile."""
         channel = self._channel.fileno()
         while True:
             left = self.deadline - time.monotonic()
@@ -203,14 +205,14 @@ class Worker:
                 break
             self._output.drain()
             if any(event & (select.POLLHUP | select.POLLERR) for _, event in ready):
-                self._poll.unregister(self._output.descriptor)      # it closed its own output, which is no fault
+                self._poll.unregister(self._output.descriptor)      # it closed its own output, which is allowed
         packet = self._quick_packet()
         if not packet:
             self._died()
         return packet
 
     def _reported(self, wrong: Any) -> Fault:
-        """A fault as the worker itself describes it: a claim, bounded and made harmless."""
+        """Return the fault that the worker describes: a claim, limited and sanitized."""
         if not isinstance(wrong, dict):
             wrong = {}
         message, lines = sanitize_claim(wrong.get("message"), 400), wrong.get("places")
@@ -218,14 +220,14 @@ class Worker:
         if wrong.get("form") is True:
             return Fault(FaultKind.FORM, message, traceback_lines, self._output.last())
         name = sanitize_claim(wrong.get("type"), 80)
-        sentence = (f"raised {name}: {message}" if message else f"raised {name}") + self._host.limits.behind(name, message)
+        sentence = (f"raised {name}: {message}" if message else f"raised {name}") + self._host.limits.explain_failure(name, message)
         return Fault(FaultKind.RAISED, sentence, traceback_lines, self._output.last())
 
     def _end(self, patience: float) -> int | None:
         self.alive = False
         self._mail.close()
         self._channel.close()
-        status = self._host.bury(self._process, patience)
+        status = self._host.reap(self._process, patience)
         self._output.close()
         return status
 
@@ -255,12 +257,12 @@ class Worker:
 
 
 def sanitize_claim(text: object, characters: int) -> str:
-    """What a worker says, bounded and harmless; nothing if it is no text."""
+    """Return a text from a worker, limited and safe to print; empty if it is no text."""
     return printable(text, characters) if isinstance(text, str) else ""
 
 
 def signal_name(number: int) -> str:
-    """What people call a signal: SIGSEGV (Segmentation fault); real-time signals have numbers only."""
+    """Return a readable signal name, such as SIGSEGV (Segmentation fault)."""
     try:
         return f"{signal.Signals(number).name} ({signal.strsignal(number)})"
     except ValueError:

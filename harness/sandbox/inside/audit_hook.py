@@ -1,7 +1,6 @@
-"""Notices what a submission tries that the walls refuse, and in which of its lines: for `touchstone check`.
+"""Record what a submission attempts and the sandbox refuses, with the line number, for `touchstone check`.
 
-A help for honest authors, whose libraries may swallow the refusal; no part of the walls.  On the standard library alone,
-since it runs inside the worker.
+This helps honest authors whose libraries swallow the error; it is no part of the protection.
 """
 
 import os
@@ -19,15 +18,16 @@ REFUSED = {
 
 
 class AuditHook:
-    """An audit hook of Python's; it cannot be taken off again."""
+    """A Python audit hook; it cannot be removed."""
 
     def __init__(self, filename: str, readable: list[str]) -> None:
         self.filename = filename
         self.allowed = tuple(os.path.realpath(path) for path in (*readable, os.getcwd(), "/dev/null"))
-        self.noticed: dict[tuple[str, str], None] = {}
+        self.refused_attempts: dict[tuple[str, str], None] = {}
         sys.addaudithook(self.look)
 
     def look(self, event: str, arguments: tuple[Any, ...]) -> None:
+        """Record an event that the sandbox refuses."""
         if event in REFUSED:
             self.note(REFUSED[event], sys._getframe(1), direct=False)
         elif event == "open" and isinstance(arguments[0], str | bytes):
@@ -36,11 +36,11 @@ class AuditHook:
                 self.note(f"open the file {path}", sys._getframe(1), direct=True)
 
     def note(self, what: str, frame: Any, direct: bool) -> None:
-        """Keeps it with the submission's own line; what libraries try to open on their own account is not its doing."""
+        """Record an attempt with the submission's own line; what libraries open on their own account is ignored."""
         library = f"{sys.base_prefix}/lib/python"
         while frame is not None and frame.f_code.co_filename != self.filename:
             if direct and not frame.f_code.co_filename.startswith((library, "<frozen")):
                 return
             frame = frame.f_back
-        if frame is not None and len(self.noticed) < MOST:
-            self.noticed[what[:200], f"{self.filename}:{frame.f_lineno}"] = None
+        if frame is not None and len(self.refused_attempts) < MOST:
+            self.refused_attempts[what[:200], f"{self.filename}:{frame.f_lineno}"] = None

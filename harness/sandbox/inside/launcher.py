@@ -1,7 +1,7 @@
-"""Sets the bounds of a worker before its interpreter starts, then becomes that interpreter.
+"""Set the limits of a worker before its interpreter starts, then become that interpreter.
 
-Run as `python -I -S launcher.py '<json>'` with the standard library alone, so that nothing of a metric's environment has
-run yet when the bounds are set.  The JSON: parent (process id), memory (bytes), groups (files to enter control groups by),
+Run as `python -I -S launcher.py '<json>'` with the standard library only, so that nothing of a metric's environment has run when
+the limits are set. The JSON holds: parent (process id), memory (bytes), groups (files through which to enter control groups),
 command, environment.
 """
 
@@ -16,14 +16,15 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> None:
+    """Set the limits and execute the command."""
     wanted = json.loads(sys.argv[1])
     if ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL) != 0:
         sys.exit("prctl(PR_SET_PDEATHSIG) was refused")
-    if os.getppid() != wanted["parent"]:        # it died before the call above: nobody would be told
+    if os.getppid() != wanted["parent"]:        # the parent died before the call above, so the signal would never come
         sys.exit("the harness is gone")
     for entrance in wanted["groups"]:
         with open(entrance, "w") as file:
-            file.write("0")                     # whoever writes this
+            file.write("0")                     # the writing process
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_AS, (wanted["memory"], wanted["memory"]))
     os.execve(wanted["command"][0], wanted["command"], wanted["environment"])

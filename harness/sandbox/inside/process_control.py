@@ -1,7 +1,4 @@
-"""What a supervisor does to its workers: burying them, and reading what memory they have held.
-
-On the standard library alone, as everything that runs in a worker's environment.
-"""
+"""What a supervisor does to its workers: wait for their end, kill them, and read their peak memory."""
 
 import os
 import signal
@@ -9,7 +6,7 @@ import time
 
 
 def reap(worker: int, patience: float) -> int | None:
-    """How a worker ended, as os.waitpid puts it; None if it had to be killed, with all of its process group."""
+    """Return how a worker ended, as given by os.waitpid; None if it and its process group had to be killed."""
     until = time.monotonic() + patience
     while True:
         reaped, status = os.waitpid(worker, os.WNOHANG)
@@ -26,12 +23,13 @@ def reap(worker: int, patience: float) -> int | None:
 
 
 def peak_memory(worker: int) -> int | None:
-    """The most bytes that a worker has held at once, by the kernel's account; 0 if it has ended, None where nobody counts."""
+    """Return a worker's peak memory in bytes as counted by the kernel; 0 if it has ended, None if unknown."""
     peak = peak_of_process(worker)
     return 0 if peak is None and peak_of_process(os.getpid()) is not None else peak
 
 
 def peak_of_process(process: int) -> int | None:
+    """Return the peak memory of one process from /proc."""
     try:
         with open(f"/proc/{process}/status", "rb") as lines:
             return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"VmHWM:")), None)
@@ -40,7 +38,8 @@ def peak_of_process(process: int) -> int | None:
 
 
 def kill_group(leader: int) -> None:
+    """Kill all processes of a process group."""
     try:
         os.killpg(leader, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
-        return                          # the group ended with its leader, or never came to be
+        return                          # the group ended with its leader, or never existed

@@ -1,15 +1,15 @@
-"""Removing what a metric has left behind.  On the standard library alone: a supervisor does it too, in any environment."""
+"""Remove folders that a metric has written to."""
 
 import os
 import time
 
-REMOVALS = 5                            # of a folder, while somebody may still write there
+REMOVALS = 5                            # passes over a folder to which a process may still be writing
 
 
 def remove_tree(folder: str) -> None:
-    """Removes what a metric may have left, however deep, unreadable or oddly named, and never what a link points to.
+    """Remove a folder, however deep, unreadable or oddly named its contents; never follow links.
 
-    What cannot be removed stays; it never raises.
+    What cannot be removed remains; no exception is raised.
     """
     for _ in range(REMOVALS):
         try:
@@ -17,14 +17,14 @@ def remove_tree(folder: str) -> None:
             os.rmdir(folder)
         except FileNotFoundError:
             return
-        except OSError:                 # somebody is still writing there, or it is not ours
+        except OSError:                 # a process is still writing, or the folder belongs to another user
             time.sleep(0.01)
         else:
             return
 
 
 def empty(folder: str) -> None:
-    """What lies in an inner folder is moved up to the top before that folder goes: no path grows longer than one name."""
+    """Move the contents of inner folders to the top before removing them, so that no path exceeds one name."""
     handle = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         os.chmod(f"/proc/self/fd/{handle}", 0o700)
@@ -40,6 +40,7 @@ def empty(folder: str) -> None:
 
 
 def remove_or_flatten(name: str, top: int) -> None:
+    """Remove a file, or move the contents of a folder to the top."""
     try:
         os.unlink(name, dir_fd=top)
         return
@@ -54,7 +55,7 @@ def remove_or_flatten(name: str, top: int) -> None:
     try:
         for child in list(os.scandir(inner)):
             if child.is_dir(follow_symlinks=False):
-                os.chmod(child.name, 0o700, dir_fd=inner)           # to be moved, a folder must be ours to write
+                os.chmod(child.name, 0o700, dir_fd=inner)           # a folder can only be moved if it is writable
             os.rename(child.name, os.urandom(16).hex(), src_dir_fd=inner, dst_dir_fd=top)
     finally:
         os.close(inner)

@@ -1,9 +1,9 @@
-"""The walls around a worker, put up from inside before it sees a line of a submission.
+"""Restrict this process from inside before it loads a submission.
 
-Landlock keeps it from every file but those named, a seccomp filter from every system call but those a computation needs,
-and both stay for whatever it starts.  Its folder is a file system of its own, bounded in size and in number of files.
-Raw structures through ctypes on the standard library alone, since it runs in whatever environment a submission brings;
-each function raises OSError where its wall cannot be put up.
+Landlock blocks all files except the given ones, a seccomp filter blocks all system calls that a computation does not need, and
+both apply to all child processes. The writable folder is a file system of limited size and number of files. The module uses
+ctypes and the standard library only, because it runs in any environment that a submission brings. Each function raises OSError if
+its layer cannot be set.
 """
 
 import ctypes
@@ -25,9 +25,9 @@ NOBODY = 65534
 
 def enter_sandbox(readable: list[str], listed: list[str], folder: str, bounds: dict[str, int],
                   temporary: dict[str, int] | None) -> None:
-    """Puts up all walls around this process, for good."""
+    """Apply all restrictions to this process, permanently."""
     with open("/proc/self/oom_score_adj", "w") as file:
-        file.write("1000")              # where memory runs out, it is this process that goes
+        file.write("1000")              # this process is the first to be killed when memory runs out
     nobody = temporary is not None or os.getuid() == 0
     if nobody:
         drop_privileges(CLONE_NEWUSER if temporary is None else CLONE_NEWUSER | CLONE_NEWNS)
@@ -37,24 +37,25 @@ def enter_sandbox(readable: list[str], listed: list[str], folder: str, bounds: d
                    "a temporary folder")
         os.chdir(folder)
     drop_capabilities()
-    check_call(LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "death signal")     # new credentials had cleared it
+    check_call(LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "death signal")     # changing credentials has cleared it
     check_call(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     check_call(LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
     if not nobody:
-        bounds = {name: bound for name, bound in bounds.items() if name != "RLIMIT_NPROC"}     # it would count all of the user's
+        bounds = {name: bound for name, bound in bounds.items() if name != "RLIMIT_NPROC"}     # it counts all processes of the user
     restrict_resources(bounds)
     restrict_files(readable, listed, folder)
     restrict_system_calls()
 
 
 def check_call(result: int, what: str) -> int:
+    """Raise OSError if a C call has failed."""
     if result < 0:
         raise OSError(ctypes.get_errno(), f"{what}: {os.strerror(ctypes.get_errno())}")
     return result
 
 
 def drop_privileges(namespaces: int) -> None:
-    """Becomes nobody in a user namespace of its own, and in a mount namespace if wanted."""
+    """Become an unprivileged user in a new user namespace, and in a mount namespace if requested."""
     user, group = os.getuid(), os.getgid()
     check_call(LIBC.unshare(namespaces), "a user namespace")
     for name, line in (("setgroups", "deny"), ("uid_map", f"{NOBODY} {user} 1"), ("gid_map", f"{NOBODY} {group} 1")):
@@ -63,15 +64,16 @@ def drop_privileges(namespaces: int) -> None:
 
 
 def drop_capabilities() -> None:
+    """Drop all capabilities, including those that could be regained."""
     for capability in range(64):
         if LIBC.prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0:
-            break                       # past the last one this kernel knows, or there is none to drop
+            break                       # past the kernel's last capability, or none to drop
     header = struct.pack("<Ii", 0x20080522, 0)          # _LINUX_CAPABILITY_VERSION_3, this thread
     check_call(LIBC.capset(header, bytes(24)), "capabilities")
 
 
 def restrict_resources(bounds: dict[str, int]) -> None:
-    """Bounds on open files, on the size of a file, on processor time, on threads."""
+    """Set limits on open files, file size, processor time and threads."""
     for name, bound in bounds.items():
         kind = getattr(resource, name)
         hard = resource.getrlimit(kind)[1]
@@ -97,13 +99,13 @@ SCOPES = 3                              # abstract sockets and signals of others
 
 
 def landlock_abi() -> int:
-    """The version of Landlock that this kernel offers; 0 for none."""
+    """Return the Landlock version of this kernel; 0 if it has none."""
     version: int = LIBC.syscall(LANDLOCK_CREATE_RULESET, None, ctypes.c_size_t(0), LANDLOCK_CREATE_RULESET_VERSION)
     return max(0, version)
 
 
 def restrict_files(readable: list[str], listed: list[str], writable: str) -> None:
-    """From here on: files and folders to read, folders to list, one folder to write in, /dev/null, and nothing else."""
+    """Allow only the given files and folders for reading and listing, one folder for writing, and /dev/null."""
     abi = landlock_abi()
     if abi < LEAST_ABI:
         raise OSError(38, f"Landlock version {LEAST_ABI} is needed, this kernel has {abi}")
@@ -121,6 +123,7 @@ def restrict_files(readable: list[str], listed: list[str], writable: str) -> Non
 
 
 def allow(ruleset: int, path: str, rights: int) -> None:
+    """Add a rule to a Landlock rule set."""
     try:
         descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError:
@@ -182,7 +185,7 @@ NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16              # places in struct secco
 
 
 def restrict_system_calls() -> None:
-    """From here on: an allow-list; everything else fails with EPERM, another architecture's calls kill."""
+    """Allow only the listed system calls; all others fail with EPERM, and calls of another architecture kill the process."""
     code = filter_code().replace(struct.pack("<I", OWN_NUMBER), struct.pack("<I", os.getpid()))
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HP", len(code) // STEP.size, ctypes.addressof(buffer))
@@ -191,12 +194,12 @@ def restrict_system_calls() -> None:
 
 @functools.cache
 def filter_code() -> bytes:
-    """The filter, with OWN_NUMBER in place of the process's own: made once in a supervisor, for all its workers."""
+    """Return the filter with OWN_NUMBER as a placeholder for the process id, computed once per supervisor."""
     return b"".join(STEP.pack(*step) for step in system_call_filter(platform.machine(), OWN_NUMBER))
 
 
 def system_call_filter(machine: str, process: int) -> list[tuple[int, int, int, int]]:
-    """The filter as classic BPF: (operation, steps to skip if true, if false, operand)."""
+    """Return the filter as classic BPF: (operation, jump if true, jump if false, operand)."""
     if machine not in ARCHITECTURES:
         raise OSError(38, f"no system call table for {machine}")
     column, architecture = ARCHITECTURES[machine]
@@ -221,5 +224,5 @@ def system_call_filter(machine: str, process: int) -> list[tuple[int, int, int, 
 
 
 def when(number: int, steps: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Steps for one system call that end in a refusal; skipped for all others."""
+    """Return the steps for one system call that end in a decision; other calls skip them."""
     return [(EQUAL, 0, len(steps) + 1, number), *steps, (RETURN, 0, 0, ERRNO | EPERM)]

@@ -1,12 +1,12 @@
-"""The process a metric lives in: one file on the standard library and numpy, so that any environment can host it.
+"""The process that runs a metric: standard library and NumPy only, so that any environment can host it.
 
-Two roles.  The *supervisor* starts first and runs nothing of a submission: it forks a fresh worker on request and tells
-how one ended.  A *worker* holds one metric and answers questions about it: no labels, no scores, no store.
+The *supervisor* starts first and runs nothing of a submission: it forks fresh workers on request and reports how they ended. A
+*worker* holds one metric and answers calls; it has no labels, no scores and no store.
 
-A frame is one packet on a sequenced-packet socket, numbered by the harness: questions and answers are fixed structures,
-the rest is JSON.  What does not fit a frame goes through two memory files of fixed size: the *inbox*, sealed so that only
-the harness can write to it, and the *outbox*, for answers that are arrays.  A reply carries the question's number and the
-answer, or what went wrong, and nothing else.  See `harness/sandbox/worker_client.py` for the other end.
+A frame is one packet on a sequenced-packet socket, numbered by the harness. Calls and answers are fixed structures, everything
+else is JSON. What does not fit a frame is passed through two memory files of fixed size: the *inbox*, sealed so that only the
+harness can write to it, and the *outbox* for arrays. A reply carries the number of the call and the answer, or what went wrong,
+and nothing else. The other end is `harness/sandbox/worker_client.py`.
 """
 
 import ctypes
@@ -31,37 +31,38 @@ FRAME_BYTES = 65_536
 DESCRIPTORS_BYTES = socket.CMSG_SPACE(2 * struct.calcsize("i"))
 MODULE = "_touchstone_submission"
 PR_SET_PDEATHSIG = 1
-CALL = struct.Struct("<cQQBQII")      # "?", number, seed, which of FUNCTIONS, handle to hold under, shape of the answer
-ARGUMENT = struct.Struct("<cQQII4s")      # kind, handle or place in the inbox, bytes, rows, columns, type of the elements
+CALL = struct.Struct("<cQQBQII")      # "?", number, seed, index in FUNCTIONS, handle to store under, shape of the answer
+ARGUMENT = struct.Struct("<cQQII4s")      # kind, handle or offset in the inbox, bytes, rows, columns, element type
 ANSWER = struct.Struct("<cQdII")          # "=", number, value, shape
-SERIES = struct.Struct("<cQBI")           # "*", number, which of FUNCTIONS, how many questions follow, or answers (doubles)
-SERIES_ITEM = struct.Struct("<QQQ")         # seed, handles of the two corpora
-HELD, ARRAY, LISTED = b"h", b"a", b"l"    # kinds of arguments: a corpus held here, an array, a list as JSON
-FUNCTIONS = ("setup", "prepare", "fit", "distance", "similarity", "matrix", "")      # "": nothing, to time the way there and back
+SERIES = struct.Struct("<cQBI")           # "*", number, index in FUNCTIONS, number of items that follow, or of answers (doubles)
+SERIES_ITEM = struct.Struct("<QQQ")         # seed and handles of the two corpora
+HELD, ARRAY, LISTED = b"h", b"a", b"l"    # kinds of arguments: a stored corpus, an array, a list as JSON
+FUNCTIONS = ("setup", "prepare", "fit", "distance", "similarity", "matrix", "")      # "": no-op, to time the communication
 
 
 def send(channel: socket.socket, frame: dict[str, Any]) -> None:
+    """Send a JSON frame."""
     channel.send(json.dumps(frame).encode())
 
 
 def receive(channel: socket.socket) -> tuple[bytes, list[int]]:
-    """The next packet and its descriptors; an empty one when the other end is gone."""
+    """Return the next packet and its file descriptors; an empty packet if the other end has closed."""
     packet, ancillary, _, _ = channel.recvmsg(FRAME_BYTES, DESCRIPTORS_BYTES)
     return packet, [number for _, _, data in ancillary for (number,) in struct.iter_unpack("i", data)]
 
 
 # ---- the supervisor ---------------------------------------------------------------------------------------------------
 
-SandboxEntry = Callable[[list[str], str], None]        # puts them up: more files that may be read, the folder to write in
+SandboxEntry = Callable[[list[str], str], None]        # arguments: additional readable files, the writable folder
 
 
 def supervise(control: socket.socket, walls: SandboxEntry | None) -> None:
-    """Forks workers and buries them, until the harness closes the channel."""
+    """Fork workers and reap them until the harness closes the channel."""
     prctl = ctypes.CDLL(None).prctl
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     home = os.getcwd()
     trees, processes = load_sibling("remove_tree"), load_sibling("process_control")
-    folders: dict[int, str] = {}        # of each living worker: what one leaves there, no other finds
+    folders: dict[int, str] = {}        # of each living worker; never reused by another
     send(control, {"ready": True})
     while True:
         packet, descriptors = receive(control)
@@ -86,17 +87,17 @@ def supervise(control: socket.socket, walls: SandboxEntry | None) -> None:
 
 
 def preload(modules: list[str]) -> None:
-    """Imports once what the workers would import each: only from an environment of our own, never a submission."""
+    """Import modules once for all workers; only from the harness's own environment, never from a submission."""
     for module in modules:
         importlib.import_module(module)
     gc.collect()
-    gc.freeze()                         # the collector of a worker then leaves the pages that it shares with us alone
+    gc.freeze()                         # the garbage collector of a worker then does not touch shared pages
 
 
 def become_worker(control: socket.socket, descriptors: list[int], parent: int, prctl: Callable[..., int], folder: str,
                   walls: SandboxEntry | None) -> None:
-    """Serves one metric in this fresh process; never returns."""
-    code = 70                           # EX_SOFTWARE: only if this file itself is at fault
+    """Serve one metric in this fresh process; never return."""
+    code = 70                           # EX_SOFTWARE: an error of this file itself
     try:
         os.setsid()
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -105,7 +106,7 @@ def become_worker(control: socket.socket, descriptors: list[int], parent: int, p
         control.close()
         channel, output = descriptors
         for own, standard in ((os.open(os.devnull, os.O_RDONLY), 0), (output, 1), (output, 2)):
-            os.dup2(own, standard)      # no open file is shared with another worker, not even its flags
+            os.dup2(own, standard)      # workers share no open file, not even its flags
         os.closerange(3, channel)
         os.closerange(channel + 1, max(channel, output, 64) + 2)
         os.chdir(folder)
@@ -121,14 +122,14 @@ def become_worker(control: socket.socket, descriptors: list[int], parent: int, p
             try:
                 stream.flush()
             except (OSError, ValueError):
-                code = code or 74       # EX_IOERR: what it printed could not be passed on
+                code = code or 74       # EX_IOERR: its output could not be delivered
         os._exit(code & 0xFF)
 
 
 # ---- the worker -------------------------------------------------------------------------------------------------------
 
 class Metric:
-    """The submission's functions, the corpora it was given to hold, and the memory files."""
+    """The functions of a submission, the corpora it holds, and the memory files."""
 
     def __init__(self, confine: Callable[[list[str]], None] | None) -> None:
         self.confine = confine
@@ -136,24 +137,24 @@ class Metric:
         self.held: dict[int, Any] = {}
         self.inbox: mmap.mmap | bytes = b""
         self.outbox = -1
-        self.noticed: dict[tuple[str, str], None] = {}     # what it tried that is refused, while somebody watches
+        self.refused_attempts: dict[tuple[str, str], None] = {}     # refused attempts, if the audit hook is active
 
     def share(self, inbox: int, size: int, outbox: int) -> None:
-        """Takes over a pair of memory files; earlier ones are let go."""
+        """Take over a pair of memory files and close earlier ones."""
         if self.outbox >= 0:
             os.close(self.outbox)
         self.inbox, self.outbox = mmap.mmap(inbox, size, mmap.MAP_SHARED, mmap.PROT_READ), outbox
         os.close(inbox)
 
     def load(self, source: bytes, filename: str, parameters: dict[str, Any], models: dict[str, str]) -> list[str]:
-        """Executes the file under a private name; which of the known functions it defines."""
+        """Execute the file under a private name and return which of the known functions it defines."""
         spec = importlib.util.spec_from_loader(MODULE, loader=None, origin=filename)
         assert spec is not None
         module = importlib.util.module_from_spec(spec)
         module.__file__ = filename
         sys.modules[MODULE] = module
         seed_generators(zlib.crc32(source))
-        exec(compile(source.decode(), filename, "exec", dont_inherit=True), module.__dict__)      # of text: no coding cookies
+        exec(compile(source.decode(), filename, "exec", dont_inherit=True), module.__dict__)      # compiled from text: coding cookies have no effect
         accepted: set[str] = set()
         for name in FUNCTIONS[:-1]:
             function = getattr(module, name, None)
@@ -171,6 +172,7 @@ class Metric:
 
 
 def accepted_parameters(function: Callable[..., Any], parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return those parameters that the function accepts."""
     names = inspect.signature(function).parameters
     if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in names.values()):
         return parameters
@@ -178,11 +180,12 @@ def accepted_parameters(function: Callable[..., Any], parameters: dict[str, Any]
 
 
 def bind(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[..., Any]:
+    """Return the function with its parameters bound."""
     return (lambda *arguments: function(*arguments, **parameters)) if parameters else function
 
 
 def serve(channel: socket.socket, confine: Callable[[list[str]], None] | None) -> None:
-    """Answers frames until the harness closes the channel; the submission is loaded behind the walls."""
+    """Answer frames until the harness closes the channel; the submission is loaded inside the sandbox."""
     metric = Metric(confine)
     while True:
         packet, descriptors = receive(channel)
@@ -197,7 +200,7 @@ def serve(channel: socket.socket, confine: Callable[[list[str]], None] | None) -
 
 
 def parse_frame(metric: Metric, packet: bytes, descriptors: list[int]) -> tuple[int, Callable[[], bytes]]:
-    """The number of a frame, and what it takes to reply to it."""
+    """Return the number of a frame, and the function that creates the reply."""
     if packet.startswith(b"?"):
         return CALL.unpack_from(packet)[1], lambda: answer_call(metric, packet)
     if packet.startswith(b"*"):
@@ -207,7 +210,7 @@ def parse_frame(metric: Metric, packet: bytes, descriptors: list[int]) -> tuple[
 
 
 def handle_command(number: int, metric: Metric, frame: dict[str, Any], descriptors: list[int]) -> bytes:
-    """Everything that is no question: new memory files, the submission itself, letting corpora go."""
+    """Handle a frame that is no call: new memory files, the submission itself, clearing corpora."""
     reply: dict[str, Any] = {"n": number}
     if frame["do"] == "share":
         metric.share(descriptors[0], frame["size"], descriptors[1])
@@ -217,17 +220,17 @@ def handle_command(number: int, metric: Metric, frame: dict[str, Any], descripto
             metric.confine(list(frame["models"].values()))
         if frame["watch"]:
             readable = [*sys.path, *frame["models"].values(), "/usr", "/lib", "/proc", "/sys/devices/system/cpu"]
-            metric.noticed = load_sibling("audit_hook").AuditHook(frame["filename"], readable).noticed
+            metric.refused_attempts = load_sibling("audit_hook").AuditHook(frame["filename"], readable).refused_attempts
         reply["functions"] = metric.load(source, frame["filename"], frame["parameters"], frame["models"])
     elif frame["do"] == "forget":
         metric.held.clear()
     elif frame["do"] == "tell":
-        reply["noticed"] = list(metric.noticed)
+        reply["noticed"] = list(metric.refused_attempts)
     return json.dumps(reply).encode()
 
 
 def answer_call(metric: Metric, packet: bytes) -> bytes:
-    """Calls one function of the submission."""
+    """Call one function of the submission."""
     _, number, call_seed, which, handle, rows, columns = CALL.unpack_from(packet)
     arguments = [read_argument(metric, *description) for description in ARGUMENT.iter_unpack(packet[CALL.size:])]
     name = FUNCTIONS[which]
@@ -248,7 +251,7 @@ def answer_call(metric: Metric, packet: bytes) -> bytes:
 
 
 def answer_series(metric: Metric, packet: bytes) -> bytes:
-    """Calls one function of the submission on many pairs of corpora that are held."""
+    """Call one function of the submission on many pairs of stored corpora."""
     _, number, which, count = SERIES.unpack_from(packet)
     name, values = FUNCTIONS[which], []
     for call_seed, p, q in SERIES_ITEM.iter_unpack(packet[SERIES.size:]):
@@ -258,7 +261,7 @@ def answer_series(metric: Metric, packet: bytes) -> bytes:
 
 
 def read_argument(metric: Metric, kind: bytes, where: int, size: int, rows: int, columns: int, elements: bytes) -> Any:
-    """A held corpus, a read-only array of the metric's own, or a list of texts or of token lists."""
+    """Return a stored corpus, a read-only copy of an array, or a list of texts or of token lists."""
     if kind == HELD:
         return metric.held[where]
     if kind == LISTED:
@@ -271,7 +274,7 @@ def read_argument(metric: Metric, kind: bytes, where: int, size: int, rows: int,
 
 
 def seed_generators(number: int) -> None:
-    """Every call starts from its own seed, whatever was called before it."""
+    """Seed all global random generators, so that no call depends on earlier ones."""
     random.seed(number)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(number & 0xFFFFFFFF)
@@ -280,6 +283,7 @@ def seed_generators(number: int) -> None:
 
 
 def to_number(value: Any, function: str) -> float:
+    """Return an answer as float, or raise WrongAnswer."""
     if type(value) is float:
         return value
     import numpy as np
@@ -292,7 +296,7 @@ def to_number(value: Any, function: str) -> float:
 
 
 def write_numbers(value: Any, function: str, shape: tuple[int, ...], outbox: int) -> None:
-    """Writes an answer array into the outbox."""
+    """Write an array of answers to the outbox, or raise WrongAnswer."""
     import numpy as np
 
     if value is None or isinstance(value, str | bytes):
@@ -311,10 +315,11 @@ def write_numbers(value: Any, function: str, shape: tuple[int, ...], outbox: int
 
 
 class WrongAnswer(Exception):
-    """An answer that is not of the promised form; its message is the sentence for the record."""
+    """An answer that does not have the declared form; the message is recorded."""
 
 
 def describe_type(value: Any) -> str:
+    """Return the type and shape of a value, for messages."""
     if value is None:
         return "None"
     shape = getattr(value, "shape", None)
@@ -322,7 +327,7 @@ def describe_type(value: Any) -> str:
 
 
 def describe_exception(wrong: BaseException) -> dict[str, Any]:
-    """What was raised, and where: file names, lines and functions, no source lines."""
+    """Return what was raised and where: file names, lines and functions, without source lines."""
     try:
         message = str(wrong)[:1000]
     except Exception:                   # noqa: BLE001  # a metric's own exception may not even say what it is
@@ -338,15 +343,16 @@ def describe_exception(wrong: BaseException) -> dict[str, Any]:
 
 
 def main() -> None:
+    """Start the supervisor."""
     wanted = json.loads(sys.argv[1])
     sys.argv[1:] = []
-    sys.path += wanted["libraries"]     # by hand, so that no .pth file of an environment is executed
+    sys.path += wanted["libraries"]     # set directly, so that no .pth file of an environment is executed
     preload(wanted["preload"])
-    supervise(socket.socket(fileno=wanted["control"]), sandbox_entry(wanted["walls"]))
+    supervise(socket.socket(fileno=wanted["control"]), sandbox_entry(wanted["restrictions"]))
 
 
 def load_sibling(name: str) -> Any:
-    """A module in a file beside this one: the harness as a package is not to be had here."""
+    """Return a module of this folder, loaded by path: the package cannot be imported here."""
     spec = importlib.util.spec_from_file_location(name, os.path.join(os.path.dirname(__file__), f"{name}.py"))
     assert spec is not None
     assert spec.loader is not None
@@ -356,7 +362,7 @@ def load_sibling(name: str) -> Any:
 
 
 def sandbox_entry(wanted: dict[str, Any] | None) -> SandboxEntry | None:
-    """What puts up the walls that the harness wants."""
+    """Return the function that enters the sandbox with the given settings, or None."""
     if wanted is None:
         return None
     sandbox = load_sibling("syscall_filter")

@@ -179,7 +179,7 @@ def tried_anew(monkeypatch) -> Iterator[pytest.MonkeyPatch]:
 
 
 def test_where_walls_do_not_hold_a_file_is_refused_and_trust_says_so(tried_anew):
-    tried_anew.setattr(Sandbox, "walls", lambda *_: None)   # a machine on which nothing holds
+    tried_anew.setattr(Sandbox, "entry_settings", lambda *_: None)   # a machine on which nothing holds
     with pytest.raises(TouchstoneError, match=r"could .*open a socket, start a process.*--trust"):
         probing.probe_sandbox()
     assert probing.probe_sandbox(trust=True).layers == ("process", "rlimits", "death-signal")

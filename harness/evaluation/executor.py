@@ -121,6 +121,11 @@ class WorkerSlot:
         self._entry: Entry | None = None
         self.refused_attempts: dict[tuple[str, str], None] = {}      # attempts of metrics that were refused, with the line of the submission
 
+    @property
+    def limits(self) -> Limits:
+        """The limits of each metric."""
+        return self._conditions.limits
+
     def ask(self, entry: Entry, question: TaskUnit, inputs: InputEncoder) -> Outcome:
         """Return the outcome of one assignment; run it once more if the supervisor was lost."""
         try:

@@ -54,6 +54,11 @@ class MetricSession:
         return self.entry.header.kind
 
     @property
+    def is_fitted(self) -> bool:
+        """Whether the metric of the current worker defines `fit`."""
+        return self.worker is not None and "fit" in self.worker.functions
+
+    @property
     def scale(self) -> ScoreScale:
         """The scale of the answers of `corpus_distances`; a lifted metric returns distances."""
         return ScoreScale("distance") if self.kind == "text" else self.pair_scale

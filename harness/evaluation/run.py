@@ -24,7 +24,7 @@ from harness.submission.submission import Entry
 
 
 def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path | str | None = None, *, only: Iterable[str] = (),
-              again: bool = False, retry: bool = False, trust: bool = False, limits: Limits | None = None,
+              rerun: bool = False, retry_failed: bool = False, trust: bool = False, limits: Limits | None = None,
               jobs: int | None = None, progress: Progress | None = None) -> RunSummary:
     """Run entries on a suite, store every outcome, and return a summary; outcomes that the store has are not computed again.
 
@@ -33,31 +33,32 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
         suite: What to run them on; see `tasks.load_suite`.
         store: Path or PostgreSQL address of the results store; default: `TOUCHSTONE_STORE`, or a file in the clone.
         only: Names of tasks; default: all tasks of the suite.
-        again: Run everything anew and rebuild environments.
-        retry: Run failed test units again.
+        rerun: Run everything anew and rebuild environments.
+        retry_failed: Run failed test units again.
         trust: Disable the sandbox, for code that you have reviewed.
         limits: Time, memory and other limits of each metric.
         jobs: Number of metrics that run at the same time; default: the number of processors.
         progress: Receives messages and progress; default: none.
 
     Raises:
-        Refusal: An entry, a dataset, a model or the store cannot be used; the message says how to fix it.
-        Interrupted: The user stopped the run; all completed outcomes are stored.
+        TouchstoneError: An entry, a dataset, a model or the store cannot be used; the message says how to fix it.
+        RunInterrupted: The user stopped the run; all completed outcomes are stored.
     """
-    limits, progress = limits or Limits(), progress or NoProgress()
+    limits = limits or Limits()
+    progress = progress or NoProgress()
     chosen = resolve_entries(entries)
     questions = suite.of(only)
     results = Store(store or default_store())
     try:
         with results.writing():
-            asking = plan_run(chosen, questions, results, rerun=again, retry_failed=retry)
+            asking = plan_run(chosen, questions, results, rerun=rerun, retry_failed=retry_failed)
             results.save_entries(chosen)
             tally = RunSummary()
             if asking:
                 for name in sorted({source.name for _, question in asking for source in question.unit.data}):
                     suite.load_dataset(name, progress)
                 fetch_models((name for entry, _ in asking for name in entry.header.models), progress)
-                environments, refused = prepare_environments([entry for entry, _ in asking], limits, progress, refresh=again)
+                environments, refused = prepare_environments([entry for entry, _ in asking], limits, progress, refresh=rerun)
                 conditions = Conditions(probe_sandbox(trust), limits, environments)
                 results.save_units(question.unit for question in questions)
                 run = results.begin_run(current_provenance(conditions.confinement.layers, limits, conditions.locks, suite.name,

@@ -130,7 +130,7 @@ def run(
     limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000).with_overrides(limit or [])
     path = store_address(store)
     try:
-        tally = run_suite(entries, read, path, only=only or [], again=refresh_env, retry=retry, trust=trust, limits=limits,
+        tally = run_suite(entries, read, path, only=only or [], rerun=refresh_env, retry_failed=retry, trust=trust, limits=limits,
                           jobs=default_jobs(jobs), progress=progress)
     except RunInterrupted as stopped:
         progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored, {stopped.tally.planned - stopped.tally.done:,} "

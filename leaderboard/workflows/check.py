@@ -7,23 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from harness.base.errors import TouchstoneError
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
 from harness.base.units import Source
-from harness.environments.environment import prepare_environments
 from harness.evaluation.assignment import Conditions, TaskUnit
 from harness.evaluation.executor import WorkerSlot
 from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.loop import embed_required_texts
+from harness.evaluation.open_metric import prepare_conditions
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Context, Measures
-from harness.models.package_index import fetch_models
 from harness.models.vector_cache import VectorCache
 from harness.results.outcomes import Failure
 from harness.sandbox.layers import Sandbox
 from harness.sandbox.limits import Limits
-from harness.sandbox.probe import probe_sandbox
 from harness.submission.submission import Entry
 from tasks.corpus.known_similarity import CorpusSize
 from tasks.data import loading as data
@@ -55,18 +52,9 @@ class CheckReport:
         return not self.failures and self.axioms is not None and self.axioms.values["finite_when_awkward"] == 1
 
 
-def check_conditions(entries: Sequence[Entry], trust: bool, progress: Progress) -> Conditions:
-    """What a submission is checked under: its environment is made if it needs one, and its time is short."""
-    fetch_models((name for entry in entries for name in entry.header.models), progress)
-    environments, refused = prepare_environments(entries, Limits(), progress)
-    if refused:
-        raise TouchstoneError(refused[0])
-    return Conditions(probe_sandbox(trust), Limits(seconds_per_unit=SECONDS_PER_UNIT), environments, watched=True)
-
-
 def check_entries(entries: Sequence[Entry], suite: Suite, trust: bool, progress: Progress) -> tuple[list[CheckReport], Sandbox]:
     """A report on every entry of a submission, and behind which walls they were made."""
-    made = check_conditions(entries, trust, progress)
+    made = prepare_conditions(entries, Limits(seconds_per_unit=SECONDS_PER_UNIT), trust, progress, watched=True)
     return [check_entry(entry, suite, made, progress) for entry in entries], made.confinement
 
 

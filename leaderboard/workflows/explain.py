@@ -6,33 +6,21 @@ The values are those that a run has stored for `human_ordering`: pairs that peop
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.progress import Progress
-from harness.environments.environment import prepare_environments
-from harness.evaluation.assignment import Conditions
-from harness.evaluation.executor import WorkerSlot
-from harness.evaluation.input_encoder import InputEncoder
-from harness.evaluation.metric_session import require_finite
+from harness.evaluation.open_metric import open_metric
 from harness.evaluation.suite import Suite
-from harness.models.package_index import fetch_models
-from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
-from harness.sandbox.faults import Fault
-from harness.sandbox.limits import Limits
-from harness.sandbox.probe import probe_sandbox
 from harness.submission.submission import Entry
 from leaderboard.report.rated_pairs import CLASSES, FEWEST, HARDLY, by_class, share_below, sign_of, told_apart
 from tasks.text.human_ordering import HumanOrdering, RatedAnswers, pairs_of
 
-SEED = 20
 PERCENTILES = (5, 25, 50, 75, 95)                 # percentiles
 
 
@@ -100,28 +88,10 @@ def stored_answers(name: str, suite: Suite, store: Store) -> tuple[Entry, list[t
 
 
 def score_pair(entry: Entry, a: str, b: str, collection: Sequence[str], suite: Suite, progress: Progress) -> float:
-    """The value of one pair, of a worker as in any run; a metric that is fitted sees the rated pairs and this one."""
-    fetch_models(entry.header.models, progress)
-    environments, refused = prepare_environments([entry], Limits(), progress)
-    if refused:
-        raise TouchstoneError(refused[0])
-    desk = WorkerSlot(Conditions(probe_sandbox(), Limits(), environments))
-    with tempfile.TemporaryDirectory() as folder:           # what somebody tries out is no part of the kept vectors
-        inputs = InputEncoder(VectorCache(suite.model.name, Path(folder)))
-        try:
-            worker = desk.start(entry)
-            texts = list(dict.fromkeys([*collection, a, b])) if "fit" in worker.functions else [a, b]
-            if entry.header.input == "embeddings":
-                inputs.vectors_for(entry.vectors).fill(sorted(set(texts)), progress, 1)
-            if "fit" in worker.functions:
-                worker.fit(inputs.of(texts, entry), SEED)
-            number, = worker.numbers(entry.header.returns, [inputs.of([a], entry), inputs.of([b], entry)], (1,), SEED).tolist()
-            worker.close()
-            return require_finite(number)
-        except Fault as fault:
-            raise TouchstoneError(f"{entry.name} could not be asked about these texts: {fault.sentence}.") from None
-        finally:
-            desk.close()
+    """Return an entry's score of one pair; a metric with `fit` is fitted on the rated pairs and this one."""
+    with open_metric(entry, model=suite.model.name, progress=progress) as metric:
+        score, = metric.pair_scores([a], [b], [*collection, a, b]).tolist()
+    return float(score)
 
 
 def place_value(entry: Entry, value: float, seen: Sequence[tuple[str, str, RatedAnswers]]) -> Explanation:

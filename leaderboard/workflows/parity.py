@@ -16,13 +16,7 @@ from scipy.stats import spearmanr
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Progress
-from harness.environments.environment import prepare_environments
-from harness.evaluation.assignment import Conditions
-from harness.evaluation.executor import WorkerSlot
-from harness.models.package_index import fetch_models
-from harness.sandbox.faults import Fault
-from harness.sandbox.limits import Limits
-from harness.sandbox.probe import probe_sandbox
+from harness.evaluation.open_metric import open_metric
 from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
 from leaderboard.workflows.parity_libraries import LIBRARIES, Library
@@ -78,24 +72,12 @@ def library_scores(library: Library, a: list[str], b: list[str]) -> np.ndarray:
 
 
 def entry_scores(entries: list[Entry], a: list[str], b: list[str], progress: Progress) -> dict[str, np.ndarray]:
-    """Our entries' values, from workers as in any run."""
-    fetch_models((name for entry in entries for name in entry.header.models), progress)
-    environments, refused = prepare_environments(entries, Limits(), progress)
-    if refused:
-        raise TouchstoneError(refused[0])
-    desk, found = WorkerSlot(Conditions(probe_sandbox(), Limits(), environments)), {}
-    try:
-        for entry in entries:
-            worker = desk.start(entry)
-            if "fit" in worker.functions:
-                worker.fit([*a, *b], SEED)
-            found[entry.name] = worker.numbers(entry.header.returns, [a, b], (len(a),), SEED)
-            worker.close()
-    except Fault as fault:
-        raise TouchstoneError(f"{entry.name} could not be asked: {fault.sentence}.") from None
-    finally:
-        desk.close()
-    return found
+    """Return the scores of our entries by name."""
+    scores = {}
+    for entry in entries:
+        with open_metric(entry, progress=progress) as metric:
+            scores[entry.name] = metric.pair_scores(a, b)
+    return scores
 
 
 # ---- the pairs -------------------------------------------------------------------------------------------------------------

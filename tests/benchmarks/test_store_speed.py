@@ -26,7 +26,7 @@ def test_postgresql(database, tmp_path, report):
         taken = []
         for address in (tmp_path / f"{n}.sqlite", database):
             started = time.perf_counter()
-            tally = run_suite(entries, smoke, address, again=True, progress=NoProgress(), jobs=2)
+            tally = run_suite(entries, smoke, address, rerun=True, progress=NoProgress(), jobs=2)
             taken.append(time.perf_counter() - started)
             assert tally.answered == tally.planned > 0
         ratios.append(taken[1] / taken[0])

@@ -117,9 +117,9 @@ def test_a_second_run_asks_nothing_and_retry_asks_what_failed(write, smoke, tmp_
     assert first.failed_in_store == len(first.failures) == 3        # the axioms catch what their trials raise
     flag.touch()
     assert run([culprit], smoke, path, trust=True).planned == 0
-    second = run([culprit], smoke, path, retry=True, trust=True)
+    second = run([culprit], smoke, path, retry_failed=True, trust=True)
     assert (second.planned, second.answered, second.failed_in_store) == (3, 3, 0)
-    assert run([culprit], smoke, path, again=True, trust=True).planned == 5
+    assert run([culprit], smoke, path, rerun=True, trust=True).planned == 5
 
 
 def test_a_new_measure_version_runs_no_unit_and_changes_the_fingerprint(smoke, tmp_path, monkeypatch):

@@ -44,7 +44,7 @@ def draw_separation(scored: Sequence[Scored]) -> go.Figure:
             figure.add_scatter(x=levels, y=means, mode="markers", marker_color=colour, name=name, legendgroup=name,
                                showlegend=False, hovertemplate=f"{name}<br>separation %{{x}}<br>%{{y:.2f}}<extra></extra>",
                                **position)
-    figure.update_xaxes(title_text="separation", tickformat="d")
+    figure.update_xaxes(title_text="separation", dtick=1)
     figure.update_yaxes(title_text="distance, standardised", col=1)
     return apply_layout(figure, "Distance by separation")
 

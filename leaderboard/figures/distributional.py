@@ -16,7 +16,7 @@ import plotly.graph_objects as go
 from harness.base.errors import Refusal
 from harness.evaluation.task import Unit
 from harness.models.vector_cache import EmbeddingCache
-from leaderboard.figures.observations import observations_by_stratum, task_score
+from leaderboard.figures.observations import missing_results, observations_by_stratum, task_score
 from leaderboard.figures.precision_recall import Components, components, euclidean
 from leaderboard.figures.style import GREY, add_mean_curve, apply_layout, colour_of, grid_position, make_facets
 from leaderboard.scoring.scores import Scored
@@ -156,7 +156,10 @@ def draw_faults(scored: Sequence[Scored]) -> go.Figure:
     """Draw a heat map of the sensitivity of each metric to each fault."""
     rows = []
     for entry in scored:
-        measures = task_score(entry, Diagnostics.name).measures
+        score = task_score(entry, Diagnostics.name)
+        if not score.observed:
+            raise missing_results(entry, Diagnostics.name)
+        measures = score.measures
         rows.append([measures[fault.value].value if fault.value in measures else None for fault in Fault])
     figure = go.Figure(go.Heatmap(
         z=rows, x=[fault.value.replace("_", " ") for fault in Fault], y=[entry.name for entry in scored], zmin=-1, zmax=1,

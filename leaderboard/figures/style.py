@@ -33,7 +33,7 @@ def make_facets(titles: Sequence[str], columns: int = COLUMNS) -> go.Figure:
     columns = min(columns, len(titles))
     rows = -(-len(titles) // columns)
     figure = make_subplots(rows, columns, subplot_titles=titles, horizontal_spacing=0.06, vertical_spacing=0.22 / rows)
-    figure.update_layout(height=max(HEIGHT, 320 * rows))
+    figure.update_layout(height=max(HEIGHT, 320 * rows)).update_annotations(font_size=13)
     return figure
 
 

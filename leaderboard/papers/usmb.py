@@ -13,7 +13,7 @@ from leaderboard.ensembles.learning import ensemble
 from leaderboard.ensembles.training_tables import tables
 from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import UsmbFigure, usmb_tables
-from leaderboard.report.formats import MISSING, format_interval, format_number
+from leaderboard.report.formats import format_interval, format_number
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.scores import Scored, score_suite
 from tasks.suite_files import Suite, read_suite
@@ -157,20 +157,19 @@ def list_datasets(suite: Suite, figure: UsmbFigure) -> str:
 
 def build_table(comparisons: Sequence[Comparison]) -> PaperTable:
     """Return the table for reading."""
-    rows = []
-    for comparison in comparisons:
-        figure, ours = comparison.figure, comparison.ours
-        rows.append([figure.table, comparison.entry, figure.measure, format_number(figure.value),
-                     format_number(ours.value) if ours else MISSING, format_interval(ours.low, ours.high) if ours else "",
-                     comparison.data, comparison.note])
+    rows = [[table, metric, measure, format_number(published), format_number(ours), format_interval(low, high), data, note]
+            for table, metric, measure, published, ours, low, high, data, note in map(list_values, comparisons)]
     return PaperTable(("table", "metric", "measure", "published", "ours", "95% CI", "data", "known cause of differences"), rows)
 
 
 def build_records(comparisons: Sequence[Comparison]) -> PaperTable:
     """Return one row per number, in full precision."""
-    rows = []
-    for comparison in comparisons:
-        figure, ours = comparison.figure, comparison.ours
-        estimate = [ours.value, ours.low, ours.high] if ours else [None] * 3
-        rows.append([figure.table, comparison.entry, figure.measure, figure.value, *estimate, comparison.data, comparison.note])
-    return PaperTable(("table", "metric", "measure", "published", "ours", "low", "high", "data", "note"), rows)
+    return PaperTable(("table", "metric", "measure", "published", "ours", "low", "high", "data", "note"),
+                      [list_values(comparison) for comparison in comparisons])
+
+
+def list_values(comparison: Comparison) -> tuple[str, str, str, float, float | None, float | None, float | None, str, str]:
+    """Return the values of a record."""
+    figure, ours = comparison.figure, comparison.ours
+    value, low, high = (ours.value, ours.low, ours.high) if ours else (None, None, None)
+    return figure.table, comparison.entry, figure.measure, figure.value, value, low, high, comparison.data, comparison.note

@@ -90,6 +90,8 @@ def test_a_figure_without_results_is_refused(scored, smoke, tmp_path):
     run_suite(choose_entries(["energy"], SUBMISSIONS), smoke, path, progress=Silent(), only=["convergence"])
     with pytest.raises(Refusal, match=r"`touchstone run energy --suite smoke --only known_similarity`"):
         draw_figure("separation", score_suite(Store(path, read_only=True), smoke))
+    with pytest.raises(Refusal, match='The store has no results of "energy" on diagnostics'):
+        draw_figure("faults", score_suite(Store(path, read_only=True), smoke))
 
 
 def test_every_kind_has_a_function():

@@ -73,12 +73,12 @@ def test_markdown_and_csv(scored, smoke):
 
 def test_tasks_on_which_a_trivial_baseline_does_well_are_marked(store, smoke):
     ranking = rank_suite(store, smoke)["text"]
-    assert {place.scored.name for place in ranking.ranked} == {"jaccard", "levenshtein"}
+    assert {entry.scored.name for entry in ranking.ranked} == {"jaccard", "levenshtein"}
     for task, controls in ranking.gameable.items():
-        scores = sorted(place.scored.tasks[task].score.value for place in ranking.ranked)
-        for place in ranking.places:
-            assert (place.scored.name in controls) == (place.reason == "control" and place.scored.tasks[task].score.value >= sum(scores) / 2)
-    assert "length_difference" in ranking.gameable["robustness"]        # letters alone are enough for the published order
+        scores = sorted(entry.scored.tasks[task].score.value for entry in ranking.ranked)
+        for entry in ranking.places:
+            assert (entry.scored.name in controls) == (entry.reason == "control" and entry.scored.tasks[task].score.value >= sum(scores) / 2)
+    assert "length_difference" in ranking.gameable["robustness"]        # characters alone suffice for the published order
     assert "retrieval" not in ranking.gameable
 
 

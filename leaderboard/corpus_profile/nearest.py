@@ -9,7 +9,7 @@ distance are compared, those with the lowest bounds first.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -120,7 +120,7 @@ class WordIndex:
 
 def number_occurrences(words: Iterable[str]) -> list[tuple[str, int]]:
     """Pair each word with the number of its earlier occurrences."""
-    counts: Counter[str] = Counter()
+    counts: defaultdict[str, int] = defaultdict(int)
     numbered = []
     for word in words:
         numbered.append((word, counts[word]))

@@ -55,8 +55,7 @@ class PaperTable:
         for number, name in enumerate(self.columns):
             cells = [str(row[number]) for row in self.rows if row[number] is not None]
             has_words = any(cell[:1].isalpha() for cell in cells)
-            table.add_column(name, justify="left" if has_words else "right",
-                             no_wrap=number == 0 or not any(" " in cell for cell in cells))
+            table.add_column(name, justify="left" if has_words else "right", no_wrap=number == 0, overflow="fold")
         for number, row in enumerate(self.rows):
             style = self.row_styles.get(number, "")
             table.add_row(*(Text("" if cell is None else str(cell), style=style) for cell in row))

@@ -28,8 +28,8 @@ from tasks.corpus.local_perturbation import DELTAS, DIMENSIONS, SHARES
 DENSITY_LEVELS = (1, 5, 10, 14)             # separations l, as far as the suite has them
 NEIGHBOURS = (1, 2, 3, 5, 10)               # k of figure 13
 Distances = Callable[[Sweep], np.ndarray]
-PROTOTYPES: Mapping[str, tuple[str, Distances]] = {
-    "ENERGY": ("#212529", lambda sweep: sweep.energy), "AHD": ("#adb5bd", lambda sweep: sweep.ahd)}
+PROTOTYPES: Mapping[str, tuple[str, Distances]] = {         # stored as float32; densities need float64
+    "ENERGY": ("#212529", lambda sweep: sweep.energy.astype(float)), "AHD": ("#adb5bd", lambda sweep: sweep.ahd.astype(float))}
 
 
 def metric_distances(sweep: Sweep) -> np.ndarray:

@@ -42,6 +42,13 @@ def test_distances_are_drawn_with_the_prototypes(scored):
     assert len(lines["energy"]) == 4
 
 
+def test_densities_of_the_energy_distance_are_those_of_its_prototype(scored):
+    traces = draw_figure("densities", scored[:1]).data
+    densities = {name: np.array([trace.y for trace in traces if trace.name == name]) for name in ("energy", "ENERGY", "AHD")}
+    assert densities["energy"] == pytest.approx(densities["ENERGY"], rel=1e-2, abs=1e-2)
+    assert densities["energy"] != pytest.approx(densities["AHD"], rel=1e-2, abs=1e-2)
+
+
 def test_deviations_are_the_measures(scored):
     figure = draw_figure("deviations", scored)
     dots = {trace.name: (trace.x[0], trace.y[0]) for trace in figure.data if trace.name}

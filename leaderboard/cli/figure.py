@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, no_answers, print_json, store_path
+from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, unknown_metric_error, print_json, store_address
 from leaderboard.figures.kinds import FigureKind
 
 figures_app = typer.Typer()
@@ -23,10 +23,10 @@ def parity(
 
     [bold]touchstone parity chrf[/bold]
     """
-    from leaderboard.cli.console import Drawn, output
-    from leaderboard.workflows.parity import as_terminal, compare
+    from leaderboard.cli.console import ConsoleProgress, output
+    from leaderboard.workflows.parity import as_terminal, compare_libraries
 
-    rows = compare(metric, Drawn())
+    rows = compare_libraries(metric, ConsoleProgress())
     if as_json:
         print_json([dataclasses.asdict(row) for row in rows])
     else:
@@ -52,11 +52,11 @@ def figure(
     from leaderboard.figures.registry import draw_figure
     from leaderboard.figures.style import write_figure
     from leaderboard.scoring.scores import score_suite
-    from tasks.suite_files import read_suite
+    from tasks.suite_files import load_suite
 
-    scored = {entry.name: entry for entry in score_suite(Store(store_path(store), read_only=True), read_suite(suite))}
+    scored = {entry.name: entry for entry in score_suite(Store(store_address(store), read_only=True), load_suite(suite))}
     for name in names:
         if name not in scored:
-            raise no_answers(name, suite, scored)
+            raise unknown_metric_error(name, suite, scored)
     for path in write_figure(draw_figure(kind, [scored[name] for name in names]), folder, f"{kind}-{'-'.join(names)}"):
         messages.print(str(path), soft_wrap=True)

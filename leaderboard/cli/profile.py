@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from harness.base.errors import Refusal
-from leaderboard.cli.options import DataOption, JsonOption, print_json, side_by_side, use_mirror
+from harness.base.errors import TouchstoneError
+from leaderboard.cli.options import DataOption, JsonOption, print_json, default_jobs, set_mirror
 
 profile_app = typer.Typer()
 
@@ -41,20 +41,20 @@ def profile(
     [bold]touchstone profile --train train.txt --test test.txt --generated new.txt --html profile.html[/bold]
     [bold]touchstone profile --train t.csv --test v.csv --generated g.jsonl --keep 500 --filtered best.txt[/bold]
     """
-    from leaderboard.cli.console import Drawn, messages, output
+    from leaderboard.cli.console import ConsoleProgress, messages, output
     from leaderboard.corpus_profile.profile import profile_corpora, select_best
     from leaderboard.corpus_profile.read_texts import read_texts
     from leaderboard.corpus_profile.report import to_html, to_json, to_terminal
 
-    use_mirror(data_dir)
+    set_mirror(data_dir)
     if (keep is None) != (filtered is None):
-        raise Refusal("--keep and --filtered must be given together: the number of texts and the file for them.")
+        raise TouchstoneError("--keep and --filtered must be given together: the number of texts and the file for them.")
     for path in (html, filtered):
         if path is not None and not path.parent.is_dir():
-            raise Refusal(f"{path} cannot be written: there is no folder {path.parent}.")
+            raise TouchstoneError(f"{path} cannot be written: there is no folder {path.parent}.")
     generated_texts = read_texts(generated)
     result = profile_corpora(read_texts(train), read_texts(test), generated_texts, model=model, language_model=plausibility,
-                             languagetool=languagetool, threads=side_by_side(None), progress=Drawn())
+                             languagetool=languagetool, threads=default_jobs(None), progress=ConsoleProgress())
     if filtered is not None and keep is not None:
         selected = select_best(result, generated_texts, keep)
         write_file(filtered, "".join(f"{' '.join(text.splitlines())}\n" for text in selected))
@@ -73,4 +73,4 @@ def write_file(path: Path, content: str) -> None:
     try:
         path.write_text(content, encoding="utf-8")
     except OSError as error:
-        raise Refusal(f"{path} cannot be written ({error.strerror}).") from None
+        raise TouchstoneError(f"{path} cannot be written ({error.strerror}).") from None

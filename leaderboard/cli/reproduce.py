@@ -16,9 +16,9 @@ from leaderboard.cli.options import (
     DataOption,
     JobsOption,
     StoreOption,
-    side_by_side,
-    store_path,
-    use_mirror,
+    default_jobs,
+    store_address,
+    set_mirror,
 )
 from leaderboard.papers.base import Paper
 
@@ -56,17 +56,17 @@ def reproduce(
     [bold]touchstone reproduce zwerdling2021 --only news_headlines[/bold]
     [bold]touchstone reproduce yamshchikov2020 --data-dir mirror[/bold]   needs a snapshot of its pairs
     """
-    from harness.evaluation.loop import Interrupted
-    from leaderboard.cli.console import Drawn, messages, output, report_run
+    from harness.evaluation.loop import RunInterrupted
+    from leaderboard.cli.console import ConsoleProgress, messages, output, report_run
     from leaderboard.figures.style import write_figure
     from leaderboard.papers.registry import reproduce as reproduce_paper
 
-    use_mirror(data_dir)
-    progress = Drawn()
+    set_mirror(data_dir)
+    progress = ConsoleProgress()
     try:
-        result = reproduce_paper(paper, store_path(store), only=only or (), repetitions=repetitions, jobs=side_by_side(jobs),
+        result = reproduce_paper(paper, store_address(store), only=only or (), repetitions=repetitions, jobs=default_jobs(jobs),
                                  with_figures=figures is not None, progress=progress)
-    except Interrupted as interruption:
+    except RunInterrupted as interruption:
         progress.say(f"Stopped. {interruption.tally.done:,} test units are stored; run the same command to continue.")
         sys.exit(STOPPED)
     for tally in result.tallies:

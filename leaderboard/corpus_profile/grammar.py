@@ -13,7 +13,7 @@ from urllib.error import URLError
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.progress import Progress
 from leaderboard.corpus_profile.progress import track_texts
 
@@ -56,8 +56,8 @@ def language_tool(address: str) -> Checker:
             with urlopen(f"{address.rstrip('/')}/v2/check", body, timeout=30) as response:
                 return len(json.loads(response.read())["matches"])
         except (URLError, OSError, ValueError, KeyError) as error:
-            raise Refusal(f"LanguageTool at {address} does not answer ({error}). Start its server, or omit "
-                          "--languagetool.") from None
+            raise TouchstoneError(f"LanguageTool at {address} does not answer ({error}). Start its server, or omit "
+                                  "--languagetool.") from None
     check("It works.")                      # fail early if the server is not available
     return check
 

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.progress import Progress
 from leaderboard.corpus_profile.progress import track_texts
-from tasks.generators.causal_lm import Tuned, refused
+from tasks.generators.causal_lm import TunedGenerator, check_weights
 from tasks.generators.ngrams import NGrams
 
 ORDER = 3
@@ -34,14 +34,14 @@ def model_surprise(name: str) -> Surprise:
     try:
         config = AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
-        raise refused(name, error) from None
+        raise check_weights(name, error) from None
     architectures = config.architectures or []
     if any("MaskedLM" in architecture for architecture in architectures):
         return masked_surprise(name)
     if any("CausalLM" in architecture or "LMHead" in architecture for architecture in architectures):
-        return Tuned(name, 0).surprise
-    raise Refusal(f"\"{name}\" is neither a causal nor a masked language model (its architectures: "
-                  f"{', '.join(architectures) or 'not declared'}).")
+        return TunedGenerator(name, 0).surprise
+    raise TouchstoneError(f"\"{name}\" is neither a causal nor a masked language model (its architectures: "
+                          f"{', '.join(architectures) or 'not declared'}).")
 
 
 def masked_surprise(name: str) -> Surprise:

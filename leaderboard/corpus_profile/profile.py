@@ -16,8 +16,8 @@ import numpy as np
 from scipy import stats
 
 from harness.base.paths import cache_folder
-from harness.base.progress import Progress, Silent
-from harness.models.vector_cache import EmbeddingCache
+from harness.base.progress import Progress, NoProgress
+from harness.models.vector_cache import VectorCache
 from leaderboard.corpus_profile.grammar import errors_per_word
 from leaderboard.corpus_profile.nearest import Nearest, WordIndex
 from leaderboard.corpus_profile.plausibility import perplexity, surprises
@@ -112,8 +112,8 @@ def profile_corpora(train: Sequence[str], test: Sequence[str], generated: Sequen
         threads: Number of threads that embed texts.
         progress: Receiver of progress messages; silent if omitted.
     """
-    progress = progress or Silent()
-    cache = EmbeddingCache(model, cache_folder())
+    progress = progress or NoProgress()
+    cache = VectorCache(model, cache_folder())
     scorers = load_scorers(train, cache.vectors, model, language_model=language_model, languagetool=languagetool)
     cache.fill(sorted({*train, *test, *generated}), progress, threads)
     return build_profile(train, test, generated, scorers, progress)
@@ -122,7 +122,7 @@ def profile_corpora(train: Sequence[str], test: Sequence[str], generated: Sequen
 def build_profile(train: Sequence[str], test: Sequence[str], generated: Sequence[str], scorers: Scorers,
                   progress: Progress | None = None) -> Profile:
     """Compute a profile with the given scorers."""
-    progress = progress or Silent()
+    progress = progress or NoProgress()
     corpora = {"train": train, "test": test, "generated": generated}
     curve = unique_curve(generated, train)
     errors = {name: np.array(errors_per_word(texts, scorers.count_errors, progress)) for name, texts in corpora.items()}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.base.progress import Progress, Silent
+from harness.base.progress import Progress, NoProgress
 
 
 def track_texts(texts: Sequence[str], title: str, progress: Progress | None, step: int = 1000) -> Iterator[str]:
     """Yield the texts, and report progress after every `step` of them."""
-    stage = (progress or Silent()).stage(title, len(texts), "texts")
+    stage = (progress or NoProgress()).stage(title, len(texts), "texts")
     try:
         for number, text in enumerate(texts, start=1):
             yield text

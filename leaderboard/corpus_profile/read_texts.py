@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from tasks.data import loading as data
 
 COLUMNS = ("text", "sentence", "content")   # the first that the file has holds the texts
@@ -18,17 +18,17 @@ def read_texts(source: str) -> list[str]:
     path = Path(source)
     if path.suffix.lower() not in EXTENSIONS:
         if path.exists():
-            raise Refusal(f'{source} is not a text file that can be read. Use a file that ends in {", ".join(EXTENSIONS)}.')
-        return list(data.corpus(source))
+            raise TouchstoneError(f'{source} is not a text file that can be read. Use a file that ends in {", ".join(EXTENSIONS)}.')
+        return list(data.load_corpus(source))
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines() if path.suffix.lower() == ".txt" else read_column(path)
     except FileNotFoundError:
-        raise Refusal(f"There is no file {source}.") from None
+        raise TouchstoneError(f"There is no file {source}.") from None
     except (OSError, UnicodeDecodeError, ValueError) as error:      # pandas and pyarrow raise ValueErrors of many kinds
-        raise Refusal(f"{source} cannot be read: {str(error).splitlines()[0]}.") from None
+        raise TouchstoneError(f"{source} cannot be read: {str(error).splitlines()[0]}.") from None
     texts = [text for line in lines if (text := line.strip())]
     if not texts:
-        raise Refusal(f"{source} contains no text.")
+        raise TouchstoneError(f"{source} contains no text.")
     return texts
 
 
@@ -42,5 +42,5 @@ def read_column(path: Path) -> list[str]:
         rows = pd.read_parquet(path)
     name = next((name for name in COLUMNS if name in rows.columns), None)
     if name is None:
-        raise Refusal(f'{path} has no column "text"; it has {", ".join(map(str, rows.columns))}.')
+        raise TouchstoneError(f'{path} has no column "text"; it has {", ".join(map(str, rows.columns))}.')
     return [text for text in rows[name] if isinstance(text, str)]

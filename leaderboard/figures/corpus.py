@@ -13,13 +13,14 @@ import numpy as np
 import plotly.graph_objects as go
 from scipy import stats
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from leaderboard.figures.observations import curves_by_title, missing_results, observations_by_stratum, task_score
 from leaderboard.figures.style import GREY, add_band, apply_layout, colour_of, grid_position, make_facets
 from leaderboard.scoring.scores import Scored
 from tasks.common.transformations import PLACES
-from tasks.corpus.known_similarity import Distances, KnownSimilarity, separated_pairs
-from tasks.text.sensitivity import CONDITIONS, SIZES, name_of
+from tasks.corpus.known_similarity import MixtureDistances, KnownSimilarity
+from tasks.common.mixtures import separated_pairs
+from tasks.text.sensitivity import CONDITIONS, SIZES, condition_name
 
 RADAR = {"weighted accuracy": "weighted_accuracy", "accuracy": "accuracy", "monotonicity": "monotonicity",
          "separability": "signed_separability", "linearity": "signed_linearity"}
@@ -76,7 +77,7 @@ def draw_radar(scored: Sequence[Scored]) -> go.Figure:
     for number, entry in enumerate(scored):
         values = {**measures_of(entry, KnownSimilarity.name, RADAR), **measures_of(entry, "convergence", CONTRASTS)}
         if not values:
-            raise Refusal(f'The store has no measures of "{entry.name}" for a radar chart.')
+            raise TouchstoneError(f'The store has no measures of "{entry.name}" for a radar chart.')
         closed = [*values, next(iter(values))]
         figure.add_scatterpolar(theta=closed, r=[values[name] for name in closed], name=entry.name, line_color=colour_of(number),
                                 opacity=0.7, fill="toself" if len(scored) <= 2 else "none")
@@ -114,7 +115,7 @@ def draw_sensitivity(scored: Sequence[Scored]) -> go.Figure:
             measures = task_score(entry, "sensitivity").measures
             if not measures:
                 raise missing_results(entry, "sensitivity")
-            figure.add_scatter(x=sizes, y=[measures[name_of(condition)].value for condition in conditions], mode="lines+markers",
+            figure.add_scatter(x=sizes, y=[measures[condition_name(condition)].value for condition in conditions], mode="lines+markers",
                                line_color=colour_of(entry_number), name=entry.name, legendgroup=entry.name, **cell)
     figure.update_xaxes(title_text="share of the tokens", tickformat=".0%", row=len(SIZES))
     figure.update_yaxes(title_text="similarity", range=[0, 1], col=1)
@@ -125,7 +126,7 @@ def draw_tasks(scored: Sequence[Scored]) -> go.Figure:
     """Draw the scores of the text track's tasks with confidence intervals and chance, in groups of bars."""
     figure = go.Figure()
     ranked = [score for score in scored[0].in_track("text").ranked_tasks if score.score is not None]
-    titles = [score.task.declares.title for score in ranked]
+    titles = [score.task.info.title for score in ranked]
     for number, entry in enumerate(scored):
         estimates = [task_score(entry, score.task.name).score for score in ranked]
         above, below = ([0.0 if estimate is None or (edge := getattr(estimate, side)) is None else abs(edge - estimate.value)
@@ -145,7 +146,7 @@ def measures_of(scored: Scored, task: str, names: Mapping[str, str]) -> dict[str
     return {label: max(0.0, measures[name].value) for label, name in names.items() if name in measures}
 
 
-def standardise(observations: Sequence[Distances]) -> tuple[np.ndarray, np.ndarray]:
+def standardise(observations: Sequence[MixtureDistances]) -> tuple[np.ndarray, np.ndarray]:
     """Return the separations and the standardised distances of all repetitions."""
     separations = [j - i for observation in observations for i, j in separated_pairs(observation.k)]
     return np.array(separations), np.concatenate([KnownSimilarity().answers(observation) for observation in observations])

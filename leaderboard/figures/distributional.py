@@ -13,36 +13,36 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from harness.base.errors import Refusal
-from harness.evaluation.task import Unit
-from harness.models.vector_cache import EmbeddingCache
+from harness.base.errors import TouchstoneError
+from harness.base.units import Unit
+from harness.models.vector_cache import VectorCache
 from leaderboard.figures.observations import missing_results, observations_by_stratum, task_score
 from leaderboard.figures.precision_recall import Components, components, euclidean
 from leaderboard.figures.style import GREY, add_mean_curve, apply_layout, colour_of, grid_position, make_facets
 from leaderboard.scoring.scores import Scored
-from tasks.common.corpus_faults import Fault
+from tasks.common.corpus_faults import CorpusFault
 from tasks.corpus.diagnostics import Diagnostics
-from tasks.corpus.distributionality import GRID, Distributionality, Sweep, density, separations, standardised
+from tasks.corpus.distributionality import GRID, Distributionality, ParaphraseDistances, kernel_density, separations, standardize
 from tasks.corpus.local_perturbation import DELTAS, DIMENSIONS, SHARES
 
 DENSITY_LEVELS = (1, 5, 10, 14)             # separations l, as far as the suite has them
 NEIGHBOURS = (1, 2, 3, 5, 10)               # k of figure 13
-Distances = Callable[[Sweep], np.ndarray]
+Distances = Callable[[ParaphraseDistances], np.ndarray]
 PROTOTYPES: Mapping[str, tuple[str, Distances]] = {         # stored as float32; densities need float64
     "ENERGY": ("#212529", lambda sweep: sweep.energy.astype(float)), "AHD": ("#adb5bd", lambda sweep: sweep.ahd.astype(float))}
 
 
-def metric_distances(sweep: Sweep) -> np.ndarray:
+def metric_distances(sweep: ParaphraseDistances) -> np.ndarray:
     """Return the distances of the metric."""
-    return sweep.orientation.distance(np.array(sweep.answers))
+    return sweep.scale.as_distance(np.array(sweep.answers))
 
 
-def standardised_sweeps(sweeps: Sequence[Sweep], distances: Distances) -> list[tuple[np.ndarray, np.ndarray]]:
+def standardised_sweeps(sweeps: Sequence[ParaphraseDistances], distances: Distances) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return standardised distances and separations of each redraw, without redraws in which all distances are equal."""
-    return [(z, separations(sweep)) for sweep in sweeps if (z := standardised(distances(sweep))) is not None]
+    return [(z, separations(sweep)) for sweep in sweeps if (z := standardize(distances(sweep))) is not None]
 
 
-def means_by_separation(sweeps: Sequence[Sweep], distances: Distances) -> np.ndarray:
+def means_by_separation(sweeps: Sequence[ParaphraseDistances], distances: Distances) -> np.ndarray:
     """Return redraws x separations: the mean standardised distance at each separation."""
     return np.array([[z[separation == level].mean() for level in np.unique(separation)]
                      for z, separation in standardised_sweeps(sweeps, distances)])
@@ -75,11 +75,11 @@ def draw_densities(scored: Sequence[Scored]) -> go.Figure:
     figure = make_facets([f"{' · '.join(stratum)}, l = {level}" for level in levels], columns=2)
     x = GRID[np.abs(GRID) <= 4][::10]
 
-    def add_densities(sweeps: Sequence[Sweep], distances: Distances, name: str, line: Mapping[str, str]) -> None:
+    def add_densities(sweeps: Sequence[ParaphraseDistances], distances: Distances, name: str, line: Mapping[str, str]) -> None:
         pooled = standardised_sweeps(sweeps, distances)
         for number, level in enumerate(levels if pooled else ()):
             values = np.concatenate([z[separation == level] for z, separation in pooled])
-            figure.add_scatter(x=x, y=density(values)[np.abs(GRID) <= 4][::10], mode="lines", name=name, legendgroup=name,
+            figure.add_scatter(x=x, y=kernel_density(values)[np.abs(GRID) <= 4][::10], mode="lines", name=name, legendgroup=name,
                                line=line, showlegend=number == 0, **grid_position(number, 2))
     for name, (colour, distances) in PROTOTYPES.items():
         add_densities(any_sweeps, distances, name, {"color": colour, "dash": "dash"})
@@ -102,7 +102,7 @@ def draw_deviations(scored: Sequence[Scored]) -> go.Figure:
                            name=entry.name, error_x={"array": [(x.high or x.value) - x.value]},
                            error_y={"array": [(y.high or y.value) - y.value]}, marker_color=colour_of(number), showlegend=False)
     if not figure.data:
-        raise Refusal("The store has no deviations from the prototypes for any of these metrics.")
+        raise TouchstoneError("The store has no deviations from the prototypes for any of these metrics.")
     figure.add_scatter(x=[0, 1.1 * largest], y=[0, 1.1 * largest], mode="lines", line={"color": GREY, "dash": "dot"},
                        showlegend=False)
     figure.update_xaxes(title_text="deviation from AHD")
@@ -120,7 +120,7 @@ def draw_perturbation(scored: Sequence[Scored]) -> go.Figure:
     figure = make_facets([title for title, _, _ in sweeps])
     for facet, (_, x, answers) in enumerate(sweeps):
         for number, (name, observations) in enumerate(entries.items()):
-            rows = np.array([observation.orientation.distance(np.array(answers(observation))) for observation in observations])
+            rows = np.array([observation.scale.as_distance(np.array(answers(observation))) for observation in observations])
             largest = float(np.abs(rows.mean(axis=0)).max())
             add_mean_curve(figure, x, rows / largest if largest > 0 else rows, name, colour_of(number), grid_position(facet),
                            facet == 0)
@@ -134,7 +134,7 @@ def draw_fine_tuning(scored: Sequence[Scored]) -> go.Figure:
     figure = make_facets([title for stratum in facets for title in (" · ".join(stratum), "type-token ratio")], columns=2)
     for row, entries in enumerate(facets.values(), start=1):
         for number, (name, observations) in enumerate(entries.items()):
-            scale = observations[0].orientation.distance
+            scale = observations[0].scale.distance
             distances = scale(np.array([observation.distances for observation in observations]))
             floor = float(np.mean([scale(np.array(observation.fault_free)) for observation in observations]))
             first_step = float(distances[:, 0].mean()) - floor
@@ -160,14 +160,14 @@ def draw_faults(scored: Sequence[Scored]) -> go.Figure:
         if not score.observed:
             raise missing_results(entry, Diagnostics.name)
         measures = score.measures
-        rows.append([measures[fault.value].value if fault.value in measures else None for fault in Fault])
+        rows.append([measures[fault.value].value if fault.value in measures else None for fault in CorpusFault])
     figure = go.Figure(go.Heatmap(
-        z=rows, x=[fault.value.replace("_", " ") for fault in Fault], y=[entry.name for entry in scored], zmin=-1, zmax=1,
+        z=rows, x=[fault.value.replace("_", " ") for fault in CorpusFault], y=[entry.name for entry in scored], zmin=-1, zmax=1,
         colorscale="RdBu", texttemplate="%{z:.2f}", hovertemplate="%{y}, %{x}: %{z:.2f}<extra></extra>"))
     return apply_layout(figure, "Sensitivity to faults (1: detected, 0: ignored, -1: the distance falls)")
 
 
-def component_curves(units: Sequence[Unit], task: Distributionality, cache: EmbeddingCache) -> dict[int, np.ndarray]:
+def component_curves(units: Sequence[Unit], task: Distributionality, cache: VectorCache) -> dict[int, np.ndarray]:
     """Return, for each k, redraws x separations x components: means over the pairs at each separation."""
     curves: dict[int, list[np.ndarray]] = {k: [] for k in NEIGHBOURS}
     for unit in units:

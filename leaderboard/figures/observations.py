@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from leaderboard.report.series import Point, curves
 from leaderboard.scoring.scores import Scored, TaskScore
 
@@ -13,14 +13,14 @@ from leaderboard.scoring.scores import Scored, TaskScore
 def task_score(scored: Scored, task: str) -> TaskScore:
     """Return the score of an entry on a task."""
     if task not in scored.tasks:
-        raise Refusal(f'The figure needs the task {task}, which the suite "{scored.suite.name}" does not have.')
+        raise TouchstoneError(f'The figure needs the task {task}, which the suite "{scored.suite.name}" does not have.')
     return scored.tasks[task]
 
 
-def missing_results(scored: Scored, task: str) -> Refusal:
+def missing_results(scored: Scored, task: str) -> TouchstoneError:
     """Return the error for an entry without results on a task."""
-    return Refusal(f'The store has no results of "{scored.name}" on {task}. Run `touchstone run {scored.name} '
-                   f"--suite {scored.suite.name} --only {task}`.")
+    return TouchstoneError(f'The store has no results of "{scored.name}" on {task}. Run `touchstone run {scored.name} '
+                           f"--suite {scored.suite.name} --only {task}`.")
 
 
 def observations_by_stratum(scored: Sequence[Scored], task: str) -> dict[tuple[str, ...], dict[str, list[Any]]]:
@@ -45,5 +45,5 @@ def curves_by_title(scored: Sequence[Scored], task: str) -> dict[str, dict[str, 
             if curve["task"] == task:
                 by_title.setdefault(curve["title"], {})[entry.name] = curve["series"][0]["points"]
     if not by_title:
-        raise Refusal(f"None of these metrics has a curve of {task}, because no reference distance is positive.")
+        raise TouchstoneError(f"None of these metrics has a curve of {task}, because no reference distance is positive.")
     return by_title

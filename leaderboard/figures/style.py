@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 from scipy import stats
 
-from harness.base.errors import Refusal, printable
+from harness.base.errors import TouchstoneError, printable
 
 PALETTE = ("#3b5bdb", "#e8590c", "#2b8a3e", "#ae3ec9", "#0c8599", "#c92a2a", "#5f3dc4", "#868e96", "#5c940d", "#e64980")
 GREY = "#868e96"
@@ -77,10 +77,10 @@ def write_figure(figure: go.Figure, folder: Path, name: str) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         figure.write_html(html, include_plotlyjs=True)
     except OSError as error:
-        raise Refusal(f"{html} cannot be written ({error.strerror}). Choose another folder with --to.") from None
+        raise TouchstoneError(f"{html} cannot be written ({error.strerror}). Choose another folder with --to.") from None
     try:
         figure.write_image(png, scale=2)
     except Exception as error:              # noqa: BLE001 - it starts a browser, where anything can go wrong
-        raise Refusal(f"{html} has been written, but the PNG has not, because no browser could draw it ("
-                      f"{printable(str(error), 160)}). Install Chromium, e.g. with `apt-get install chromium`.") from None
+        raise TouchstoneError(f"{html} has been written, but the PNG has not, because no browser could draw it ("
+                              f"{printable(str(error), 160)}). Install Chromium, e.g. with `apt-get install chromium`.") from None
     return [html, png]

@@ -14,18 +14,20 @@ import plotly.graph_objects as go
 
 from harness.base.paths import SUBMISSIONS, cache_folder
 from harness.evaluation.run import run_suite
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
-from harness.submission.submission import Entry, choose_entries
+from harness.submission.submission import Entry
+from harness.submission.selection import select_entries
 from leaderboard.figures.distributional import component_curves, draw_components
 from leaderboard.figures.registry import draw_figure
 from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.report.formats import format_interval
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.resampling import plans
+from leaderboard.scoring.resampling import make_plans
 from leaderboard.scoring.scores import score_entry, score_suite
 from tasks.corpus.distributionality import Distributionality
-from tasks.suite_files import Suite, read_suite
+from tasks.suite_files import load_suite
+from harness.evaluation.suite import Suite
 
 SUITE = "ackerman"
 # Our entry: the name in the paper, and whether the paper finds it nearer to the energy distance.
@@ -63,7 +65,7 @@ class Comparison:
 
 def reproduce(options: Options) -> Reproduction:
     """Run the metrics of the paper, compare their classes, and draw the figures if requested."""
-    suite = read_suite(SUITE)
+    suite = load_suite(SUITE)
     tally = run_suite(select_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
     store = Store(options.store, read_only=True)
     comparisons = compare_classes(store, suite)
@@ -73,13 +75,13 @@ def reproduce(options: Options) -> Reproduction:
 
 def select_entries() -> list[Entry]:
     """Return the entries to compare: the variants that the paper has."""
-    return [entry for entry in choose_entries(dict.fromkeys(name.partition("[")[0] for name in METRICS), SUBMISSIONS)
+    return [entry for entry in select_entries(dict.fromkeys(name.partition("[")[0] for name in METRICS), SUBMISSIONS)
             if entry.name in METRICS]
 
 
 def compare_classes(store: Store, suite: Suite) -> list[Comparison]:
     """Return a comparison for each metric that has results in the store."""
-    entries, resampling_plans = {stored.entry.name: stored for stored in store.entries()}, plans(suite)
+    entries, resampling_plans = {stored.entry.name: stored for stored in store.entries()}, make_plans(suite)
     comparisons = []
     for name, (published_name, nearer_energy) in METRICS.items():
         if name not in entries:
@@ -96,7 +98,7 @@ def draw_figures(store: Store, suite: Suite, options: Options) -> dict[str, go.F
     """Return the figures of the paper by name."""
     scored = [entry for entry in score_suite(store, suite) if entry.name in METRICS]
     figures = {kind: draw_figure(kind, scored) for kind in FIGURES}
-    task, cache = Distributionality(), EmbeddingCache(suite.model.name, cache_folder())
+    task, cache = Distributionality(), VectorCache(suite.model.name, cache_folder())
     units = suite.units(task)
     cache.fill(sorted({text for unit in units for text in task.texts(unit)}), options.progress, options.jobs)
     return {**figures, "components": draw_components(component_curves(units, task, cache))}

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from harness.base.progress import Progress
-    from harness.evaluation.loop import Tally
+    from harness.evaluation.loop import RunSummary
 
 Cell = str | float | None
 
@@ -95,7 +95,7 @@ class Reproduction:
 
     tables: Sequence[PaperTable]
     records: PaperTable
-    tallies: Sequence[Tally] = ()
+    tallies: Sequence[RunSummary] = ()
     figures: Mapping[str, go.Figure] = field(default_factory=dict)
 
     @property

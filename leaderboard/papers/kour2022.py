@@ -13,12 +13,14 @@ from harness.base.paths import SUBMISSIONS
 from harness.evaluation.run import run_suite
 from harness.results.outcomes import Outcome, Status
 from harness.results.store import Store
-from harness.submission.submission import Entry, choose_entries
+from harness.submission.submission import Entry
+from harness.submission.selection import select_entries
 from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import PublishedValue, kour2022_rerun, kour2022_table3
 from leaderboard.report.formats import MISSING, format_number
-from tasks.corpus.known_similarity import described
-from tasks.suite_files import Suite, read_suite
+from tasks.corpus.known_similarity import distance_measures
+from tasks.suite_files import load_suite
+from harness.evaluation.suite import Suite
 
 PAIR = ("clinc150", "banking77")
 SUITE = "kour2022"
@@ -107,7 +109,7 @@ def exceeds_noise(difference: float | None) -> bool:
 
 def reproduce(options: Options) -> Reproduction:
     """Run the metrics of the paper, and compare table 3 with the results in the store."""
-    suite = read_suite(SUITE, options.repetitions)
+    suite = load_suite(SUITE, options.repetitions)
     tally = run_suite(select_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
     cells = compare_cells(Store(options.store, read_only=True), suite)
     return Reproduction([build_table(cells)], build_records(cells), [tally])
@@ -115,7 +117,7 @@ def reproduce(options: Options) -> Reproduction:
 
 def select_entries() -> list[Entry]:
     """Return the entries to compare: one variant per metric of the paper."""
-    return [entry for entry in choose_entries(METRICS, SUBMISSIONS) if entry.name in METRICS]
+    return [entry for entry in select_entries(METRICS, SUBMISSIONS) if entry.name in METRICS]
 
 
 def compare_cells(store: Store, suite: Suite) -> list[Cell]:
@@ -150,8 +152,8 @@ def values_by_cell(suite: Suite, outcomes: Mapping[str, Outcome]) -> dict[CellKe
         observations: list[Any] = [outcomes[unit.id].observation for unit in units]
         if task.name == "known_similarity":
             for observation in observations:
-                distances = observation.orientation.distance(np.array(observation.forward))
-                add(observation.k, described(distances, observation.k))
+                distances = observation.scale.as_distance(np.array(observation.forward))
+                add(observation.k, distance_measures(distances, observation.k))
         else:
             for measures in task.measure_all(units, observations):
                 add(None, measures.values)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.paths import default_store
-from harness.base.progress import Progress, Silent
+from harness.base.progress import Progress, NoProgress
 from leaderboard.papers import ackerman2023, kour2022, usmb, yamshchikov2020, zwerdling2021
 from leaderboard.papers.base import Options, Paper, Reproduction
 
@@ -30,8 +30,8 @@ def reproduce(paper: str, store: Path | str | None = None, *, only: Sequence[str
         progress: Receiver of progress messages; silent if omitted.
     """
     if paper not in REPRODUCTIONS:
-        raise Refusal(f'There is no reproduction of "{paper}".{did_you_mean(paper, Paper)} Available: {", ".join(Paper)}.')
+        raise TouchstoneError(f'There is no reproduction of "{paper}".{did_you_mean(paper, Paper)} Available: {", ".join(Paper)}.')
     if with_figures and paper != Paper.ackerman:
-        raise Refusal(f"Figures are available for ackerman, not for {paper}. Use `touchstone figure` to draw stored results.")
-    options = Options(str(store or default_store()), progress or Silent(), only, repetitions, jobs, with_figures)
+        raise TouchstoneError(f"Figures are available for ackerman, not for {paper}. Use `touchstone figure` to draw stored results.")
+    options = Options(str(store or default_store()), progress or NoProgress(), only, repetitions, jobs, with_figures)
     return REPRODUCTIONS[Paper(paper)](options)

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import Entry, read_folder
-from leaderboard.ensembles.learning import ensemble
-from leaderboard.ensembles.training_tables import tables
+from harness.submission.submission import Entry
+from harness.submission.selection import load_available
+from leaderboard.ensembles.learning import learn
+from leaderboard.ensembles.training_tables import training_tables
 from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import UsmbFigure, usmb_tables
 from leaderboard.report.formats import format_interval, format_number
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.scores import Scored, score_suite
-from tasks.suite_files import Suite, read_suite
+from tasks.suite_files import load_suite
+from harness.evaluation.suite import Suite
 from tasks.text.base import USMB
 
 SUITE, CONDITION_SUITE = "papers_stand_ins", "usmb_by_condition"
@@ -57,7 +59,7 @@ class Comparison:
 
 def reproduce(options: Options) -> Reproduction:
     """Run the metrics of the paper on both suites, and compare its tables with the results in the store."""
-    suite, condition_suite, only = read_suite(SUITE), read_suite(CONDITION_SUITE), options.only or TASKS
+    suite, condition_suite, only = load_suite(SUITE), load_suite(CONDITION_SUITE), options.only or TASKS
     entries = select_entries()
     tallies = [run_suite(entries, suite, options.store, only=only, jobs=options.jobs, progress=options.progress)]
     condition_tasks = [task for task in only if task in CONDITION_TASKS]
@@ -74,7 +76,7 @@ def reproduce(options: Options) -> Reproduction:
 def select_entries() -> list[Entry]:
     """Return the entries of the published tables that are available."""
     names = set(METRICS.values())
-    return [entry for submission in read_folder(SUBMISSIONS) for entry in submission.entries if entry.name in names]
+    return [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries if entry.name in names]
 
 
 def compare_figures(scored: Mapping[str, Scored], suite: Suite, by_condition: Scored | None = None) -> list[Comparison]:
@@ -139,7 +141,7 @@ def learn_ensembles(scored: Mapping[str, Scored], suite: Suite) -> dict[tuple[st
         scores = [member.tasks[task] for member in members if task in member.tasks]
         if not all(score.complete and not score.failures for score in scores):
             continue
-        learned = ensemble(tables(members, name)[0], SEEDS)
+        learned = learn(training_tables(members, name)[0], SEEDS)
         estimates |= dict.fromkeys(score_keys[name], Estimate(learned.score, None, None, SEEDS))
         estimates |= {(f"weights_{name}", published_names[metric]): Estimate(weight, None, None, SEEDS)
                       for metric, weight in learned.weights.items()}

@@ -14,13 +14,15 @@ import numpy as np
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import Entry, look_through
+from harness.submission.submission import Entry
+from harness.submission.selection import scan_folder
 from leaderboard.papers.base import Cell, Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import PairSet, PublishedOrdering, yamshchikov2020_tables
 from leaderboard.report.formats import MISSING, format_number
 from tasks.common import rank_orders
-from tasks.suite_files import Suite, read_suite
-from tasks.text.human_ordering import RANDOM, Pair, read
+from tasks.suite_files import load_suite
+from harness.evaluation.suite import Suite
+from tasks.text.human_ordering import RANDOM, Pair, read_pairs
 
 SUITE, DATASET, HUMAN = "yamshchikov2020", "human_similarity_14", "human"
 # The paper's metric, and our entry with the definition that reproduces the paper's means, where that is known.
@@ -81,27 +83,27 @@ class Row:
 
 def reproduce(options: Options) -> Reproduction:
     """Run the metrics of the paper, and compare its tables with the results in the store."""
-    suite = read_suite(SUITE)
+    suite = load_suite(SUITE)
     tally = run_suite(select_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
-    rows, agreement = compare_store(Store(options.store, read_only=True), suite), measure_agreement(read(DATASET))
+    rows, agreement = compare_store(Store(options.store, read_only=True), suite), measure_agreement(read_pairs(DATASET))
     return Reproduction(build_tables(rows, agreement), build_records(rows, agreement), [tally])
 
 
 def select_entries() -> list[Entry]:
     """Return the entries that correspond to the paper's metrics and whose models are available."""
     names = set(METRICS.values())
-    return [entry for submission in look_through(SUBMISSIONS).here for entry in submission.entries if entry.name in names]
+    return [entry for submission in scan_folder(SUBMISSIONS).here for entry in submission.entries if entry.name in names]
 
 
 def compare_store(store: Store, suite: Suite, dataset: str = DATASET) -> list[Row]:
     """Compare every metric of the paper, and the human raters, with the results in the store."""
     stored_digests = {stored.entry.name: stored.digest for stored in store.entries()}
-    means: dict[str, dict[PairSet, float]] = {HUMAN: average_ratings(read(dataset))}
+    means: dict[str, dict[PairSet, float]] = {HUMAN: average_ratings(read_pairs(dataset))}
     for metric, name in METRICS.items():
         entry_means = average_answers(store, suite, stored_digests[name]) if name in stored_digests else None
         if entry_means is not None:
             means[metric] = entry_means
-    reasons = {metric: f"needs the model {error.model}" for metric, error in look_through(SUBMISSIONS).absent.items()}
+    reasons = {metric: f"needs the model {error.model}" for metric, error in scan_folder(SUBMISSIONS).absent.items()}
     return compare(yamshchikov2020_tables(), means, reasons)
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from harness.base.errors import Refusal, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from leaderboard.corpus_profile.grammar import RULES
 from leaderboard.corpus_profile.plausibility import ORDER
 from leaderboard.corpus_profile.profile import Row, build_profile, unique_curve
@@ -22,7 +22,7 @@ from leaderboard.corpus_profile.scorers import load_scorers
 from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import zwerdling2021_tables
 from leaderboard.report.formats import MISSING
-from tasks.common.corpus_faults import augmented
+from tasks.common.corpus_faults import augment_text
 from tasks.data import loading as data
 
 CORPORA = {"news_headlines": "huffpost_headlines", "amazon_phone_reviews": "amazon_phone_reviews",
@@ -51,13 +51,13 @@ def reproduce(options: Options) -> Reproduction:
     """Profile the corpora, all or those in `options.only`, and compare them with the published tables."""
     for name in options.only:
         if name not in CORPORA:
-            raise Refusal(f'The paper has no corpus "{name}".{did_you_mean(name, CORPORA)} It has {", ".join(CORPORA)}.')
-    cache = EmbeddingCache(MODEL, cache_folder())
+            raise TouchstoneError(f'The paper has no corpus "{name}".{did_you_mean(name, CORPORA)} It has {", ".join(CORPORA)}.')
+    cache = VectorCache(MODEL, cache_folder())
     comparisons = compare_profiles(options.only or list(CORPORA), cache, options.jobs, options.progress)
     return Reproduction([build_table(comparisons)], build_records(comparisons))
 
 
-def compare_profiles(names: Sequence[str], cache: EmbeddingCache, threads: int, progress: Progress) -> list[Comparison]:
+def compare_profiles(names: Sequence[str], cache: VectorCache, threads: int, progress: Progress) -> list[Comparison]:
     """Return the rows of these corpora, named as in the paper."""
     comparisons = []
     for corpus in names:
@@ -75,12 +75,12 @@ def compare_profiles(names: Sequence[str], cache: EmbeddingCache, threads: int, 
 
 def split_corpus(name: str) -> tuple[list[str], list[str], list[str]]:
     """Return training texts, test texts, and one EDA text for each training text."""
-    texts = data.corpus(name)
+    texts = data.load_corpus(name)
     rows = np.random.default_rng(SEED).permutation(len(texts))[:MAX_TEXTS].tolist()
     train_size = round(TRAIN_SHARE * len(rows))
     train, test = [texts[row] for row in rows[:train_size]], [texts[row] for row in rows[train_size:]]
     rng = np.random.default_rng([SEED, 1])
-    return train, test, [augmented(text, rng) for text in train]
+    return train, test, [augment_text(text, rng) for text in train]
 
 
 def list_measures(row: Row) -> dict[str, float | None]:

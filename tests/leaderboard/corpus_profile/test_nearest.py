@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
 from leaderboard.corpus_profile.nearest import WordIndex
-from tasks.common.corpus_faults import Fault, Material, put
+from tasks.common.corpus_faults import CorpusFault, FaultMaterial, insert_fault
 from tasks.data import loading as data
 from tests.support.corpora import Direct
 
@@ -37,10 +37,10 @@ def test_arbitrary_texts(a, b):
 
 
 def test_sentences_and_noisy_copies():
-    texts = data.corpus("made_kitchen")
-    assert_exact(texts[:100], data.corpus("made_weather")[:150])
+    texts = data.load_corpus("made_kitchen")
+    assert_exact(texts[:100], data.load_corpus("made_weather")[:150])
     assert_exact(texts[:150], texts[100:300])
-    assert_exact(put(Fault.EDA_NOISE, texts[:150], 0.5, Material((), ()), 1), texts[:200])
+    assert_exact(insert_fault(CorpusFault.EDA_NOISE, texts[:150], 0.5, FaultMaterial((), ()), 1), texts[:200])
 
 
 @pytest.mark.parametrize(("text", "distance", "row"), [     # by hand, among three texts
@@ -64,7 +64,7 @@ def test_empty_texts_are_each_others_nearest():
 
 
 def test_the_submission_agrees():
-    a, b = data.corpus("made_kitchen")[:80], data.corpus("made_trains")[:30] + data.corpus("made_kitchen")[100:160]
+    a, b = data.load_corpus("made_kitchen")[:80], data.load_corpus("made_trains")[:30] + data.load_corpus("made_kitchen")[100:160]
     precision = WordIndex(b).nearest(a).similarities.mean()
     recall = WordIndex(a).nearest(b).similarities.mean()
     assert Direct("syntactic_f1")(list(a), list(b)) == pytest.approx(2 * precision * recall / (precision + recall))

@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from harness.base.errors import Refusal
-from harness.base.progress import Silent
+from harness.base.errors import TouchstoneError
+from harness.base.progress import NoProgress
 from leaderboard.corpus_profile.grammar import RULES, count_rule_violations, errors_per_word, language_tool
 from leaderboard.corpus_profile.nearest import Nearest
 from leaderboard.corpus_profile.plausibility import masked_surprise, model_surprise, ngram_surprise, perplexity, surprises
@@ -37,8 +37,8 @@ from leaderboard.corpus_profile.scorers import load_scorers
 from tasks.data import loading as data
 from tests.conftest import touchstone
 
-TRAIN, TEST = data.corpus("made_kitchen")[:120], data.corpus("made_kitchen")[120:180]
-GENERATED = [*data.corpus("made_kitchen")[180:230], *TRAIN[:10], *data.corpus("made_trains")[:20]]
+TRAIN, TEST = data.load_corpus("made_kitchen")[:120], data.load_corpus("made_kitchen")[120:180]
+GENERATED = [*data.load_corpus("made_kitchen")[180:230], *TRAIN[:10], *data.load_corpus("made_trains")[:20]]
 
 
 # ---- each measure ------------------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ def server():
 
 def test_errors_are_counted_by_a_languagetool_server(server):
     assert errors_per_word(["teh cat & teh dog", "the cat"], language_tool(server)) == [2 / 5, 0.0]
-    with pytest.raises(Refusal, match="does not answer"):
+    with pytest.raises(TouchstoneError, match="does not answer"):
         language_tool(f"{server}/elsewhere")
 
 
@@ -134,7 +134,7 @@ def test_nearest_cosines_do_not_depend_on_blocks(monkeypatch):
     monkeypatch.setattr("leaderboard.corpus_profile.profile.ROWS_PER_BLOCK", 7)
     rng = np.random.default_rng(1)
     a, b = normalize_rows(rng.normal(size=(30, 8))), normalize_rows(rng.normal(size=(11, 8)))
-    a_to_b, b_to_a = nearest_cosines(a, b, Silent())
+    a_to_b, b_to_a = nearest_cosines(a, b, NoProgress())
     assert a_to_b == pytest.approx(np.maximum(0, a @ b.T).max(axis=1))
     assert b_to_a == pytest.approx(np.maximum(0, a @ b.T).max(axis=0))
 
@@ -160,7 +160,7 @@ def test_plausibility_by_n_grams_and_by_a_masked_model(tmp_path):
     from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
     surprise = ngram_surprise(TRAIN)
-    near, far = (perplexity(surprises(texts, surprise)) for texts in (TEST, data.corpus("made_trains")[:60]))
+    near, far = (perplexity(surprises(texts, surprise)) for texts in (TEST, data.load_corpus("made_trains")[:60]))
     assert near < far / 2
     assert perplexity(np.zeros((0, 2))) is None
     words = Tokenizer(models.WordLevel(unk_token="<unk>"))
@@ -181,7 +181,7 @@ def test_plausibility_by_n_grams_and_by_a_masked_model(tmp_path):
             by_hand -= float(torch.log_softmax(model(masked[None]).logits[0, position], dim=-1)[ids[position]])
     assert total == pytest.approx(by_hand, rel=1e-4)
     assert masked_surprise(str(tmp_path))(TRAIN[0]) == (total, count)
-    with pytest.raises(Refusal, match="cannot be loaded"):
+    with pytest.raises(TouchstoneError, match="cannot be loaded"):
         model_surprise(str(tmp_path / "none"))
 
 
@@ -249,11 +249,11 @@ def test_unreadable_files_are_refused(tmp_path):
     (tmp_path / "texts.docx").write_bytes(b"")
     for name, sentence in (("other.csv", 'no column "text"; it has'), ("empty.txt", "contains no text"), ("broken.parquet", "cannot be read"),
                            ("broken.jsonl", "cannot be read"), ("texts.docx", "ends in .txt, .csv"), ("none.txt", "There is no file")):
-        with pytest.raises(Refusal, match=sentence):
+        with pytest.raises(TouchstoneError, match=sentence):
             read_texts(str(tmp_path / name))
-    with pytest.raises(Refusal, match='There is no dataset "nothing"'):
+    with pytest.raises(TouchstoneError, match='There is no dataset "nothing"'):
         read_texts("nothing")
-    assert read_texts("made_trains") == list(data.corpus("made_trains"))
+    assert read_texts("made_trains") == list(data.load_corpus("made_trains"))
 
 
 def test_the_command(tmp_path):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.figures.corpus import fit_line
 from leaderboard.figures.kinds import FigureKind
 from leaderboard.figures.registry import FIGURES, draw_figure
@@ -22,7 +22,7 @@ from tasks.corpus.known_similarity import KnownSimilarity
 @pytest.fixture(scope="module")
 def scored(smoke, tmp_path_factory) -> list[Scored]:
     path = tmp_path_factory.mktemp("figures") / "store.sqlite"
-    run_suite(choose_entries(["energy", "zipf", "constant"], SUBMISSIONS), smoke, path, progress=Silent(), jobs=2,
+    run_suite(select_entries(["energy", "zipf", "constant"], SUBMISSIONS), smoke, path, progress=NoProgress(), jobs=2,
               only=["known_similarity", "convergence"])
     entries = {entry.name: entry for entry in score_suite(Store(path, read_only=True), smoke)}
     return [entries["energy"], entries["zipf"], entries["constant"]]
@@ -80,17 +80,17 @@ def test_files_need_no_network_and_the_png_is_one(scored, tmp_path):
 
 def test_without_a_browser_only_the_html_is_written(scored, tmp_path, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
-    with pytest.raises(Refusal, match=r"radar\.html has been written, but the PNG has not.*Install Chromium"):
+    with pytest.raises(TouchstoneError, match=r"radar\.html has been written, but the PNG has not.*Install Chromium"):
         write_figure(draw_figure("radar", scored[:1]), tmp_path, "radar")
     assert (tmp_path / "radar.html").exists()
 
 
 def test_a_figure_without_results_is_refused(scored, smoke, tmp_path):
     path = tmp_path / "store.sqlite"
-    run_suite(choose_entries(["energy"], SUBMISSIONS), smoke, path, progress=Silent(), only=["convergence"])
-    with pytest.raises(Refusal, match=r"`touchstone run energy --suite smoke --only known_similarity`"):
+    run_suite(select_entries(["energy"], SUBMISSIONS), smoke, path, progress=NoProgress(), only=["convergence"])
+    with pytest.raises(TouchstoneError, match=r"`touchstone run energy --suite smoke --only known_similarity`"):
         draw_figure("separation", score_suite(Store(path, read_only=True), smoke))
-    with pytest.raises(Refusal, match='The store has no results of "energy" on diagnostics'):
+    with pytest.raises(TouchstoneError, match='The store has no results of "energy" on diagnostics'):
         draw_figure("faults", score_suite(Store(path, read_only=True), smoke))
 
 
@@ -100,5 +100,5 @@ def test_every_kind_has_a_function():
 
 def test_metrics_without_curves_are_refused(scored, monkeypatch):
     monkeypatch.setattr("leaderboard.figures.observations.curves", lambda entry: [])
-    with pytest.raises(Refusal, match="None of these metrics has a curve of convergence"):
+    with pytest.raises(TouchstoneError, match="None of these metrics has a curve of convergence"):
         draw_figure("convergence", scored[2:])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS, cache_folder
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
-from harness.models.vector_cache import EmbeddingCache
+from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.figures import distributional
 from leaderboard.figures.distributional import component_curves, draw_components
 from leaderboard.figures.precision_recall import components, euclidean
@@ -23,7 +23,7 @@ from tasks.corpus.distributionality import Distributionality
 @pytest.fixture(scope="module")
 def scored(smoke, tmp_path_factory) -> list[Scored]:
     path = tmp_path_factory.mktemp("figures") / "store.sqlite"
-    run_suite(choose_entries(["energy", "medoid", "constant"], SUBMISSIONS), smoke, path, progress=Silent(), jobs=2,
+    run_suite(select_entries(["energy", "medoid", "constant"], SUBMISSIONS), smoke, path, progress=NoProgress(), jobs=2,
               only=["distributionality", "local_perturbation", "fine_tuning", "diagnostics"])
     entries = {entry.name: entry for entry in score_suite(Store(path, read_only=True), smoke)}
     return [entries["energy"], entries["medoid"], entries["constant"]]
@@ -55,7 +55,7 @@ def test_deviations_are_the_measures(scored):
     assert set(dots) == {"energy", "medoid"}                # unknown for a constant
     measures = scored[1].tasks["distributionality"].measures
     assert dots["medoid"] == (measures["deviation_ahd"].value, measures["deviation_energy"].value)
-    with pytest.raises(Refusal, match="The store has no deviations"):
+    with pytest.raises(TouchstoneError, match="The store has no deviations"):
         draw_figure("deviations", scored[2:])
 
 
@@ -65,7 +65,7 @@ def test_curves_of_perturbation_show_the_observations(scored):
     observations = scored[1].tasks["local_perturbation"].observed.values()
     mean = np.mean([observation.by_delta for observation in observations], axis=0)
     assert list(first.y) == pytest.approx(mean / np.abs(mean).max())
-    with pytest.raises(Refusal, match='no results of "constant" on local_perturbation'):
+    with pytest.raises(TouchstoneError, match='no results of "constant" on local_perturbation'):
         draw_figure("perturbation", scored[2:])
 
 
@@ -78,7 +78,7 @@ def test_sensitivities_are_the_measures(scored):
 def test_components_are_means_over_the_pairs_at_a_separation(smoke, inputs, monkeypatch):
     monkeypatch.setattr(distributional, "NEIGHBOURS", (1, 3))
     task = Distributionality()
-    units, cache = smoke.units(task), EmbeddingCache(smoke.model.name, cache_folder())
+    units, cache = smoke.units(task), VectorCache(smoke.model.name, cache_folder())
     curves = component_curves(units, task, cache)
     assert {k: rows.shape for k, rows in curves.items()} == {1: (2, 4, 4), 3: (2, 4, 4)}
     sample = task.drawn(units[0])

@@ -8,10 +8,10 @@ import io
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.papers import ackerman2023
 from leaderboard.papers.ackerman2023 import Comparison
 from leaderboard.scoring.estimates import Estimate
@@ -43,7 +43,7 @@ def test_a_class_needs_nine_in_ten_redraws(published, share, agrees):
 def test_classes_are_read_from_the_store(smoke, tmp_path):
     """On smoke's tasks of the same names: ENERGY and AHD agree with themselves."""
     path = tmp_path / "store.sqlite"
-    run_suite(choose_entries(["energy", "ahd"], SUBMISSIONS), smoke, path, progress=Silent(), jobs=2,
+    run_suite(select_entries(["energy", "ahd"], SUBMISSIONS), smoke, path, progress=NoProgress(), jobs=2,
               only=["distributionality", "local_perturbation"])
     comparisons = {comparison.metric: comparison for comparison in ackerman2023.compare_classes(Store(path, read_only=True), smoke)}
     assert (comparisons["ENERGY"].nearer_energy, comparisons["AHD"].nearer_energy) == (1.0, 0.0)

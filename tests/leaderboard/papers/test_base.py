@@ -8,7 +8,7 @@ import io
 import pytest
 from rich.console import Console
 
-from harness.base.errors import Refusal
+from harness.base.errors import TouchstoneError
 from leaderboard.papers.base import Paper, PaperTable, Reproduction
 from leaderboard.papers.registry import REPRODUCTIONS, reproduce
 from tests.conftest import touchstone
@@ -30,7 +30,7 @@ def test_a_table_in_three_formats():
 
 def test_every_paper_has_a_reproduction():
     assert set(REPRODUCTIONS) == set(Paper)
-    with pytest.raises(Refusal, match='There is no reproduction of "kour".*kour2022'):
+    with pytest.raises(TouchstoneError, match='There is no reproduction of "kour".*kour2022'):
         reproduce("kour")
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.papers.kour2022 import (
     EXPLANATIONS,
     METRICS,
@@ -28,9 +28,9 @@ from leaderboard.papers.kour2022 import (
     summarize,
 )
 from leaderboard.papers.published_tables import kour2022_rerun, kour2022_table3
-from tasks.corpus.known_similarity import described
+from tasks.corpus.known_similarity import distance_measures
 from tasks.data.sources import synthetic
-from tasks.suite_files import read_suite
+from tasks.suite_files import load_suite
 
 
 def test_the_published_table_is_as_printed():
@@ -74,9 +74,9 @@ def test_distances_in_the_direction_of_the_authors_code(tmp_path, monkeypatch):
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
     for name, domain in (("banking77", "weather"), ("clinc150", "trains")):
         (tmp_path / "mirror" / name).mkdir(parents=True)
-        synthetic.make(domain).to_parquet(tmp_path / "mirror" / name / "data.parquet")
-    suite, store = read_suite(SUITE, 2), tmp_path / "store.sqlite"
-    tally = run_suite(choose_entries(["chi"], SUBMISSIONS), suite, store, only=["known_similarity"], progress=Silent())
+        synthetic.make_corpus(domain).to_parquet(tmp_path / "mirror" / name / "data.parquet")
+    suite, store = load_suite(SUITE, 2), tmp_path / "store.sqlite"
+    tally = run_suite(select_entries(["chi"], SUBMISSIONS), suite, store, only=["known_similarity"], progress=NoProgress())
     assert (tally.answered, tally.failures) == (4 * 2, [])
     cells = {(cell.k, cell.measure): cell for cell in compare_cells(Store(store, read_only=True), suite)}
     assert {cell.metric for cell in cells.values()} == {"chi[published]"}
@@ -86,6 +86,6 @@ def test_distances_in_the_direction_of_the_authors_code(tmp_path, monkeypatch):
     outcomes = Store(store, read_only=True).outcomes(stored.digest, suite.forms)
     units = [unit for unit in suite.units(task) if unit.parameters["k"] == 7]
     assert {unit.parameters["source_a"] for unit in units} == {"banking77"}
-    expected = [described(np.array(outcomes[unit.id].observation.forward), 7)["accuracy_tree"] for unit in units]
+    expected = [distance_measures(np.array(outcomes[unit.id].observation.forward), 7)["accuracy_tree"] for unit in units]
     assert cells[7, "accuracy_tree"].ours == Sample(np.mean(expected), pytest.approx(np.std(expected, ddof=1)), 2)
     assert cells[7, "accuracy_tree"].published.mean == 0.945

@@ -8,10 +8,10 @@ import io
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries
+from harness.submission.selection import select_entries
 from leaderboard.figures.registry import draw_figure
 from leaderboard.papers import usmb
 from leaderboard.papers.published_tables import usmb_tables
@@ -26,8 +26,8 @@ PUBLISHED = {("axis", "cosine", "overall"): 0.64, ("comparisons", "jaccard", "ac
 @pytest.fixture(scope="module")
 def store(smoke, tmp_path_factory):
     path = tmp_path_factory.mktemp("usmb") / "store.sqlite"
-    run_suite(choose_entries(["jaccard", "levenshtein", "length_difference", "constant"], SUBMISSIONS), smoke, path, only=[*usmb.TASKS, "human_ordering"], jobs=2,
-              progress=Silent())
+    run_suite(select_entries(["jaccard", "levenshtein", "length_difference", "constant"], SUBMISSIONS), smoke, path, only=[*usmb.TASKS, "human_ordering"], jobs=2,
+              progress=NoProgress())
     return Store(path, read_only=True)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from harness.base.paths import SUBMISSIONS
-from harness.base.progress import Silent
+from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries, look_through
+from harness.submission.selection import select_entries, scan_folder
 from leaderboard.papers import yamshchikov2020
 from leaderboard.papers.base import Reproduction
 from leaderboard.papers.published_tables import yamshchikov2020_tables
@@ -26,8 +26,8 @@ from leaderboard.papers.yamshchikov2020 import (
     measure_agreement,
     order_sets,
 )
-from tasks.suite_files import read_suite
-from tasks.text.human_ordering import PARALLEL, RANDOM, Pair, read
+from tasks.suite_files import load_suite
+from tasks.text.human_ordering import PARALLEL, RANDOM, Pair, read_pairs
 
 PUBLISHED = {published.metric: published for published in yamshchikov2020_tables()}
 
@@ -50,7 +50,7 @@ def test_every_metric_is_an_entry_or_needs_an_absent_model():
     assert set(yamshchikov2020.METRICS) | {HUMAN} == set(PUBLISHED)
     absent = {"cosine_word2vec", "cosine_fasttext", "elmo_l2"}
     assert {entry.name for entry in yamshchikov2020.select_entries()} == set(yamshchikov2020.METRICS.values()) - absent
-    assert set(look_through(SUBMISSIONS).absent) == absent
+    assert set(scan_folder(SUBMISSIONS).absent) == absent
 
 
 def test_only_misprints_are_corrected():
@@ -105,8 +105,8 @@ def store_and_suite(tmp_path_factory):
     folder = tmp_path_factory.mktemp("yamshchikov")
     (folder / "made.toml").write_text('title = "Made"\nseed = 7\nmodel = "minilm"\n[tasks.human_ordering]\ndatasets = ["made_likeness"]\n'
                                       "pairs = 30\nbatch = 15\n")
-    suite = read_suite(str(folder / "made.toml"))
-    run_suite(choose_entries(["word_overlap"], SUBMISSIONS), suite, folder / "store.sqlite", progress=Silent(), jobs=2)
+    suite = load_suite(str(folder / "made.toml"))
+    run_suite(select_entries(["word_overlap"], SUBMISSIONS), suite, folder / "store.sqlite", progress=NoProgress(), jobs=2)
     return Store(folder / "store.sqlite", read_only=True), suite
 
 
@@ -114,7 +114,7 @@ def test_means_of_sets_are_read_from_the_store(store_and_suite):
     store, suite = store_and_suite
     stored, = store.entries()
     means = average_answers(store, suite, stored.digest)
-    for (kind, group), pairs in read("made_likeness").items():
+    for (kind, group), pairs in read_pairs("made_likeness").items():
         words = [(set(pair.a.split()), set(pair.b.split())) for pair in pairs]
         assert means[group, kind == RANDOM] == pytest.approx(np.mean([len(a & b) / len(a | b) for a, b in words]))
     assert average_answers(store, suite, "unknown") is None

@@ -6,8 +6,8 @@ import csv
 import io
 
 from harness.base.paths import cache_folder
-from harness.base.progress import Silent
-from harness.models.vector_cache import EmbeddingCache
+from harness.base.progress import NoProgress
+from harness.models.vector_cache import VectorCache
 from leaderboard.papers import zwerdling2021
 from leaderboard.papers.published_tables import zwerdling2021_tables
 from tasks.data.loading import DATASETS
@@ -27,8 +27,8 @@ def test_the_published_tables_are_as_printed():
 def test_profiles_of_synthetic_texts(inputs, monkeypatch):
     monkeypatch.setitem(zwerdling2021.CORPORA, "news_headlines", "made_weather")
     monkeypatch.setattr(zwerdling2021, "MAX_TEXTS", 90)
-    cache = EmbeddingCache(zwerdling2021.MODEL, cache_folder())
-    comparisons = zwerdling2021.compare_profiles(["news_headlines"], cache, 1, Silent())
+    cache = VectorCache(zwerdling2021.MODEL, cache_folder())
+    comparisons = zwerdling2021.compare_profiles(["news_headlines"], cache, 1, NoProgress())
     rows = {comparison.model: comparison for comparison in comparisons}
     assert set(rows) == {"train", "test", "EDA", "VAE", "GPT-2"}
     assert rows["VAE"].ours is rows["GPT-2"].ours is None

@@ -1,15 +1,15 @@
-"""The commands `touchstone figure` and `touchstone parity`: the papers' pictures, and what libraries mean by a name."""
+"""The commands `touchstone figure` and `touchstone parity`: figures of the papers, and a comparison of libraries."""
 
 from __future__ import annotations
 
 import dataclasses
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, print_json, store_address, unknown_metric_error
+from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, unknown_metric_error, print_json, store_address
+from leaderboard.figures.kinds import FigureKind
 
 figures_app = typer.Typer()
 
@@ -19,13 +19,12 @@ def parity(
     metric: Annotated[str, typer.Argument(help="chrf, bleu, rouge_l, meteor, levenshtein or bm25.")],
     as_json: JsonOption = False,
 ) -> None:
-    """What several libraries say by default of the same 200 pairs, and which of them our submission is.
+    """Compare our implementation of a metric with the defaults of other libraries on 200 pairs of texts.
 
     [bold]touchstone parity chrf[/bold]
     """
     from leaderboard.cli.console import ConsoleProgress, output
-    from leaderboard.cli.tables import parity_table
-    from leaderboard.workflows.parity import compare_libraries
+    from leaderboard.workflows.parity import as_terminal, compare_libraries
 
     rows = compare_libraries(metric, ConsoleProgress())
     if as_json:
@@ -34,51 +33,30 @@ def parity(
         output.print(parity_table(rows))
 
 
-class Kind(StrEnum):
-    separation = "separation"
-    convergence = "convergence"
-    radar = "radar"
-    boxes = "boxes"
-    distributionality = "distributionality"
-    densities = "densities"
-    deviations = "deviations"
-    perturbation = "perturbation"
-    fine_tuning = "fine_tuning"
-    faults = "faults"
-    sensitivity = "sensitivity"
-    tasks = "tasks"
-
-
 @figures_app.command()
 def figure(
-    kind: Annotated[Kind, typer.Argument(help="separation: distance against separation. convergence: as samples grow, and get "
-                                         "unequal. radar: the measures side by side. boxes: the measures over repetitions. "
-                                         "distributionality: distance against separation of paraphrases. densities: of those "
-                                         "distances. deviations: from both prototypes. perturbation: as neighbours move. "
-                                         "fine_tuning: as a generator learns. faults: which a metric sees. "
-                                         "sensitivity: similarity by size and place of changes. tasks: bars of the text tasks.")],
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Metrics, as the table calls them.")],
-    folder: Annotated[Path, typer.Option("--to", help="Where to write the files.")] = Path(),
+    kind: Annotated[FigureKind, typer.Argument(
+        metavar="KIND", help="\n\n".join(f"{kind}: {kind.description}" for kind in FigureKind))],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of entries.")],
+    folder: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Folder for the files.")] = Path(),
     suite: SuiteOption = "core",
     store: StoreOption = None,
 ) -> None:
-    """Draw a figure of the papers from the answers in the store: HTML to look around in, and PNG.
+    """Draw a figure of results in the store, as interactive HTML and as PNG.
 
     [bold]touchstone figure separation energy fid mauve[/bold]
     [bold]touchstone figure radar fid mauve --suite papers --to figures[/bold]
     """
     from harness.results.store import Store
     from leaderboard.cli.console import messages
-    from leaderboard.figures.corpus import FIGURES, write
-    from leaderboard.figures.distributional import CORPUS_FIGURES
+    from leaderboard.figures.registry import draw_figure
+    from leaderboard.figures.style import write_figure
     from leaderboard.scoring.scores import score_suite
     from tasks.suite_files import load_suite
 
-    read = load_suite(suite)
-    scored = {one.name: one for one in score_suite(Store(store_address(store), read_only=True), read)}
+    scored = {entry.name: entry for entry in score_suite(Store(store_address(store), read_only=True), load_suite(suite))}
     for name in names:
         if name not in scored:
             raise unknown_metric_error(name, suite, scored)
-    drawn = {**FIGURES, **CORPUS_FIGURES}[kind.value]([scored[name] for name in names])
-    for path in write(drawn, folder, f"{kind.value}-{'-'.join(names)}"):
+    for path in write_figure(draw_figure(kind, [scored[name] for name in names]), folder, f"{kind}-{'-'.join(names)}"):
         messages.print(str(path), soft_wrap=True)

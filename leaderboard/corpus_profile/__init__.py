@@ -1,1 +1,1 @@
-"""The profile of a generated corpus: repetition, copying, grammar, plausibility.  May import `tasks` and `harness`."""
+"""Profiles of generated corpora: repetition, copying, grammar, plausibility, and similarity to real texts."""

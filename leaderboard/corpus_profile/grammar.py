@@ -1,7 +1,7 @@
-"""Grammar errors of texts: a few rules of English that no dictionary is needed for, or LanguageTool where its server answers.
+"""Grammar errors of texts, by a few rules of English that need no dictionary, or by a LanguageTool server.
 
-The rules find less than LanguageTool does, and nothing at all in the order of words; what they say is comparable between
-corpora, not with published figures.
+The rules find less than LanguageTool and no errors of word order.  Their counts are comparable between corpora, but not with
+published numbers.
 """
 
 from __future__ import annotations
@@ -14,11 +14,12 @@ from urllib.parse import urlencode
 from urllib.request import urlopen
 
 from harness.base.errors import TouchstoneError
-from harness.base.progress import NoProgress, Progress
+from harness.base.progress import Progress
+from leaderboard.corpus_profile.progress import track_texts
 
 Checker = Callable[[str], int]              # the number of errors in a text
 
-THIRD = "he|she|it|this|that"
+THIRD_PERSON = "he|she|it|this|that"
 RULES: dict[str, re.Pattern[str]] = {name: re.compile(pattern, flags) for name, pattern, flags in (
     ("a word twice", r"\b(?!(?:that|had|is|no|so|very|really|bye|ha|many|long)\b)([a-z]+)\s+\1\b", re.I),
     ("a before a vowel", r"\ba\s+(?!(?:u[bcfhjkmnqrst][aeiou]|uni|use|usu|eu|ew|one|once|ou?ija)\w*)[aeiou]\w*", re.I),
@@ -29,7 +30,7 @@ RULES: dict[str, re.Pattern[str]] = {name: re.compile(pattern, flags) for name, 
     ("a mark twice", r",,|;;|(?<!\.)\.\.(?!\.)", 0),
     ("could of", r"\b(?:could|would|should|must|might)\s+of\b", re.I),
     ("a singular with a plural verb",
-     rf"(?:^|[.,;]\s+|\b(?:but|because|when)\s+)(?:{THIRD})\s+(?:are|were|have|do|don't)\b", re.I),
+     rf"(?:^|[.,;]\s+|\b(?:but|because|when)\s+)(?:{THIRD_PERSON})\s+(?:are|were|have|do|don't)\b", re.I),
     ("a plural with a singular verb", r"\b(?:we|they|you)\s+(?:is|was|has|does|doesn't|am)\b", re.I),
     ("I with another verb", r"\bI\s+(?:is|are|has|does|doesn't|were\s+(?:a|the|in|at))\b", 0),
     ("a base form after to be", r"\b(?:is|are|was|were|am)\s+(?:go|have|do|make|take|get|see|know|want|need)\b", re.I),
@@ -42,35 +43,25 @@ RULES: dict[str, re.Pattern[str]] = {name: re.compile(pattern, flags) for name, 
 )}
 
 
-def errors_by_rule(text: str) -> int:
-    """How often one of our rules is broken."""
+def count_rule_violations(text: str) -> int:
+    """Return the number of violations of the built-in rules."""
     return sum(len(rule.findall(text)) for rule in RULES.values())
 
 
 def language_tool(address: str) -> Checker:
-    """A checker that asks a LanguageTool server, `http://host:port`; refuses one that does not answer."""
+    """Return a checker that uses the LanguageTool server at an address such as `http://localhost:8081`."""
     def check(text: str) -> int:
         body = urlencode({"language": "en-US", "text": text}).encode()
         try:
-            with urlopen(f"{address.rstrip('/')}/v2/check", body, timeout=30) as answer:
-                return len(json.loads(answer.read())["matches"])
-        except (URLError, OSError, ValueError, KeyError) as wrong:
-            raise TouchstoneError(f"LanguageTool at {address} does not answer ({wrong}); start its server, or leave "
-                                  "--languagetool out.") from None
-    check("It works.")
+            with urlopen(f"{address.rstrip('/')}/v2/check", body, timeout=30) as response:
+                return len(json.loads(response.read())["matches"])
+        except (URLError, OSError, ValueError, KeyError) as error:
+            raise TouchstoneError(f"LanguageTool at {address} does not answer ({error}). Start its server, or omit "
+                                  "--languagetool.") from None
+    check("It works.")                      # fail early if the server is not available
     return check
 
 
 def errors_per_word(texts: Sequence[str], check: Checker, progress: Progress | None = None) -> list[float]:
-    """Of each text."""
-    stage = (progress or NoProgress()).stage("Checking grammar", len(texts), "texts")
-    try:
-        found = []
-        for text in texts:
-            found.append(check(text) / max(1, len(text.split())))
-            if len(found) % 1000 == 0:
-                stage.advance(1000)
-        stage.advance(len(texts) % 1000)
-        return found
-    finally:
-        stage.close()
+    """Return the number of errors per word of each text."""
+    return [check(text) / max(1, len(text.split())) for text in track_texts(texts, "Checking grammar", progress)]

@@ -1,6 +1,6 @@
-"""Plausibility of texts: how little they surprise a language model, as perplexity per word or token.
+"""Plausibility of texts, as their perplexity per word or token under a language model.
 
-The embedded one is an n-gram model of the training texts; any causal or masked model of `transformers` can be named instead.
+The default is an n-gram model of the training texts; any causal or masked model of `transformers` can be used instead.
 """
 
 from __future__ import annotations
@@ -11,38 +11,41 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from harness.base.errors import TouchstoneError
-from harness.base.progress import NoProgress, Progress
+from harness.base.progress import Progress
+from leaderboard.corpus_profile.progress import track_texts
 from tasks.generators.causal_lm import TunedGenerator, check_weights
 from tasks.generators.ngrams import NGrams
 
 ORDER = 3
-MASKED_AT_ONCE = 64
+MASK_BATCH = 64
 
 Surprise = Callable[[str], tuple[float, int]]       # negative log probability, words or tokens
 
 
 def ngram_surprise(train: Sequence[str]) -> Surprise:
+    """Return the surprise under an n-gram model of the training texts."""
     return NGrams(train, ORDER).surprise
 
 
 def model_surprise(name: str) -> Surprise:
-    """By a causal model, or by a masked one that guesses each token in turn (pseudo-perplexity, Salazar et al. 2020)."""
+    """Return the surprise under a causal model, or under a masked one (pseudo-perplexity, Salazar et al. 2020)."""
     from transformers import AutoConfig
 
     try:
         config = AutoConfig.from_pretrained(name)
-    except (OSError, ValueError) as wrong:
-        raise check_weights(name, wrong) from None
+    except (OSError, ValueError) as error:
+        raise check_weights(name, error) from None
     architectures = config.architectures or []
-    if any("MaskedLM" in one for one in architectures):
+    if any("MaskedLM" in architecture for architecture in architectures):
         return masked_surprise(name)
-    if any("CausalLM" in one or "LMHead" in one for one in architectures):
+    if any("CausalLM" in architecture or "LMHead" in architecture for architecture in architectures):
         return TunedGenerator(name, 0).surprise
-    raise TouchstoneError(f'"{name}" is neither a causal nor a masked language model '
-                          f'({", ".join(architectures) or "it does not say"}).')
+    raise TouchstoneError(f"\"{name}\" is neither a causal nor a masked language model (its architectures: "
+                          f"{', '.join(architectures) or 'not declared'}).")
 
 
 def masked_surprise(name: str) -> Surprise:
+    """Return the surprise under a masked model, which predicts each token in turn."""
     import torch
     from transformers import AutoModelForMaskedLM, AutoTokenizer
 
@@ -51,35 +54,26 @@ def masked_surprise(name: str) -> Surprise:
     def surprise(text: str) -> tuple[float, int]:
         ids = tokenizer(text, return_tensors="pt", truncation=True)["input_ids"][0]
         special = tokenizer.get_special_tokens_mask(ids.tolist(), already_has_special_tokens=True)
-        places = [place for place, mark in enumerate(special) if not mark]
+        positions = [position for position, is_special in enumerate(special) if not is_special]
         total = 0.0
-        for start in range(0, len(places), MASKED_AT_ONCE):
-            some = torch.tensor(places[start:start + MASKED_AT_ONCE])
-            rows = ids.repeat(len(some), 1)
-            rows[torch.arange(len(some)), some] = tokenizer.mask_token_id
+        for start in range(0, len(positions), MASK_BATCH):
+            batch = torch.tensor(positions[start:start + MASK_BATCH])
+            rows = ids.repeat(len(batch), 1)
+            rows[torch.arange(len(batch)), batch] = tokenizer.mask_token_id
             with torch.no_grad():
-                logits = model(rows).logits[torch.arange(len(some)), some]
-            total -= float(torch.log_softmax(logits, dim=-1)[torch.arange(len(some)), ids[some]].sum())
-        return total, len(places)
+                logits = model(rows).logits[torch.arange(len(batch)), batch]
+            total -= float(torch.log_softmax(logits, dim=-1)[torch.arange(len(batch)), ids[batch]].sum())
+        return total, len(positions)
     return surprise
 
 
 def surprises(texts: Sequence[str], surprise: Surprise, progress: Progress | None = None) -> np.ndarray:
-    """Texts x (negative log probability, words)."""
-    stage = (progress or NoProgress()).stage("Plausibility", len(texts), "texts")
-    try:
-        found = np.zeros((len(texts), 2))
-        for row, text in enumerate(texts):
-            found[row] = surprise(text)
-            if row % 500 == 499:
-                stage.advance(500)
-        stage.advance(len(texts) % 500)
-        return found
-    finally:
-        stage.close()
+    """Return an array of texts x (negative log probability, words)."""
+    rows = [surprise(text) for text in track_texts(texts, "Plausibility", progress, step=500)]
+    return np.array(rows, dtype=float).reshape(-1, 2)
 
 
-def perplexity(found: np.ndarray) -> float | None:
-    """exp of the mean surprise of a word; unknown where there are none."""
-    total, words = found.sum(axis=0)
+def perplexity(rows: np.ndarray) -> float | None:
+    """Return exp of the mean surprise per word, or None if there are no words."""
+    total, words = rows.sum(axis=0)
     return math.exp(total / words) if words else None

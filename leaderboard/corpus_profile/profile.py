@@ -1,7 +1,7 @@
-"""The profile of a generated corpus beside the training and the test texts it belongs to (Zwerdling et al. 2021).
+"""The profile of a generated corpus, with its training and test texts as baselines (Zwerdling et al. 2021).
 
-Pure functions of texts, vectors and what models say of them; `profile` puts them together.  Semantic figures compare with the
-test texts, syntactic ones with the training texts: good texts are near the former without copying the latter.
+Semantic measures compare with the test texts, syntactic ones with the training texts: good texts are similar in meaning to the
+former without copying the latter.
 """
 
 from __future__ import annotations
@@ -9,28 +9,29 @@ from __future__ import annotations
 import math
 import string
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
-from harness.base.progress import NoProgress, Progress
-from leaderboard.corpus_profile.grammar import Checker, errors_per_word
+from harness.base.paths import cache_folder
+from harness.base.progress import Progress, NoProgress
+from harness.models.vector_cache import VectorCache
+from leaderboard.corpus_profile.grammar import errors_per_word
 from leaderboard.corpus_profile.nearest import Nearest, WordIndex
-from leaderboard.corpus_profile.plausibility import Surprise, perplexity, surprises
+from leaderboard.corpus_profile.plausibility import perplexity, surprises
+from leaderboard.corpus_profile.scorers import Scorers, load_scorers
 
 CURVE_POINTS = 25
-SUSPECTED = 0.15                            # word edits per word of the longer text, up to which a text may be a copy
-ROWS_AT_ONCE = 2048
-BARE = str.maketrans("", "", string.punctuation)
-
-Vectors = Callable[[Sequence[str]], np.ndarray]
+MAX_COPY_DISTANCE = 0.15                    # word edits per word of the longer text, up to which a text may be a copy
+ROWS_PER_BLOCK = 2048
+REMOVE_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean, or a harmonic mean of two, with its 95% interval."""
+    """A mean, or a harmonic mean of two, with its 95% confidence interval."""
 
     value: float
     low: float
@@ -38,8 +39,8 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Likeness:
-    """Precision, recall and F1 of one corpus against another."""
+class Overlap:
+    """Precision, recall and F1 of a corpus against another."""
 
     precision: Interval
     recall: Interval
@@ -48,7 +49,7 @@ class Likeness:
 
 @dataclass(frozen=True)
 class Row:
-    """One corpus of the profile; None where a figure is not of it."""
+    """The measures of a corpus; None where a measure does not apply."""
 
     name: str
     texts: int
@@ -56,16 +57,16 @@ class Row:
     vocabulary: int                         # of train its size; of the others the words that train does not have
     grammar: float                          # errors per word
     perplexity: float | None
-    semantic: Likeness | None               # against test
-    syntactic: Likeness | None              # against train
+    semantic: Overlap | None                # against test
+    syntactic: Overlap | None               # against train
 
 
 @dataclass(frozen=True)
 class Test:
-    """Whether two corpora differ: generated and a baseline, text by text."""
+    """A test of a difference between the generated texts and a baseline, with texts as observations."""
 
-    of: str
-    against: str
+    quantity: str
+    baseline: str
     means: tuple[float, float]
     t: float
     p_t: float                              # Welch
@@ -74,7 +75,7 @@ class Test:
 
 @dataclass(frozen=True)
 class Copy:
-    """A generated text and the training text that is nearest to it, by word edits per word."""
+    """A generated text and its nearest training text, by word edits per word."""
 
     text: str
     nearest: str
@@ -83,158 +84,173 @@ class Copy:
 
 @dataclass(frozen=True)
 class Profile:
+    """The measures of train, test and generated texts."""
+
     rows: tuple[Row, ...]                   # train, test, generated
     unique_curve: tuple[tuple[int, float], ...]     # n, Unique(n)
     tests: tuple[Test, ...]
     copies: tuple[Copy, ...]
-    semantic: np.ndarray                    # of each generated text: the cosine of the nearest test text
-    syntactic: np.ndarray                   # of each generated text: SynSim of the nearest training text
-    grammar: str                            # which checker
-    plausibility: str                       # which model
-    vectors: str                            # which embeddings
+    semantic: np.ndarray                    # of each generated text: cosine to the nearest test text
+    syntactic: np.ndarray                   # of each generated text: SynSim to the nearest training text
+    grammar: str                            # name of the checker
+    plausibility: str                       # name of the language model
+    vectors: str                            # name of the embedding model
 
 
-@dataclass(frozen=True)
-class Judges:
-    """What texts are judged by, and under which names."""
+def profile_corpora(train: Sequence[str], test: Sequence[str], generated: Sequence[str], *, model: str = "minilm",
+                    language_model: str | None = None, languagetool: str | None = None, threads: int = 1,
+                    progress: Progress | None = None) -> Profile:
+    """Profile generated texts, with training and test texts as baselines.
 
-    vectors: Vectors
-    vectors_name: str
-    check: Checker
-    check_name: str
-    surprise: Surprise
-    surprise_name: str
+    Args:
+        train: Texts that the generator was trained on.
+        test: Held-out texts of the same kind.
+        generated: Texts to profile.
+        model: Embedding model.
+        language_model: Causal or masked model of `transformers` for plausibility; n-grams of `train` if omitted.
+        languagetool: Address of a LanguageTool server for grammar; built-in rules if omitted.
+        threads: Number of threads that embed texts.
+        progress: Receiver of progress messages; silent if omitted.
+    """
+    progress = progress or NoProgress()
+    cache = VectorCache(model, cache_folder())
+    scorers = load_scorers(train, cache.vectors, model, language_model=language_model, languagetool=languagetool)
+    cache.fill(sorted({*train, *test, *generated}), progress, threads)
+    return build_profile(train, test, generated, scorers, progress)
 
 
-def profile(train: Sequence[str], test: Sequence[str], generated: Sequence[str], judges: Judges,
-            progress: Progress | None = None) -> Profile:
-    """Everything about the generated corpus, with train and test as baselines."""
+def build_profile(train: Sequence[str], test: Sequence[str], generated: Sequence[str], scorers: Scorers,
+                  progress: Progress | None = None) -> Profile:
+    """Compute a profile with the given scorers."""
     progress = progress or NoProgress()
     corpora = {"train": train, "test": test, "generated": generated}
     curve = unique_curve(generated, train)
-    errors = {name: np.array(errors_per_word(texts, judges.check, progress)) for name, texts in corpora.items()}
-    surprised = {name: surprises(corpora[name], judges.surprise, progress) for name in ("test", "generated")}
-    of_train, others = WordIndex(train), ("test", "generated")
-    there = {name: of_train.nearest(corpora[name], progress, f"Nearest training text of {name}") for name in others}
-    back = {name: WordIndex(corpora[name]).nearest(train, progress, f"Nearest {name} text of train") for name in others}
-    vectors = {name: unit(judges.vectors(texts)) for name, texts in corpora.items()}
-    alike = {name: nearest_cosines(vectors[name], vectors["test"], progress) for name in ("train", "generated")}
-    known = vocabulary(train)
+    errors = {name: np.array(errors_per_word(texts, scorers.count_errors, progress)) for name, texts in corpora.items()}
+    surprise = {name: surprises(corpora[name], scorers.surprise, progress) for name in ("test", "generated")}
+    train_index = WordIndex(train)
+    nearest_train = {name: train_index.nearest(corpora[name], progress, f"Nearest training text of {name}")
+                     for name in ("test", "generated")}
+    syntactic = {name: overlap(nearest.similarities, WordIndex(corpora[name]).nearest(
+        train, progress, f"Nearest {name} text of train").similarities) for name, nearest in nearest_train.items()}
+    vectors = {name: normalize_rows(scorers.embed(texts)) for name, texts in corpora.items()}
+    cosines = {name: nearest_cosines(vectors[name], vectors["test"], progress) for name in ("train", "generated")}
+    train_words = vocabulary(train)
     rows = (
-        Row("train", len(train), unique_curve(train, ())[-1][1], len(known), weighted(errors["train"], train), None,
-            likeness(*alike["train"]), None),
-        Row("test", len(test), unique_curve(test, train)[-1][1], len(vocabulary(test) - known), weighted(errors["test"], test),
-            perplexity(surprised["test"]), None, likeness(there["test"].similarities, back["test"].similarities)),
-        Row("generated", len(generated), curve[-1][1], len(vocabulary(generated) - known),
-            weighted(errors["generated"], generated), perplexity(surprised["generated"]), likeness(*alike["generated"]),
-            likeness(there["generated"].similarities, back["generated"].similarities)))
-    per_word = {name: one[:, 0] / np.maximum(1, one[:, 1]) for name, one in surprised.items()}
+        Row("train", len(train), unique_curve(train, ())[-1][1], len(train_words), mean_per_word(errors["train"], train), None,
+            overlap(*cosines["train"]), None),
+        Row("test", len(test), unique_curve(test, train)[-1][1], len(vocabulary(test) - train_words),
+            mean_per_word(errors["test"], test), perplexity(surprise["test"]), None, syntactic["test"]),
+        Row("generated", len(generated), curve[-1][1], len(vocabulary(generated) - train_words),
+            mean_per_word(errors["generated"], generated), perplexity(surprise["generated"]), overlap(*cosines["generated"]),
+            syntactic["generated"]))
+    surprise_per_word = {name: values[:, 0] / np.maximum(1, values[:, 1]) for name, values in surprise.items()}
     tests = (
-        compare("semantic similarity to test", "train", alike["generated"][0], alike["train"][0]),
-        compare("syntactic similarity to train", "test", there["generated"].similarities, there["test"].similarities),
-        compare("surprise per word", "test", per_word["generated"], per_word["test"]),
+        compare("semantic similarity to test", "train", cosines["generated"][0], cosines["train"][0]),
+        compare("syntactic similarity to train", "test", nearest_train["generated"].similarities,
+                nearest_train["test"].similarities),
+        compare("surprise per word", "test", surprise_per_word["generated"], surprise_per_word["test"]),
         compare("grammar errors per word", "train", errors["generated"], errors["train"]))
-    return Profile(rows, curve, tests, copies(generated, train, there["generated"]), alike["generated"][0],
-                   there["generated"].similarities, judges.check_name, judges.surprise_name, judges.vectors_name)
+    return Profile(rows, curve, tests, find_copies(generated, train, nearest_train["generated"]), cosines["generated"][0],
+                   nearest_train["generated"].similarities, scorers.checker_name, scorers.surprise_name, scorers.embed_name)
 
 
-def bare(text: str) -> str:
-    """In lower case, without punctuation: what counts as the same sentence."""
-    return " ".join(text.lower().translate(BARE).split())
+def normalize_text(text: str) -> str:
+    """Return the text in lower case and without punctuation; texts that are equal then count as copies."""
+    return " ".join(text.lower().translate(REMOVE_PUNCTUATION).split())
 
 
 def unique_curve(texts: Sequence[str], train: Sequence[str]) -> tuple[tuple[int, float], ...]:
-    """Unique(n) for growing n: of the first n texts, the share that no other one of them, and none of train, equals."""
-    before, seen = Counter(map(bare, train)), Counter[str]()
+    """Return Unique(n) for growing n: the share of the first n texts that no other of them and no training text equals."""
+    train_texts, counts = set(map(normalize_text, train)), Counter[str]()
     points = {len(texts) * point // CURVE_POINTS for point in range(1, CURVE_POINTS + 1)} - {0}
     unique, curve = 0, []
-    for n, text in enumerate(texts, start=1):
-        one = bare(text)
-        if not before[one]:
-            unique += {0: 1, 1: -1}.get(seen[one], 0)       # of two copies both fall
-        seen[one] += 1
+    for n, text in enumerate(map(normalize_text, texts), start=1):
+        if text not in train_texts:
+            unique += {0: 1, 1: -1}.get(counts[text], 0)    # the second copy makes the first one count no longer
+        counts[text] += 1
         if n in points:
             curve.append((n, unique / n))
     return tuple(curve)
 
 
 def vocabulary(texts: Sequence[str]) -> set[str]:
-    return {word for text in texts for word in bare(text).split()}
+    """Return the different words of the texts."""
+    return {word for text in texts for word in normalize_text(text).split()}
 
 
-def weighted(per_word: np.ndarray, texts: Sequence[str]) -> float:
-    """Errors over words of a whole corpus."""
+def mean_per_word(per_word: np.ndarray, texts: Sequence[str]) -> float:
+    """Return the errors per word of a whole corpus, from those of each text."""
     words = np.array([len(text.split()) for text in texts])
     return float((per_word * words).sum() / max(1, words.sum()))
 
 
-def unit(vectors: np.ndarray) -> np.ndarray:
+def normalize_rows(vectors: np.ndarray) -> np.ndarray:
+    """Return the vectors with length 1; zero vectors stay zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)
 
 
 def nearest_cosines(a: np.ndarray, b: np.ndarray, progress: Progress) -> tuple[np.ndarray, np.ndarray]:
-    """Of each row of a the cosine of its nearest in b, and the other way round; below 0 counts as 0."""
-    there, back = np.zeros(len(a)), np.zeros(len(b))
+    """Return the cosine of each row of a to its nearest row of b, and the reverse; negative cosines count as 0."""
+    a_to_b, b_to_a = np.zeros(len(a)), np.zeros(len(b))
     stage = progress.stage("Nearest vectors", len(a), "texts")
     try:
-        for start in range(0, len(a), ROWS_AT_ONCE):
-            cosines = np.clip(a[start:start + ROWS_AT_ONCE] @ b.T, 0, 1)
-            there[start:start + ROWS_AT_ONCE] = cosines.max(axis=1)
-            back = np.maximum(back, cosines.max(axis=0))
+        for start in range(0, len(a), ROWS_PER_BLOCK):
+            cosines = np.clip(a[start:start + ROWS_PER_BLOCK] @ b.T, 0, 1)
+            a_to_b[start:start + ROWS_PER_BLOCK] = cosines.max(axis=1)
+            b_to_a = np.maximum(b_to_a, cosines.max(axis=0))
             stage.advance(len(cosines))
     finally:
         stage.close()
-    return there, back
+    return a_to_b, b_to_a
 
 
-def likeness(there: np.ndarray, back: np.ndarray) -> Likeness:
-    """Precision, recall and F1 of nearest similarities; the interval of F1 is that of its linearisation."""
-    precision, recall = interval(there), interval(back)
+def overlap(a_to_b: np.ndarray, b_to_a: np.ndarray) -> Overlap:
+    """Return precision, recall and F1 of nearest similarities; the interval of F1 is that of its linearisation."""
+    precision, recall = mean_interval(a_to_b), mean_interval(b_to_a)
     p, r = precision.value, recall.value
-    f1 = 2 * p * r / (p + r) if p + r > 0 else 0.0
-    reach = 0.0
+    f1, half_width = 0.0, 0.0
     if p + r > 0:
+        f1 = 2 * p * r / (p + r)
         by_p, by_r = 2 * r ** 2 / (p + r) ** 2, 2 * p ** 2 / (p + r) ** 2
-        reach = math.hypot(by_p * (precision.high - p), by_r * (recall.high - r))
-    return Likeness(precision, recall, Interval(f1, f1 - reach, f1 + reach))
+        half_width = math.hypot(by_p * (precision.high - p), by_r * (recall.high - r))
+    return Overlap(precision, recall, Interval(f1, f1 - half_width, f1 + half_width))
 
 
-def interval(values: np.ndarray) -> Interval:
-    """The mean, and Student's t interval over texts."""
+def mean_interval(values: np.ndarray) -> Interval:
+    """Return the mean with Student's t interval over texts."""
     mean, n = float(values.mean()), len(values)
-    reach = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n)) if n > 1 else 0.0
-    return Interval(mean, mean - reach, mean + reach)
+    half_width = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n)) if n > 1 else 0.0
+    return Interval(mean, mean - half_width, mean + half_width)
 
 
-def compare(of: str, against: str, ours: np.ndarray, theirs: np.ndarray) -> Test:
-    """Welch's t-test and the Mann-Whitney test, two-sided; where neither varies, they say nothing: p = 1."""
-    means = float(ours.mean()), float(theirs.mean())
-    if np.ptp(np.concatenate([ours, theirs])) == 0 or min(len(ours), len(theirs)) < 2:
-        return Test(of, against, means, 0.0, 1.0, 1.0)
-    welch = stats.ttest_ind(ours, theirs, equal_var=False)
-    return Test(of, against, means, float(welch.statistic), float(welch.pvalue), float(stats.mannwhitneyu(ours, theirs).pvalue))
+def compare(quantity: str, baseline: str, generated_values: np.ndarray, baseline_values: np.ndarray) -> Test:
+    """Return Welch's t-test and the Mann-Whitney test, two-sided, with p = 1 if all values are equal."""
+    means = float(generated_values.mean()), float(baseline_values.mean())
+    if np.ptp(np.concatenate([generated_values, baseline_values])) == 0 or min(len(generated_values), len(baseline_values)) < 2:
+        return Test(quantity, baseline, means, 0.0, 1.0, 1.0)
+    welch = stats.ttest_ind(generated_values, baseline_values, equal_var=False)
+    return Test(quantity, baseline, means, float(welch.statistic), float(welch.pvalue),
+                float(stats.mannwhitneyu(generated_values, baseline_values).pvalue))
 
 
-def copies(generated: Sequence[str], train: Sequence[str], nearest: Nearest) -> tuple[Copy, ...]:
-    """Generated texts that may be copies, the nearest first, with the training text each is nearest to; each text once."""
-    suspected = np.flatnonzero(nearest.distances <= SUSPECTED)
-    found = {generated[place]: Copy(generated[place], train[nearest.rows[place]], float(nearest.distances[place]))
-             for place in suspected[np.argsort(nearest.distances[suspected], kind="stable")].tolist()}
-    return tuple(found.values())
+def find_copies(generated: Sequence[str], train: Sequence[str], nearest: Nearest) -> tuple[Copy, ...]:
+    """Return generated texts that may be copies of their nearest training text, nearest first, without repetitions."""
+    suspected = np.flatnonzero(nearest.distances <= MAX_COPY_DISTANCE)
+    copies = {generated[row]: Copy(generated[row], train[nearest.rows[row]], float(nearest.distances[row]))
+              for row in suspected[np.argsort(nearest.distances[suspected], kind="stable")].tolist()}
+    return tuple(copies.values())
 
 
-def best(found: Profile, generated: Sequence[str], keep: int) -> list[str]:
-    """The filter: texts with the best of semantic to test against syntactic to train, in their order, each text once.
-
-    Both are standardised over the corpus, and subtracted.
-    """
-    merit = standardised(found.semantic) - standardised(found.syntactic)
-    first = {text: place for place, text in reversed(list(enumerate(generated)))}
-    order = [place for place in np.argsort(-merit, kind="stable").tolist() if first[generated[place]] == place]
-    return [generated[place] for place in sorted(order[:keep])]
+def select_best(profile: Profile, generated: Sequence[str], keep: int) -> list[str]:
+    """Return the texts with the highest semantic minus syntactic similarity, both standardised, in order and without copies."""
+    merit = standardize(profile.semantic) - standardize(profile.syntactic)
+    first_rows = {text: row for row, text in reversed(list(enumerate(generated)))}
+    order = [row for row in np.argsort(-merit, kind="stable").tolist() if first_rows[generated[row]] == row]
+    return [generated[row] for row in sorted(order[:keep])]
 
 
-def standardised(values: np.ndarray) -> np.ndarray:
+def standardize(values: np.ndarray) -> np.ndarray:
+    """Return z-scores, or zeros if all values are equal."""
     spread = float(values.std())
     return (values - values.mean()) / spread if spread > 0 else np.zeros(len(values))

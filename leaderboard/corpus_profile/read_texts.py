@@ -1,4 +1,4 @@
-"""Texts of a user's file: txt (a line a text), csv, jsonl, parquet (a column of texts); or of a dataset, by name."""
+"""Read texts from a file or a dataset."""
 
 from __future__ import annotations
 
@@ -9,30 +9,31 @@ import pandas as pd
 from harness.base.errors import TouchstoneError
 from tasks.data import loading as data
 
-COLUMNS = ("text", "sentence", "content")   # which column holds the texts, the first that is there
-ENDINGS = (".txt", ".csv", ".jsonl", ".parquet")
+COLUMNS = ("text", "sentence", "content")   # the first that the file has holds the texts
+EXTENSIONS = (".txt", ".csv", ".jsonl", ".parquet")
 
 
-def read_texts(named: str) -> list[str]:
-    """The texts, stripped; empty ones are left out."""
-    path = Path(named)
-    if path.suffix.lower() not in ENDINGS:
+def read_texts(source: str) -> list[str]:
+    """Return the non-empty texts of a file (txt: one per line; csv, jsonl, parquet: one column) or of a dataset by its name."""
+    path = Path(source)
+    if path.suffix.lower() not in EXTENSIONS:
         if path.exists():
-            raise TouchstoneError(f'{named}: texts are read of files that end in {", ".join(ENDINGS)}.')
-        return list(data.load_corpus(named))
+            raise TouchstoneError(f'{source} is not a text file that can be read. Use a file that ends in {", ".join(EXTENSIONS)}.')
+        return list(data.load_corpus(source))
     try:
-        found = (path.read_text(encoding="utf-8-sig").splitlines() if path.suffix.lower() == ".txt" else column(path))
+        lines = path.read_text(encoding="utf-8-sig").splitlines() if path.suffix.lower() == ".txt" else read_column(path)
     except FileNotFoundError:
-        raise TouchstoneError(f"There is no file {named}.") from None
-    except (OSError, UnicodeDecodeError, ValueError) as wrong:      # pandas and pyarrow raise ValueErrors of many kinds
-        raise TouchstoneError(f"{named} cannot be read: {str(wrong).splitlines()[0]}.") from None
-    texts = [text for one in found if (text := one.strip())]
+        raise TouchstoneError(f"There is no file {source}.") from None
+    except (OSError, UnicodeDecodeError, ValueError) as error:      # pandas and pyarrow raise ValueErrors of many kinds
+        raise TouchstoneError(f"{source} cannot be read: {str(error).splitlines()[0]}.") from None
+    texts = [text for line in lines if (text := line.strip())]
     if not texts:
-        raise TouchstoneError(f"{named} holds no text.")
+        raise TouchstoneError(f"{source} contains no text.")
     return texts
 
 
-def column(path: Path) -> list[str]:
+def read_column(path: Path) -> list[str]:
+    """Return the column of texts of a table."""
     if path.suffix.lower() == ".csv":
         rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     elif path.suffix.lower() == ".jsonl":

@@ -1,1 +1,1 @@
-"""Figures of stored observations.  May import `leaderboard.report` and what is below it."""
+"""Plotly figures of the scores and observations in a store."""

@@ -1,6 +1,6 @@
-"""What precision-recall and density-coverage are made of: for figure 13 of Ackerman, Kour and Farchi.
+"""The components of precision-recall and density-coverage, for figure 13 of Ackerman, Kour and Farchi.
 
-Definitions of Naeem et al. 2020 (the package `prdc`) on a matrix of distances of which each corpus is some rows.
+Definitions of Naeem et al. 2020 (the package `prdc`), on a matrix of distances in which each corpus is a set of rows.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ import numpy as np
 
 
 class Components(NamedTuple):
+    """Precision, recall, density and coverage of one pair of corpora."""
+
     precision: float
     recall: float
     density: float
@@ -18,7 +20,7 @@ class Components(NamedTuple):
 
 
 def euclidean(vectors: np.ndarray) -> np.ndarray:
-    """Distances of all rows; of a row from itself exactly 0."""
+    """Return the distances between all rows, with a diagonal of exactly 0."""
     rows = vectors.astype(np.float64)
     squares = (rows ** 2).sum(axis=1)
     distances: np.ndarray = np.sqrt(np.maximum(squares[:, None] + squares - 2 * rows @ rows.T, 0))
@@ -27,9 +29,9 @@ def euclidean(vectors: np.ndarray) -> np.ndarray:
 
 
 def components(distances: np.ndarray, p: np.ndarray, q: np.ndarray, k: int) -> Components:
-    """Of q, the generated, against p, the real, with the balls that reach to each text's k-th nearest of its own corpus."""
+    """Return the components of generated rows q against real rows p; a ball reaches to a text's k-th neighbour in its corpus."""
     across = distances[np.ix_(p, q)]
-    of_p, of_q = (np.sort(distances[np.ix_(rows, rows)], axis=1)[:, k] for rows in (p, q))
-    in_balls = across < of_p[:, None]
-    return Components(float(in_balls.any(axis=0).mean()), float((across < of_q).any(axis=1).mean()),
-                      float(in_balls.sum(axis=0).mean() / k), float((across.min(axis=1) < of_p).mean()))
+    radii_p, radii_q = (np.sort(distances[np.ix_(rows, rows)], axis=1)[:, k] for rows in (p, q))
+    in_balls = across < radii_p[:, None]
+    return Components(float(in_balls.any(axis=0).mean()), float((across < radii_q).any(axis=1).mean()),
+                      float(in_balls.sum(axis=0).mean() / k), float((across.min(axis=1) < radii_p).mean()))

@@ -1,1 +1,1 @@
-"""Reproductions of the five papers beside their published numbers.  May import `leaderboard.publishing` and what is below it."""
+"""Reproductions of five papers, compared with their published numbers."""

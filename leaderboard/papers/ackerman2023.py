@@ -1,118 +1,140 @@
-"""Ackerman, Kour and Farchi 2023 again.  The paper has figures and no tables: what can be compared are classes and shapes.
+"""Ackerman, Kour and Farchi 2023: the prototype to which each metric is nearer, and the shape of its distances.
 
-Its finding: of FID, MAUVE, PR, DC, CLASSIFIER and IRPR, only IRPR is nearer to the average Hausdorff distance than to the energy
-distance; and neither prototype is near PR and DC.
+The paper has figures and no tables, so classes and shapes can be compared, not numbers.  Its finding: of FID, MAUVE, PR, DC,
+CLASSIFIER and IRPR, only IRPR is nearer to the average Hausdorff distance than to the energy distance; PR and DC are near
+neither prototype.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rich.table import Table
-from rich.text import Text
+import plotly.graph_objects as go
 
-from harness.base.paths import SUBMISSIONS
-from harness.evaluation.suite import Suite
+from harness.base.paths import SUBMISSIONS, cache_folder
+from harness.evaluation.run import run_suite
+from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
-from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
+from harness.submission.selection import select_entries
+from leaderboard.figures.distributional import component_curves, draw_components
+from leaderboard.figures.registry import draw_figure
+from leaderboard.papers.base import Options, PaperTable, Reproduction
+from leaderboard.report.formats import format_interval
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.resampling import make_plans
-from leaderboard.scoring.scores import score_entry
+from leaderboard.scoring.scores import score_entry, score_suite
+from tasks.corpus.distributionality import Distributionality
+from tasks.suite_files import load_suite
+from harness.evaluation.suite import Suite
 
 SUITE = "ackerman"
-# Our entry: the paper's name, and whether the paper has it nearer to the energy distance.
+# Our entry: the name in the paper, and whether the paper finds it nearer to the energy distance.
 METRICS: dict[str, tuple[str, bool]] = {
     "energy": ("ENERGY", True), "ahd": ("AHD", False), "irpr": ("IRPR", False), "fid": ("FID", True), "mauve": ("MAUVE", True),
     "pr[k=2]": ("PR_2", True), "pr": ("PR_5", True), "dc[k=2]": ("DC_2", True), "dc": ("DC_5", True),
     "classifier": ("CLASSIFIER", True)}
-ENOUGH = 0.9                                # of the redraws, to be of a class
-FAR = 0.25                                  # deviation from both prototypes, above which neither is near
-HEADINGS = ("metric", "paper's class", "nearer to ENERGY", "", "from ENERGY", "from AHD", "distributionality", "without l=K",
-            "rise with l", "lowest at l=K", "locality")
+MIN_SHARE = 0.9                             # of the redraws, for a metric to belong to a class
+MAX_NEAR_DEVIATION = 0.25                   # deviation from a prototype, up to which a metric is near it
+COLUMNS = ("metric", "paper", "nearer to ENERGY", "as in paper", "from ENERGY", "from AHD", "distributionality", "95% CI",
+           "without l=K", "rise with l", "lowest at l=K", "locality")
+FIGURES = ("distributionality", "densities", "deviations", "perturbation")
 
 
 @dataclass(frozen=True)
-class Line:
-    """One metric, classed."""
+class Comparison:
+    """The class and the measures of one metric."""
 
     metric: str
-    published: str                          # the prototype that the paper has it nearer to
+    published: str                          # the prototype to which the paper finds it nearer
     nearer_energy: float                    # share of redraws
     measures: dict[str, Estimate]
 
     @property
     def agrees(self) -> bool:
+        """Whether enough redraws put the metric into its published class."""
         share = self.nearer_energy if self.published == "ENERGY" else 1 - self.nearer_energy
-        return share >= ENOUGH
+        return share >= MIN_SHARE
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the metric is near neither prototype."""
+        return min(self.measures[name].value for name in ("deviation_energy", "deviation_ahd")) > MAX_NEAR_DEVIATION
 
 
-def compared() -> list[Entry]:
-    """The entries that are compared; of a family only those that the paper has."""
+def reproduce(options: Options) -> Reproduction:
+    """Run the metrics of the paper, compare their classes, and draw the figures if requested."""
+    suite = load_suite(SUITE)
+    tally = run_suite(select_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
+    store = Store(options.store, read_only=True)
+    comparisons = compare_classes(store, suite)
+    figures = draw_figures(store, suite, options) if options.with_figures else {}
+    return Reproduction([build_table(comparisons)], build_records(comparisons), [tally], figures)
+
+
+def select_entries() -> list[Entry]:
+    """Return the entries to compare: the variants that the paper has."""
     return [entry for entry in select_entries(dict.fromkeys(name.partition("[")[0] for name in METRICS), SUBMISSIONS)
             if entry.name in METRICS]
 
 
-def reproduce(store: Store, suite: Suite) -> list[Line]:
-    """A line for each metric of which the store has answers."""
-    entries, drawn = {stored.entry.name: stored for stored in store.entries()}, make_plans(suite)
-    lines = []
-    for name, (published, energy) in METRICS.items():
+def compare_classes(store: Store, suite: Suite) -> list[Comparison]:
+    """Return a comparison for each metric that has results in the store."""
+    entries, resampling_plans = {stored.entry.name: stored for stored in store.entries()}, make_plans(suite)
+    comparisons = []
+    for name, (published_name, nearer_energy) in METRICS.items():
         if name not in entries:
             continue
-        tasks = score_entry(store, suite, entries[name], drawn).tasks
-        measures = dict(tasks["distributionality"].measures)
+        scores = score_entry(store, suite, entries[name], resampling_plans).tasks
+        measures = {**scores["distributionality"].measures, **scores["local_perturbation"].measures}
         if "nearer_energy" in measures:
-            local = tasks["local_perturbation"].measures
-            lines.append(Line(published, "ENERGY" if energy else "AHD", measures["nearer_energy"].value, {**measures, **local}))
-    return lines
+            comparisons.append(Comparison(published_name, "ENERGY" if nearer_energy else "AHD", measures["nearer_energy"].value,
+                                          measures))
+    return comparisons
 
 
-def cells(line: Line) -> list[str]:
-    def shown(name: str, digits: int = 2) -> str:
-        return f"{line.measures[name].value:.{digits}f}" if name in line.measures else "unknown"
-
-    score = line.measures.get("distributionality")
-    between = f" ({score.low:.2f} to {score.high:.2f})" if score and score.low is not None and score.high is not None else ""
-    return [line.metric, line.published, f"{line.nearer_energy:.0%} of redraws",
-            "as published" if line.agrees else "not as published",
-            shown("deviation_energy"), shown("deviation_ahd"), shown("distributionality") + between,
-            shown("distributionality_without_last"), shown("rise"), f"{line.measures['last_is_lowest'].value:.0%}",
-            shown("locality")]
+def draw_figures(store: Store, suite: Suite, options: Options) -> dict[str, go.Figure]:
+    """Return the figures of the paper by name."""
+    scored = [entry for entry in score_suite(store, suite) if entry.name in METRICS]
+    figures = {kind: draw_figure(kind, scored) for kind in FIGURES}
+    task, cache = Distributionality(), VectorCache(suite.model.name, cache_folder())
+    units = suite.units(task)
+    cache.fill(sorted({text for unit in units for text in task.texts(unit)}), options.progress, options.jobs)
+    return {**figures, "components": draw_components(component_curves(units, task, cache))}
 
 
-def summary(lines: Sequence[Line]) -> str:
-    agreeing = sum(line.agrees for line in lines)
-    far = [line.metric for line in lines
-           if min(line.measures[name].value for name in ("deviation_energy", "deviation_ahd")) > FAR]
-    return (f"{agreeing} of {len(lines)} metrics are in the paper's class in at least {ENOUGH:.0%} of the redraws of the pairs. "
-            f"Neither prototype is near {', '.join(far) or 'none of them'} (both deviations above {FAR}). The paper publishes "
-            "figures and no tables, so that classes and shapes are compared, not numbers.")
+def build_table(comparisons: Sequence[Comparison]) -> PaperTable:
+    """Return the table for reading; metrics outside their published class are marked."""
+    return PaperTable(COLUMNS, [table_row(comparison) for comparison in comparisons], [summarize(comparisons)],
+                      {number: "yellow" for number, comparison in enumerate(comparisons) if not comparison.agrees})
 
 
-def as_terminal(lines: Sequence[Line]) -> Table:
-    drawn = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for heading in HEADINGS:
-        drawn.add_column(heading)
-    for line in lines:
-        drawn.add_row(*(Text(cell, style="" if line.agrees else "yellow") for cell in cells(line)))
-    return drawn
+def table_row(comparison: Comparison) -> list[str]:
+    """Return the cells of one metric in the order of COLUMNS."""
+    def format_measure(name: str) -> str:
+        return f"{measures[name].value:.2f}" if name in measures else "unknown"
+
+    measures = comparison.measures
+    score = measures.get("distributionality")
+    return [comparison.metric, comparison.published, f"{comparison.nearer_energy:.0%}", "yes" if comparison.agrees else "no",
+            format_measure("deviation_energy"), format_measure("deviation_ahd"),
+            format_measure("distributionality"), format_interval(score.low, score.high) if score else "",
+            format_measure("distributionality_without_last"), format_measure("rise"),
+            f"{measures['last_is_lowest'].value:.0%}", format_measure("locality")]
 
 
-def as_markdown(lines: Sequence[Line]) -> str:
-    rows = [HEADINGS, ["---"] * len(HEADINGS), *map(cells, lines)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + f"\n\n{summary(lines)}\n"
+def summarize(comparisons: Sequence[Comparison]) -> str:
+    """Return how many metrics are in their published class, and which are near neither prototype."""
+    far = ", ".join(comparison.metric for comparison in comparisons if comparison.is_far) or "none"
+    agreeing = sum(comparison.agrees for comparison in comparisons)
+    return (f"{agreeing} of {len(comparisons)} metrics are in their published class (nearer to ENERGY or to AHD) in at least "
+            f"{MIN_SHARE:.0%} of the redraws of the pairs. Near neither prototype (both deviations above {MAX_NEAR_DEVIATION}): "
+            f"{far}. The paper publishes figures and no tables, so classes and shapes are compared, not numbers.")
 
 
-def as_csv(lines: Sequence[Line]) -> str:
-    """One line a measure of a metric, numbers in full."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(["metric", "published_class", "measure", "mean", "low", "high", "units"])
-    for line in lines:
-        for name, one in line.measures.items():
-            writer.writerow([line.metric, line.published, name, one.value, one.low, one.high, one.units])
-    return written.getvalue()
+def build_records(comparisons: Sequence[Comparison]) -> PaperTable:
+    """Return one row per measure of a metric, in full precision."""
+    return PaperTable(("metric", "published_class", "measure", "mean", "low", "high", "units"), [
+        [comparison.metric, comparison.published, name, estimate.value, estimate.low, estimate.high, estimate.units]
+        for comparison in comparisons for name, estimate in comparison.measures.items()])

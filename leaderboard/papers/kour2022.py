@@ -1,31 +1,31 @@
-"""Published tables, set beside ours: published | the authors' code, run again | ours | difference in units of the noise."""
+"""Kour et al. 2022, table 3: published, the authors' code run again, ours, and the differences in noise units."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.table import Table
-from rich.text import Text
 
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.suite import Suite
+from harness.evaluation.run import run_suite
 from harness.results.outcomes import Outcome, Status
 from harness.results.store import Store
-from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
-from leaderboard.papers.published_tables import Figure, kour2022_rerun, kour2022_table3
+from harness.submission.selection import select_entries
+from leaderboard.papers.base import Options, PaperTable, Reproduction
+from leaderboard.papers.published_tables import PublishedValue, kour2022_rerun, kour2022_table3
+from leaderboard.report.formats import MISSING, format_number
 from tasks.corpus.known_similarity import distance_measures
+from tasks.suite_files import load_suite
+from harness.evaluation.suite import Suite
 
 PAIR = ("clinc150", "banking77")
 SUITE = "kour2022"
-OUTSIDE = 3.0                               # noise units: beyond, a cell is marked
-# Our entry: the published name, and that of the re-run.
+MAX_NOISE_UNITS = 3.0                       # larger differences are marked
+# Our entry: the published name, and the name in the re-run.
 METRICS: dict[str, tuple[str | None, str]] = {
     "chi[published]": ("CHI", "CHI (chi2.cdf, top 100 tokens, no padding)"), "zipf[published]": ("ZIPF", "ZIPF (no padding)"),
     "fid": ("FID", "FID"), "pr": ("PR", "PR"), "dc": ("DC", "DC"), "mauve": ("MAUVE", "MAUVE"),
@@ -34,58 +34,64 @@ METRICS: dict[str, tuple[str | None, str]] = {
 }
 MEASURES = ("accuracy_tree", "weighted_accuracy_tree", "monotonicity", "separability", "linearity_r", "size_robustness",
             "imbalance_robustness_unnormalised")
-# Why a cell may lie outside: (entry, the beginning of a measure's name).
-KNOWN = {
-    ("energy", ""): "the re-run takes the root of the energy distance, ours is the distance itself",
-    ("irpr", "imbalance"): "the authors' code divides each sum by the other corpus's size; only unequal sizes show it",
-    ("zipf[published]", ""): "the published column is of tokens with padding, which leaks the mixture",
-    ("mauve", ""): "mauve-text is not symmetric, and its arguments are the other way round in the authors' code",
+# Known causes of differences: (entry, prefix of a measure's name).
+EXPLANATIONS = {
+    ("energy", ""): "the re-run takes the square root of the energy distance",
+    ("irpr", "imbalance"): "the authors' code divides each sum by the size of the other corpus, which matters for unequal sizes",
+    ("zipf[published]", ""): "the published numbers count padding tokens, which leak the mixture",
+    ("mauve", ""): "mauve-text is not symmetric, and the authors' code swaps its arguments",
 }
+CellKey = tuple[int | None, str]            # k, or None where the number does not depend on it; and the measure
 
 
 @dataclass(frozen=True)
 class Sample:
-    """Some repetitions of a number."""
+    """Mean and standard deviation over repetitions."""
 
     mean: float
     std: float | None
     repetitions: int
 
+    def __str__(self) -> str:
+        """Return "mean ± std"."""
+        return format_number(self.mean, 3) + (f" ± {self.std:.3f}" if self.std is not None else "")
+
 
 @dataclass(frozen=True)
 class Cell:
-    """One number of a table, three times over."""
+    """One cell of the table from three sources."""
 
     metric: str
-    k: int | None                           # None: does not depend on it
+    k: int | None
     measure: str
     published: Sample | None
     rerun: Sample | None
     ours: Sample
 
     @property
-    def off(self) -> float | None:
-        """Ours less the re-run's, in standard errors of the difference; None where no spread is known."""
+    def difference(self) -> float | None:
+        """Ours minus the re-run, in standard errors of the difference; None if a standard deviation is missing."""
         return noise_units(self.ours, self.rerun)
 
     @property
-    def off_published(self) -> float | None:
-        """Ours less the published, which states no spread: the re-run's is taken for it."""
+    def published_difference(self) -> float | None:
+        """Ours minus published, with the standard deviation of the re-run in place of the unpublished one."""
         if self.published is None or self.rerun is None:
             return None
         return noise_units(self.ours, Sample(self.published.mean, self.rerun.std, self.published.repetitions))
 
     @property
-    def outside(self) -> bool:
-        return self.off is not None and abs(self.off) > OUTSIDE
+    def deviates(self) -> bool:
+        """Whether the difference from the re-run exceeds the noise."""
+        return exceeds_noise(self.difference)
 
     @property
     def note(self) -> str:
-        """What is known to make the difference, where the cell is outside, or the published one is."""
-        off = any(one is not None and abs(one) > OUTSIDE for one in (self.off, self.off_published))
-        known = next((why for (metric, measure), why in KNOWN.items()
-                      if metric == self.metric and self.measure.startswith(measure)), "")
-        return known if off else ""
+        """The known cause of a difference that exceeds the noise."""
+        if not (self.deviates or exceeds_noise(self.published_difference)):
+            return ""
+        return next((reason for (metric, prefix), reason in EXPLANATIONS.items()
+                     if metric == self.metric and self.measure.startswith(prefix)), "")
 
 
 def noise_units(a: Sample, b: Sample | None) -> float | None:
@@ -96,110 +102,102 @@ def noise_units(a: Sample, b: Sample | None) -> float | None:
     return (a.mean - b.mean) / error if error > 0 else None
 
 
-def compared() -> list[Entry]:
-    """The entries that are compared; of a family only the one that the paper has."""
+def exceeds_noise(difference: float | None) -> bool:
+    """Return whether a difference is outside the accepted noise units."""
+    return difference is not None and abs(difference) > MAX_NOISE_UNITS
+
+
+def reproduce(options: Options) -> Reproduction:
+    """Run the metrics of the paper, and compare table 3 with the results in the store."""
+    suite = load_suite(SUITE, options.repetitions)
+    tally = run_suite(select_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
+    cells = compare_cells(Store(options.store, read_only=True), suite)
+    return Reproduction([build_table(cells)], build_records(cells), [tally])
+
+
+def select_entries() -> list[Entry]:
+    """Return the entries to compare: one variant per metric of the paper."""
     return [entry for entry in select_entries(METRICS, SUBMISSIONS) if entry.name in METRICS]
 
 
-def reproduce(store: Store, suite: Suite) -> list[Cell]:
-    """The cells of table 3 for which the store has answers."""
-    published = table(kour2022_table3(PAIR))
-    rerun = table(kour2022_rerun(PAIR))
+def compare_cells(store: Store, suite: Suite) -> list[Cell]:
+    """Return the cells of table 3 for which the store has observations."""
+    published, rerun = index_samples(kour2022_table3(PAIR)), index_samples(kour2022_rerun(PAIR))
+    digests = {stored.entry.name: stored.digest for stored in store.entries()}
     cells = []
-    entries = {stored.entry.name: stored for stored in store.entries()}
-    for metric, (name, again) in METRICS.items():
-        if metric not in entries:
+    for metric, (published_name, rerun_name) in METRICS.items():
+        if metric not in digests:
             continue
-        outcomes = store.outcomes(entries[metric].digest, suite.forms)
-        found = ours(suite, outcomes)
-        for (k, measure), values in sorted(found.items(), key=lambda one: (one[0][0] or 99, MEASURES.index(one[0][1]))):
-            spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
-            cells.append(Cell(metric, k, measure, published.get((name or "", k, measure)), rerun.get((again, k, measure)),
-                              Sample(float(np.mean(values)), spread, len(values))))
+        values = values_by_cell(suite, store.outcomes(digests[metric], suite.forms))
+        for k, measure in sorted(values, key=lambda key: (key[0] or 99, MEASURES.index(key[1]))):
+            repeated = values[k, measure]
+            std = float(np.std(repeated, ddof=1)) if len(repeated) > 1 else None
+            cells.append(Cell(metric, k, measure, published.get((published_name or "", k, measure)),
+                              rerun.get((rerun_name, k, measure)), Sample(float(np.mean(repeated)), std, len(repeated))))
     return cells
 
 
-def ours(suite: Suite, outcomes: Mapping[str, Outcome]) -> dict[tuple[int | None, str], list[float]]:
-    """The values of every repetition, of the answers in the direction of the authors' code alone."""
-    found: dict[tuple[int | None, str], list[float]] = {}
+def values_by_cell(suite: Suite, outcomes: Mapping[str, Outcome]) -> dict[CellKey, list[float]]:
+    """Return the value of every repetition, from the direction d(c_i, c_j) of the authors' code alone."""
+    by_cell: dict[CellKey, list[float]] = {}
 
-    def keep(k: int | None, values: Mapping[str, float | None]) -> None:
+    def add(k: int | None, values: Mapping[str, float | None]) -> None:
         for measure in MEASURES:
             value = values.get(measure)
             if value is not None:
-                found.setdefault((k, measure), []).append(value)
+                by_cell.setdefault((k, measure), []).append(value)
 
     for task in suite.tasks:
-        answered = [unit for unit in suite.units(task) if unit.id in outcomes and outcomes[unit.id].status is Status.ANSWERED]
-        seen: list[Any] = [outcomes[unit.id].observation for unit in answered]
+        units = [unit for unit in suite.units(task) if unit.id in outcomes and outcomes[unit.id].status is Status.ANSWERED]
+        observations: list[Any] = [outcomes[unit.id].observation for unit in units]
         if task.name == "known_similarity":
-            for one in seen:
-                keep(one.k, distance_measures(one.scale.as_distance(np.array(one.forward)), one.k))
+            for observation in observations:
+                distances = observation.scale.as_distance(np.array(observation.forward))
+                add(observation.k, distance_measures(distances, observation.k))
         else:
-            for measures in task.measure_all(answered, seen):
-                keep(None, measures.values)
-    return found
+            for measures in task.measure_all(units, observations):
+                add(None, measures.values)
+    return by_cell
 
 
-def table(figures: Iterable[Figure]) -> dict[tuple[str, int | None, str], Sample]:
-    return {(one.metric, one.k, one.measure): Sample(one.mean, one.std, one.repetitions or 0) for one in figures}
+def index_samples(numbers: Iterable[PublishedValue]) -> dict[tuple[str, int | None, str], Sample]:
+    """Return samples by metric, k and measure."""
+    return {(number.metric, number.k, number.measure): Sample(number.mean, number.std, number.repetitions or 0)
+            for number in numbers}
 
 
-HEADINGS = ("metric", "k", "measure", "published", "authors' code again", "ours", "off (noise units)", "off the published", "")
+def build_table(cells: Sequence[Cell]) -> PaperTable:
+    """Return the table for reading; cells that deviate from the re-run are marked."""
+    rows = [[cell.metric, cell.k, cell.measure, str(cell.published or MISSING), str(cell.rerun or MISSING), str(cell.ours),
+             format_difference(cell.difference), format_difference(cell.published_difference), cell.note] for cell in cells]
+    return PaperTable(
+        ("metric", "k", "measure", "published", "authors' code, run again", "ours", "ours - run again (noise units)",
+         "ours - published", "known cause"), rows, [summarize(cells)],
+        {number: "yellow" for number, cell in enumerate(cells) if cell.deviates})
 
 
-def lines(cells: Sequence[Cell]) -> list[list[str]]:
-    return [[cell.metric, "" if cell.k is None else str(cell.k), cell.measure, shown(cell.published), shown(cell.rerun),
-             shown(cell.ours), units(cell.off), units(cell.off_published), cell.note] for cell in cells]
+def format_difference(difference: float | None) -> str:
+    """Return a difference in noise units, with a star if it exceeds the noise."""
+    return MISSING if difference is None else f"{difference:+.1f}{' *' if exceeds_noise(difference) else ''}"
 
 
-def shown(sample: Sample | None) -> str:
-    if sample is None:
-        return "-"
-    spread = f" ± {sample.std:.3f}" if sample.std is not None else ""
-    return f"{sample.mean:.3f}{spread}"
+def summarize(cells: Sequence[Cell]) -> str:
+    """Return how many cells agree with the re-run."""
+    comparable = [cell for cell in cells if cell.difference is not None]
+    inside = sum(not cell.deviates for cell in comparable)
+    unexplained = sum(cell.deviates and not cell.note for cell in comparable)
+    share = f"{inside / len(comparable):.0%}" if comparable else "none"
+    return (f"{inside} of {len(comparable)} cells ({share}) lie within {MAX_NOISE_UNITS:g} noise units of the authors' code, run "
+            f"again; of the others, marked *, {unexplained} have no known cause. A noise unit is the standard error of the "
+            "difference of two means. The paper states no standard deviations; those of the re-run are used for them.")
 
 
-def units(off: float | None) -> str:
-    return "-" if off is None else f"{off:+.1f}{' *' if abs(off) > OUTSIDE else ''}"
-
-
-def summary(cells: Sequence[Cell]) -> str:
-    """How many cells are as the re-run has them."""
-    judged = [cell for cell in cells if cell.off is not None]
-    inside = sum(not cell.outside for cell in judged)
-    unexplained = sum(cell.outside and not cell.note for cell in judged)
-    share = f"{inside / len(judged):.0%}" if judged else "none"
-    return (f"{inside} of {len(judged)} cells ({share}) lie within {OUTSIDE:g} noise units of the authors' code, run again; "
-            f"of the others, marked *, {unexplained} are unexplained. A noise unit is the standard error of the difference "
-            "of the two means; the published column states no spread, so the re-run's stands in for it.")
-
-
-def as_terminal(cells: Sequence[Cell]) -> Table:
-    drawn = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for heading in HEADINGS:
-        drawn.add_column(heading, no_wrap=heading in ("metric", "measure"),
-                         justify="left" if heading in ("metric", "measure", "") else "right")
-    for cell, words in zip(cells, lines(cells), strict=True):
-        style = "yellow" if cell.outside else ""
-        drawn.add_row(*(Text(word, style=style) for word in words))
-    return drawn
-
-
-def as_markdown(cells: Sequence[Cell]) -> str:
-    rows = [HEADINGS, ["---"] * len(HEADINGS), *lines(cells)]
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows) + f"\n\n{summary(cells)}\n"
-
-
-def as_csv(cells: Sequence[Cell]) -> str:
-    """One line a cell, numbers in full."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(["metric", "k", "measure", "published", "rerun_mean", "rerun_std", "rerun_repetitions", "mean", "std",
-                     "repetitions", "off", "off_published", "note"])
+def build_records(cells: Sequence[Cell]) -> PaperTable:
+    """Return one row per cell, in full precision."""
+    rows = []
     for cell in cells:
-        again = cell.rerun
-        writer.writerow([cell.metric, cell.k, cell.measure, cell.published.mean if cell.published else None,
-                         *([again.mean, again.std, again.repetitions] if again else [None] * 3),
-                         cell.ours.mean, cell.ours.std, cell.ours.repetitions, cell.off, cell.off_published, cell.note])
-    return written.getvalue()
+        rerun = [cell.rerun.mean, cell.rerun.std, cell.rerun.repetitions] if cell.rerun else [None] * 3
+        rows.append([cell.metric, cell.k, cell.measure, cell.published.mean if cell.published else None, *rerun, cell.ours.mean,
+                     cell.ours.std, cell.ours.repetitions, cell.difference, cell.published_difference, cell.note])
+    return PaperTable(("metric", "k", "measure", "published", "rerun_mean", "rerun_std", "rerun_repetitions", "mean", "std",
+                       "repetitions", "difference", "published_difference", "note"), rows)

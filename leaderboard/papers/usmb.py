@@ -1,163 +1,177 @@
-"""USMB's tables beside ours: published | ours with its interval, on which data, and what is known about the difference."""
+"""USMB's tables: published, ours with confidence intervals, the datasets, and known causes of differences."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.suite import Suite
-from harness.submission.selection import load_available
+from harness.evaluation.run import run_suite
+from harness.results.store import Store
 from harness.submission.submission import Entry
+from harness.submission.selection import load_available
 from leaderboard.ensembles.learning import learn
 from leaderboard.ensembles.training_tables import training_tables
+from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import UsmbFigure, usmb_tables
-from leaderboard.report.build import estimate_facts
+from leaderboard.report.formats import format_interval, format_number
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.scores import Scored
+from leaderboard.scoring.scores import Scored, score_suite
+from tasks.suite_files import load_suite
+from harness.evaluation.suite import Suite
 from tasks.text.base import USMB
 
-SUITE, BY_CONDITION = "papers_stand_ins", "usmb_by_condition"
-IN_ITS_BATCH = "bm25_plus[published]"       # asked one call a condition, in the second suite
-# The published name, and ours; of BM25+ the variant that depends on its batch, since only that one's numbers come out.
+SUITE, CONDITION_SUITE = "papers_stand_ins", "usmb_by_condition"
+BATCH_DEPENDENT = "bm25_plus[published]"    # runs with one call per condition, in the second suite
+# The published name, and our entry; of BM25+ the variant that depends on its batch, which alone reproduces the numbers.
 METRICS = {"cosine": "cosine", "levenshtein": "levenshtein", "rouge": "rouge", "jaccard": "jaccard",
-           "bm25plus": IN_ITS_BATCH}
+           "bm25plus": BATCH_DEPENDENT}
 TASKS = ("alignment", "robustness", "sensitivity", "clustering", "retrieval")
+CONDITION_TASKS = ("robustness", "sensitivity")
+ENSEMBLE_TASKS = {"axis": "alignment", "comparisons": "alignment", "robustness": "robustness", "sensitivity": "sensitivity"}
 SEEDS = 20
-# What is known of a table's column: (table, measure; "" for any): the explanation.
-KNOWN: Mapping[tuple[str, str], str] = {
-    ("axis", ""): "published holds 0.5(1+r); OpenAI's ratings are not to be had as a snapshot, SummEval stands in",
+# Known causes of differences, by table and measure ("" for any measure).
+EXPLANATIONS: Mapping[tuple[str, str], str] = {
+    ("axis", ""): "published is 0.5(1+r); SummEval replaces OpenAI's ratings, of which there is no snapshot",
     ("comparisons", ""): "the number of words alone reaches .62",
-    ("robustness", "superficial_over_summary"): "for embeddings it depends on where the model cuts texts off",
-    ("usmb", "sensitivity"): "a function of length alone comes near 1; see constant_length on the task's card",
-    ("usmb", "clustering"): "V-measure of Ward's linkage on rows; random labels have one too",
-    ("usmb", "retrieval"): "the augmented score itself: retention, as the text has it, is .8 to 1 for everybody",
+    ("robustness", "superficial_over_summary"): "for embeddings it depends on where the model truncates texts",
+    ("usmb", "sensitivity"): "a function of length alone comes close to 1; see constant_length on the page of the task",
+    ("usmb", "clustering"): "V-measure of Ward linkage on rows of similarities; random labels score above 0 too",
+    ("usmb", "retrieval"): "the score on augmented texts; retention, which the text describes, is .8 to 1 for all metrics",
     ("weights_comparisons", ""): "the paper repeats the row of the axis weights here",
 }
 
 
 @dataclass(frozen=True)
-class Row:
+class Comparison:
     """One published number and ours."""
 
     figure: UsmbFigure
     entry: str
-    ours: Estimate | None                   # None: not asked
+    ours: Estimate | None                   # None: not run
     data: str
-    note: str
+
+    @property
+    def note(self) -> str:
+        """The known cause of a difference."""
+        return explain_difference(self.figure)
 
 
-def compared() -> list[Entry]:
-    """The entries that stand in the published tables, as far as this clone has them."""
-    wanted = set(METRICS.values())
-    return [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries if entry.name in wanted]
+def reproduce(options: Options) -> Reproduction:
+    """Run the metrics of the paper on both suites, and compare its tables with the results in the store."""
+    suite, condition_suite, only = load_suite(SUITE), load_suite(CONDITION_SUITE), options.only or TASKS
+    entries = select_entries()
+    tallies = [run_suite(entries, suite, options.store, only=only, jobs=options.jobs, progress=options.progress)]
+    condition_tasks = [task for task in only if task in CONDITION_TASKS]
+    if condition_tasks:
+        tallies.append(run_suite([entry for entry in entries if entry.name == BATCH_DEPENDENT], condition_suite, options.store,
+                                 only=condition_tasks, jobs=options.jobs, progress=options.progress))
+    store = Store(options.store, read_only=True)
+    scored, by_condition = ({entry.name: entry.in_track("text") for entry in score_suite(store, each)}
+                            for each in (suite, condition_suite))
+    comparisons = compare_figures(scored, suite, by_condition.get(BATCH_DEPENDENT))
+    return Reproduction([build_table(comparisons)], build_records(comparisons), tallies)
 
 
-def reproduce(scored: Mapping[str, Scored], suite: Suite, by_condition: Scored | None = None) -> list[Row]:
-    """Every published number, beside what the answers in a store say; `by_condition` is the entry that depends on its batch."""
-    learned = ensembles(scored, suite)
-    found = []
+def select_entries() -> list[Entry]:
+    """Return the entries of the published tables that are available."""
+    names = set(METRICS.values())
+    return [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries if entry.name in names]
+
+
+def compare_figures(scored: Mapping[str, Scored], suite: Suite, by_condition: Scored | None = None) -> list[Comparison]:
+    """Compare every published number with ours.
+
+    `by_condition` holds the scores of the batch-dependent entry with one call per condition.
+    """
+    learned = learn_ensembles(scored, suite)
+    comparisons = []
     for figure in usmb_tables():
         name = METRICS.get(figure.metric, figure.metric)
-        if figure.metric == "ensemble":
-            ours = learned.get((figure.table, figure.measure))
-        else:
-            one = scored.get(name)
-            ours = None if one is None else measured(one, figure)
-            if name == IN_ITS_BATCH and by_condition is not None:
-                ours = measured(by_condition, figure) or ours
-        note = KNOWN.get((figure.table, figure.measure)) or KNOWN.get((figure.table, ""), "")
-        found.append(Row(figure, name, ours, data_of(suite, figure), note))
-    return found
+        ours = learned.get((figure.table, figure.measure)) if name == "ensemble" else estimate_figure(scored.get(name), figure)
+        if name == BATCH_DEPENDENT:
+            ours = estimate_figure(by_condition, figure) or ours
+        comparisons.append(Comparison(figure, name, ours, list_datasets(suite, figure)))
+    return comparisons
 
 
-def measured(one: Scored, figure: UsmbFigure) -> Estimate | None:
-    """Our number for a published one."""
+def explain_difference(figure: UsmbFigure) -> str:
+    """Return what is known about the difference between a published number and ours."""
+    return EXPLANATIONS.get((figure.table, figure.measure)) or EXPLANATIONS.get((figure.table, ""), "")
+
+
+def estimate_figure(scored: Scored | None, figure: UsmbFigure) -> Estimate | None:
+    """Return our estimate of a published number, on the published scale."""
+    if scored is None:
+        return None
     if figure.table == "usmb" and figure.measure == "overall":
-        return None if one.usmb is None else Estimate(one.usmb, None, None, len(TASKS))
+        return None if scored.usmb is None else Estimate(scored.usmb, None, None, len(TASKS))
     task, measure = stands_for(figure)
-    found = estimate_facts(one.tasks[task].measures.get(measure)) if task in one.tasks else None
-    scaled = on_their_scale(figure, found)
-    return None if scaled is None else Estimate(**scaled)
+    return on_their_scale(figure, scored.tasks[task].measures.get(measure) if task in scored.tasks else None)
 
 
 def stands_for(figure: UsmbFigure) -> tuple[str, str]:
-    """The task and the measure of ours that a number of a table is of."""
+    """Return our task and our measure for a published number."""
     if figure.table == "usmb":
         return figure.measure, USMB
-    task = {"axis": "alignment", "comparisons": "alignment"}.get(figure.table, figure.table)
     if figure.table == "axis":
-        return task, f"pearson_{figure.measure}"
+        return "alignment", f"pearson_{figure.measure}"
+    task = "alignment" if figure.table == "comparisons" else figure.table
     return task, USMB if figure.measure == "overall" else figure.measure
 
 
-def on_their_scale(figure: UsmbFigure, found: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Our estimate as the table has it: of correlations 0.5(1 + r)."""
-    if found is None or figure.table != "axis":
-        return None if found is None else dict(found)
-    return {**found, **{edge: (1 + found[edge]) / 2 for edge in ("value", "low", "high") if found[edge] is not None}}
+def on_their_scale(figure: UsmbFigure, estimate: Estimate | None) -> Estimate | None:
+    """Return our estimate on the scale of the published table, which has 0.5(1 + r) for correlations."""
+    if estimate is None or figure.table != "axis":
+        return estimate
+    low, high = (None if edge is None else (1 + edge) / 2 for edge in (estimate.low, estimate.high))
+    return Estimate((1 + estimate.value) / 2, low, high, estimate.units)
 
 
-def ensembles(scored: Mapping[str, Scored], suite: Suite) -> dict[tuple[str, str], Estimate]:
-    """Our linear ensembles of the five metrics, held out by document, where all of them have answered; and their weights."""
+def learn_ensembles(scored: Mapping[str, Scored], suite: Suite) -> dict[tuple[str, str], Estimate]:
+    """Return the held-out scores and the weights of linear ensembles of the five metrics, where all have complete results."""
     members = [scored[name] for name in METRICS.values() if name in scored]
-    found: dict[tuple[str, str], Estimate] = {}
+    estimates: dict[tuple[str, str], Estimate] = {}
     if len(members) < len(METRICS):
-        return found
-    published = {ours: name for name, ours in METRICS.items()}
-    for name in ("axis", "comparisons", "robustness", "sensitivity"):
-        of_task = "alignment" if name in ("axis", "comparisons") else name
-        if not all(one.tasks[of_task].complete and not one.tasks[of_task].failures for one in members if of_task in one.tasks):
+        return estimates
+    published_names = {ours: name for name, ours in METRICS.items()}
+    score_keys = {"axis": [("axis", "overall")], "comparisons": [("comparisons", "accuracy")],
+                  "robustness": [("robustness", "overall"), ("usmb", "robustness")], "sensitivity": [("usmb", "sensitivity")]}
+    for name, task in ENSEMBLE_TASKS.items():
+        scores = [member.tasks[task] for member in members if task in member.tasks]
+        if not all(score.complete and not score.failures for score in scores):
             continue
         learned = learn(training_tables(members, name)[0], SEEDS)
-        value = Estimate(learned.score, None, None, SEEDS)
-        keys = {"axis": ("axis", "overall"), "comparisons": ("comparisons", "accuracy"), "robustness": ("robustness", "overall"),
-                "sensitivity": ("usmb", "sensitivity")}
-        found[keys[name]] = value
-        if name == "robustness":
-            found["usmb", "robustness"] = value
-        for metric, weight in learned.weights.items():
-            found[f"weights_{name}", published[metric]] = Estimate(weight, None, None, SEEDS)
-    return found
+        estimates |= dict.fromkeys(score_keys[name], Estimate(learned.score, None, None, SEEDS))
+        estimates |= {(f"weights_{name}", published_names[metric]): Estimate(weight, None, None, SEEDS)
+                      for metric, weight in learned.weights.items()}
+    return estimates
 
 
-def data_of(suite: Suite, figure: UsmbFigure) -> str:
-    """The datasets behind our number."""
+def list_datasets(suite: Suite, figure: UsmbFigure) -> str:
+    """Return the names of the datasets behind our number."""
     table = figure.table.removeprefix("weights_")
-    task = {"axis": "alignment", "comparisons": "alignment", "usmb": figure.measure}.get(table, table)
-    kinds = {"axis": "axis", "comparisons": "comparisons"}
-    names: dict[str, None] = {}
-    for question in suite.questions:
-        stratum = question.unit.stratum
-        if question.task.name == task and (table not in kinds or stratum[0] == kinds[table]):
-            names[stratum[-1]] = None
-    return ", ".join(names)
+    task = {**ENSEMBLE_TASKS, "usmb": figure.measure}.get(table, table)
+    strata = [question.unit.stratum for question in suite.questions if question.task.name == task]
+    return ", ".join(dict.fromkeys(stratum[-1] for stratum in strata
+                                   if table not in ("axis", "comparisons") or stratum[0] == table))
 
 
-HEADINGS = ("table", "metric", "measure", "published", "ours", "95%", "data", "")
+def build_table(comparisons: Sequence[Comparison]) -> PaperTable:
+    """Return the table for reading."""
+    rows = [[table, metric, measure, format_number(published), format_number(ours), format_interval(low, high), data, note]
+            for table, metric, measure, published, ours, low, high, data, note in map(list_values, comparisons)]
+    return PaperTable(("table", "metric", "measure", "published", "ours", "95% CI", "data", "known cause of differences"), rows)
 
 
-def lines(rows: Sequence[Row]) -> list[list[str]]:
-    return [[row.figure.table, row.entry, row.figure.measure, f"{row.figure.value:.2f}",
-             "-" if row.ours is None else f"{row.ours.value:.2f}",
-             "" if row.ours is None or row.ours.low is None else f"{row.ours.low:.2f} to {row.ours.high:.2f}", row.data, row.note]
-            for row in rows]
+def build_records(comparisons: Sequence[Comparison]) -> PaperTable:
+    """Return one row per number, in full precision."""
+    return PaperTable(("table", "metric", "measure", "published", "ours", "low", "high", "data", "note"),
+                      [list_values(comparison) for comparison in comparisons])
 
 
-def as_markdown(rows: Sequence[Row]) -> str:
-    return "\n".join("| " + " | ".join(row) + " |" for row in (HEADINGS, ["---"] * len(HEADINGS), *lines(rows))) + "\n"
-
-
-def as_csv(rows: Sequence[Row]) -> str:
-    """One line a number, in full."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(["table", "metric", "measure", "published", "ours", "low", "high", "data", "note"])
-    for row in rows:
-        ours = row.ours
-        writer.writerow([row.figure.table, row.entry, row.figure.measure, row.figure.value,
-                         *([ours.value, ours.low, ours.high] if ours else [None] * 3), row.data, row.note])
-    return written.getvalue()
+def list_values(comparison: Comparison) -> tuple[str, str, str, float, float | None, float | None, float | None, str, str]:
+    """Return the values of a record."""
+    figure, ours = comparison.figure, comparison.ours
+    value, low, high = (ours.value, ours.low, ours.high) if ours else (None, None, None)
+    return figure.table, comparison.entry, figure.measure, figure.value, value, low, high, comparison.data, comparison.note

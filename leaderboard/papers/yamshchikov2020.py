@@ -1,56 +1,55 @@
-"""Yamshchikov et al. 2020 again: the means of fourteen sets of rated pairs, the orders that they make, the scores of the orders.
+"""Yamshchikov et al. 2020: the means of fourteen sets of rated pairs, the rank orders of the means, and scores of the orders.
 
-Scores are compared three ways: as printed, as they come out of the printed means (misprints mended), and ours.  The printed
-orders contradict the printed means among the random sets, so that the first two differ without anybody asking a metric.
+Scores are compared in three versions: as printed, recomputed from the printed means with misprints corrected, and ours.  The
+first two differ because the printed orders contradict the printed means among the random sets.
 """
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from rich.console import Group, RenderableType
-from rich.text import Text
 
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.suite import Suite
+from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.selection import scan_folder
 from harness.submission.submission import Entry
-from leaderboard.cli.console import plain_table
+from harness.submission.selection import scan_folder
+from leaderboard.papers.base import Cell, Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import PairSet, PublishedOrdering, yamshchikov2020_tables
-from tasks.common import rank_orders as orders
+from leaderboard.report.formats import MISSING, format_number
+from tasks.common import rank_orders
+from tasks.suite_files import load_suite
+from harness.evaluation.suite import Suite
 from tasks.text.human_ordering import RANDOM, Pair, read_pairs
 
-SUITE, DATASET, PEOPLE = "yamshchikov2020", "human_similarity_14", "human"
-# The paper's metric: our entry, in the definition of which the paper's means come out, where that is known.
+SUITE, DATASET, HUMAN = "yamshchikov2020", "human_similarity_14", "human"
+# The paper's metric, and our entry with the definition that reproduces the paper's means, where that is known.
 METRICS = {"pos_distance": "pos_distance[nouns]", "word_overlap": "word_overlap", "chrf": "chrf[published]",
            "cosine_word2vec": "cosine_word2vec", "cosine_fasttext": "cosine_fasttext", "wmd": "wmd[published]",
            "rouge1": "rouge1[published]", "rouge2": "rouge2[published]", "rougeL": "rouge_l[published]", "bleu": "bleu",
            "meteor": "meteor[published]", "bertscore": "bertscore", "elmo_l2": "elmo_l2"}
-ANOTHER = {"pos_distance": "the paper's definition is not known; nouns that only one of the texts has",
-           "wmd": "GloVe's vectors in place of the paper's, which cannot be had: compare orders, not means",
-           "bertscore": "MiniLM in place of a large model: compare orders, not means"}
+SUBSTITUTIONS = {"pos_distance": "the paper's definition is not known; ours counts nouns that only one text has",
+                 "wmd": "GloVe vectors replace the paper's, which are not available: compare orders, not means",
+                 "bertscore": "MiniLM replaces a large model: compare orders, not means"}
 DISTANCES = frozenset({"pos_distance", "cosine_word2vec", "cosine_fasttext", "wmd", "elmo_l2"})
 PARAPHRASES = frozenset({"paralex", "paraphrase"})          # the other five are sets of style transfer
-# What is printed wrong, and what must have been meant: (metric, set): (printed, meant, how that is known).
+# (metric, set): (printed mean, correct mean, evidence).
 MISPRINTS: Mapping[tuple[str, PairSet], tuple[float, float, str]] = {
-    ("wmd", ("paraphrase", True)): (0.34, 1.34, "the printed rank (14) and the printed correlation (.92) need it"),
+    ("wmd", ("paraphrase", True)): (0.34, 1.34, "the printed rank (14) and the printed correlation (.92) require it"),
     ("human", ("bible", False)): (3.54, 3.494, "the mean of the ratings"),
-    ("chrf", ("gyafc_informal", False)): (0.34, 0.377, "every variant of chrF has it"),
+    ("chrf", ("gyafc_informal", False)): (0.34, 0.377, "every variant of chrF has this mean"),
 }
-SCORES = {"pearson_of_means": "Pearson's of the means", "spearman_of_order": "Spearman's of the orders",
-          "coinciding_ranks": "same ranks", "swaps": "swaps", "variability": "variability",
-          "separates_paraphrases": "random below paraphrases", "separates_style": "random below style"}
-NEAR = 0.03
+SCORES = {"pearson_of_means": "Pearson, means", "spearman_of_order": "Spearman, orders", "coinciding_ranks": "equal ranks",
+          "swaps": "swaps", "variability": "variability", "separates_paraphrases": "random below paraphrases",
+          "separates_style": "random below style"}
+CLOSE = 0.03                                # difference of means up to which a set counts as reproduced
 
 
 @dataclass(frozen=True)
 class Ordering:
-    """Means of sets, the order they make, and what that is worth beside people's."""
+    """Means of sets, their ranks, and the agreement of the order with the human one."""
 
     means: Mapping[PairSet, float]
     ranks: Mapping[PairSet, float]
@@ -59,42 +58,57 @@ class Ordering:
 
 @dataclass(frozen=True)
 class Row:
-    """One metric of the paper, or people."""
+    """One metric of the paper, or the human raters."""
 
     metric: str
     entry: str                              # ours
     printed: Ordering
-    mended: Ordering                        # of the printed means, ordered again
+    recomputed: Ordering                    # from the printed means, with misprints corrected
     ours: Ordering | None                   # None: not run
     note: str
 
     @property
-    def off(self) -> list[float] | None:
-        """How far our means are from the printed ones, misprints mended."""
-        return None if self.ours is None else [abs(self.ours.means[one] - mean) for one, mean in self.mended.means.items()]
+    def differences(self) -> list[float] | None:
+        """Absolute differences between our means and the corrected printed means."""
+        if self.ours is None:
+            return None
+        return [abs(self.ours.means[pair_set] - mean) for pair_set, mean in self.recomputed.means.items()]
+
+    @property
+    def orderings(self) -> list[tuple[str, str, Ordering]]:
+        """(Name, version, ordering) of each version that is available."""
+        versions = [(self.metric, "printed", self.printed), ("", "recomputed", self.recomputed)]
+        return versions if self.ours is None else [*versions, (self.entry, "ours", self.ours)]
 
 
-def compared() -> list[Entry]:
-    """Our entries that can be asked here; of a family only those that stand for the paper's."""
-    wanted = set(METRICS.values())
-    return [entry for submission in scan_folder(SUBMISSIONS).here for entry in submission.entries if entry.name in wanted]
+def reproduce(options: Options) -> Reproduction:
+    """Run the metrics of the paper, and compare its tables with the results in the store."""
+    suite = load_suite(SUITE)
+    tally = run_suite(select_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
+    rows, agreement = compare_store(Store(options.store, read_only=True), suite), measure_agreement(read_pairs(DATASET))
+    return Reproduction(build_tables(rows, agreement), build_records(rows, agreement), [tally])
 
 
-def reproduce(store: Store, suite: Suite, dataset: str = DATASET) -> list[Row]:
-    """A row for each metric of the paper, and for people; what the store has no answers of is not run."""
-    published = yamshchikov2020_tables()
-    asked = {stored.entry.name: stored for stored in store.entries()}
-    means: dict[str, dict[PairSet, float]] = {PEOPLE: human_means(read_pairs(dataset))}
+def select_entries() -> list[Entry]:
+    """Return the entries that correspond to the paper's metrics and whose models are available."""
+    names = set(METRICS.values())
+    return [entry for submission in scan_folder(SUBMISSIONS).here for entry in submission.entries if entry.name in names]
+
+
+def compare_store(store: Store, suite: Suite, dataset: str = DATASET) -> list[Row]:
+    """Compare every metric of the paper, and the human raters, with the results in the store."""
+    stored_digests = {stored.entry.name: stored.digest for stored in store.entries()}
+    means: dict[str, dict[PairSet, float]] = {HUMAN: average_ratings(read_pairs(dataset))}
     for metric, name in METRICS.items():
-        found = set_means(store, suite, asked[name].digest) if name in asked else None
-        if found is not None:
-            means[metric] = found
-    lacking = {metric: f"needs the model {why.model}" for metric, why in scan_folder(SUBMISSIONS).absent.items()}
-    return compare(published, means, lacking)
+        entry_means = average_answers(store, suite, stored_digests[name]) if name in stored_digests else None
+        if entry_means is not None:
+            means[metric] = entry_means
+    reasons = {metric: f"needs the model {error.model}" for metric, error in scan_folder(SUBMISSIONS).absent.items()}
+    return compare(yamshchikov2020_tables(), means, reasons)
 
 
-def set_means(store: Store, suite: Suite, digest: str) -> dict[PairSet, float] | None:
-    """The mean of an entry's raw answers on each set; None unless all pairs were answered."""
+def average_answers(store: Store, suite: Suite, digest: str) -> dict[PairSet, float] | None:
+    """Return the mean of an entry's raw answers on each set, or None unless it has answers for all pairs."""
     outcomes = store.outcomes(digest, suite.forms)
     answers: dict[PairSet, list[float]] = {}
     for question in suite.questions:
@@ -103,204 +117,189 @@ def set_means(store: Store, suite: Suite, digest: str) -> dict[PairSet, float] |
             return None
         kind, group = question.unit.stratum
         answers.setdefault((group, kind == RANDOM), []).extend(outcome.observation.answers)
-    return {one: float(np.mean(values)) for one, values in answers.items()}
+    return {pair_set: float(np.mean(values)) for pair_set, values in answers.items()}
 
 
-def human_means(pairs: Mapping[tuple[str, str], Sequence[Pair]]) -> dict[PairSet, float]:
-    return {(group, kind == RANDOM): float(np.mean([pair.score for pair in some])) for (kind, group), some in pairs.items()}
+def average_ratings(pairs_by_set: Mapping[tuple[str, str], Sequence[Pair]]) -> dict[PairSet, float]:
+    """Return the mean rating of each set."""
+    return {(group, kind == RANDOM): float(np.mean([pair.score for pair in pairs]))
+            for (kind, group), pairs in pairs_by_set.items()}
 
 
 def compare(published: Sequence[PublishedOrdering], means: Mapping[str, Mapping[PairSet, float]],
             reasons: Mapping[str, str]) -> list[Row]:
-    """Pure: every metric of the paper beside our means of it, where there are any, or the reason why not."""
-    people, = (one for one in published if one.metric == PEOPLE)
-    meant = mended(people)
+    """Compare published orderings with our means; `reasons` tell why a metric was not run."""
+    human, = (ordering for ordering in published if ordering.metric == HUMAN)
+    human_means = correct_misprints(human)
     rows = []
-    for one in published:
-        repaired, found = mended(one), means.get(one.metric)
-        printed = Ordering(one.means, one.ranks, one.scores)
-        ours = None if found is None else ordering(one.metric, found, means[PEOPLE])
-        reason = reasons.get(one.metric, "not all of its answers are stored")
-        note = ANOTHER.get(one.metric, "") if ours else f"not run: {reason}"
-        name = "mean of the ratings" if one.metric == PEOPLE else METRICS.get(one.metric, "-")
-        rows.append(Row(one.metric, name, printed, ordering(one.metric, repaired, meant), ours, note))
+    for ordering in published:
+        metric = ordering.metric
+        ours = order_sets(metric, means[metric], means[HUMAN]) if metric in means else None
+        note = SUBSTITUTIONS.get(metric, "") if ours else f"not run: {reasons.get(metric, 'results are incomplete')}"
+        name = "mean of the ratings" if metric == HUMAN else METRICS.get(metric, MISSING)
+        rows.append(Row(metric, name, Ordering(ordering.means, ordering.ranks, ordering.scores),
+                        order_sets(metric, correct_misprints(ordering), human_means), ours, note))
     return rows
 
 
-def mended(one: PublishedOrdering) -> dict[PairSet, float]:
-    """The printed means, misprints replaced by what was meant."""
-    meant = {where: mean for (metric, where), (_, mean, _) in MISPRINTS.items() if metric == one.metric}
-    return one.means | meant
+def correct_misprints(ordering: PublishedOrdering) -> dict[PairSet, float]:
+    """Return the printed means with misprints replaced by the correct means."""
+    return ordering.means | {pair_set: mean for (metric, pair_set), (_, mean, _) in MISPRINTS.items()
+                             if metric == ordering.metric}
 
 
-def ordering(metric: str, means: Mapping[PairSet, float], people: Mapping[PairSet, float]) -> Ordering:
-    """The order of some means, and its scores beside people's; of people alone there is only the variability."""
-    where = list(means)
-    alike = [-means[one] if metric in DISTANCES else means[one] for one in where]
-    human, random = [people[one] for one in where], [of_random for _, of_random in where]
-    ranks, theirs = orders.ranks(alike), orders.ranks(human)
-    scores: dict[str, float | None] = {"variability": orders.variability(alike, random)}
-    if metric != PEOPLE:
-        scores |= {"pearson_of_means": orders.pearson_of_means(alike, human),
-                   "spearman_of_order": orders.spearman_of_order(ranks, theirs),
-                   "coinciding_ranks": orders.coinciding_ranks(ranks, theirs), "swaps": orders.swaps(ranks, theirs)}
+def order_sets(metric: str, means: Mapping[PairSet, float], human_means: Mapping[PairSet, float]) -> Ordering:
+    """Rank the sets by their means, and score the order against the human one; for the raters only the variability."""
+    pair_sets = list(means)
+    similarities = [-means[pair_set] if metric in DISTANCES else means[pair_set] for pair_set in pair_sets]
+    human, is_random = [human_means[pair_set] for pair_set in pair_sets], [random for _, random in pair_sets]
+    ranks, human_ranks = rank_orders.ranks(similarities), rank_orders.ranks(human)
+    scores: dict[str, float | None] = {"variability": rank_orders.variability(similarities, is_random)}
+    if metric != HUMAN:
+        scores |= {"pearson_of_means": rank_orders.pearson_of_means(similarities, human),
+                   "spearman_of_order": rank_orders.spearman_of_order(ranks, human_ranks),
+                   "coinciding_ranks": rank_orders.coinciding_ranks(ranks, human_ranks),
+                   "swaps": rank_orders.swaps(ranks, human_ranks)}
     for name, paraphrases in (("separates_paraphrases", True), ("separates_style", False)):
-        among = [not of_random and (dataset in PARAPHRASES) == paraphrases for dataset, of_random in where]
-        scores[name] = float(orders.separates(alike, random, among))
-    return Ordering(means, dict(zip(where, ranks.tolist(), strict=True)), scores)
+        selected = [not random and (dataset in PARAPHRASES) == paraphrases for dataset, random in pair_sets]
+        scores[name] = float(rank_orders.separates(similarities, is_random, selected))
+    return Ordering(means, dict(zip(pair_sets, ranks.tolist(), strict=True)), scores)
 
 
-def contradicted(row: Row) -> list[PairSet]:
-    """The random sets that the printed order has at another place than the printed means do, ties apart."""
+def contradicting_sets(row: Row) -> list[PairSet]:
+    """Return the sets whose printed rank contradicts the printed means; ties do not count."""
     sign = 1 if row.metric in DISTANCES else -1
-    means, ranks = {one: sign * mean for one, mean in row.mended.means.items()}, row.printed.ranks
+    means, ranks = {pair_set: sign * mean for pair_set, mean in row.recomputed.means.items()}, row.printed.ranks
     return [x for x in means if any((means[x] - means[y]) * (ranks[x] - ranks[y]) < 0 for y in means)]
 
 
-# ---- what people agree on --------------------------------------------------------------------------------------------------
+# ---- agreement of raters ---------------------------------------------------------------------------------------------------
 
 @dataclass(frozen=True)
-class Ceilings:
-    """How near people come to each other."""
+class RaterAgreement:
+    """The agreement of the raters with each other."""
 
-    raters: tuple[tuple[float | None, float | None, float], ...]    # each beside the others: Pearson, Spearman, swaps of sets
-    bounds: Mapping[str, float | None]                  # of a correlation of pairs with the mean rating, by which pairs
-    random_alone: float | None                          # Spearman's with people of knowing of each pair whether it is random
+    raters: tuple[tuple[float | None, float | None, float], ...]    # each against the others: Pearson, Spearman, swaps of sets
+    bounds: Mapping[str, float | None]      # upper bounds of a correlation with the mean rating, by subset of the pairs
+    random_indicator: float | None          # Spearman correlation of ratings with the indicator of random pairs
 
 
-def ceilings(pairs: Mapping[tuple[str, str], Sequence[Pair]]) -> Ceilings:
-    """Of pairs that each have a rating of as many people."""
-    ratings = {key: np.array([pair.ratings for pair in some]) for key, some in pairs.items()}
-    everything = np.concatenate(list(ratings.values()))
+def measure_agreement(pairs_by_set: Mapping[tuple[str, str], Sequence[Pair]]) -> RaterAgreement:
+    """Measure the agreement of raters; every pair must have the same number of ratings."""
+    ratings = {key: np.array([pair.ratings for pair in pairs]) for key, pairs in pairs_by_set.items()}
+    all_ratings = np.concatenate(list(ratings.values()))
     raters = []
-    for rater in range(everything.shape[1]):
-        one = [float(some[:, rater].mean()) for some in ratings.values()]
-        others = [float(np.delete(some, rater, axis=1).mean()) for some in ratings.values()]
-        ranks = orders.ranks(one), orders.ranks(others)
-        raters.append((orders.pearson_of_means(one, others), orders.spearman_of_order(*ranks), orders.swaps(*ranks)))
-    bounds = {"all pairs": orders.bound(everything)}
+    for rater in range(all_ratings.shape[1]):
+        own_means = [float(matrix[:, rater].mean()) for matrix in ratings.values()]
+        other_means = [float(np.delete(matrix, rater, axis=1).mean()) for matrix in ratings.values()]
+        ranks = rank_orders.ranks(own_means), rank_orders.ranks(other_means)
+        raters.append((rank_orders.pearson_of_means(own_means, other_means), rank_orders.spearman_of_order(*ranks),
+                       rank_orders.swaps(*ranks)))
+    bounds = {"all pairs": rank_orders.bound(all_ratings)}
     for kind in dict.fromkeys(kind for kind, _ in ratings):
-        bounds[f"{kind} pairs"] = orders.bound(np.concatenate([some for (its, _), some in ratings.items() if its == kind]))
-    bounds |= {group: orders.bound(some) for (kind, group), some in ratings.items() if kind != RANDOM}
-    alike = np.concatenate([np.full(len(some), float(kind != RANDOM)) for (kind, _), some in pairs.items()])
-    human = np.array([pair.score for some in pairs.values() for pair in some])
-    flag = orders.spearman_of_order(orders.ranks(alike.tolist()), orders.ranks(human.tolist()))
-    return Ceilings(tuple(raters), bounds, flag)
+        matrices = [matrix for (matrix_kind, _), matrix in ratings.items() if matrix_kind == kind]
+        bounds[f"{kind} pairs"] = rank_orders.bound(np.concatenate(matrices))
+    bounds |= {group: rank_orders.bound(matrix) for (kind, group), matrix in ratings.items() if kind != RANDOM}
+    indicator = [float(kind != RANDOM) for (kind, _), pairs in pairs_by_set.items() for _ in pairs]
+    scores = [pair.score for pairs in pairs_by_set.values() for pair in pairs]
+    correlation = rank_orders.spearman_of_order(rank_orders.ranks(indicator), rank_orders.ranks(scores))
+    return RaterAgreement(tuple(raters), bounds, correlation)
 
 
-# ---- how it is shown -------------------------------------------------------------------------------------------------------
+# ---- tables ----------------------------------------------------------------------------------------------------------------
 
-Lines = list[list[str]]
+def build_tables(rows: Sequence[Row], agreement: RaterAgreement) -> list[PaperTable]:
+    """Return the tables of means, ranks and scores, and of the agreement of raters, with remarks below the last."""
+    set_names = [name_set(pair_set) for pair_set in rows[0].printed.means]
+    ranks: list[list[Cell]] = [[name, version, *(format_rank(ordering.ranks[pair_set]) for pair_set in row.printed.means)]
+                               for row in rows for name, version, ordering in row.orderings]
+    scores: list[list[Cell]] = [[name, version, *(format_score(score, ordering.scores.get(score)) for score in SCORES),
+                                 row.note if version == "printed" else ""]
+                                for row in rows if row.metric != HUMAN for name, version, ordering in row.orderings]
+    people: list[list[Cell]] = [
+        [f"rater {number} against the others", "14 sets", format_number(pearson, 3), format_number(spearman, 3),
+         format_rank(swaps)]
+        for number, (pearson, spearman, swaps) in enumerate(agreement.raters, start=1)]
+    people += [["upper bound of a correlation with the mean rating", subset, format_number(bound, 3), "", ""]
+               for subset, bound in agreement.bounds.items()]
+    people.append(["indicator of random pairs", "all pairs", "", format_number(agreement.random_indicator, 3), ""])
+    return [emphasize(PaperTable(("metric", "means", *set_names, "mean difference", "close"), mean_rows(rows))),
+            emphasize(PaperTable(("metric", "ranks", *set_names), ranks)),
+            emphasize(PaperTable(("metric", "scores", *SCORES.values(), "note"), scores)),
+            PaperTable(("human raters", "", "Pearson", "Spearman", "swaps"), people, list_remarks(rows))]
 
 
-def short(where: PairSet) -> str:
-    return where[0].replace("gyafc_", "").replace("yelp_rewrite", "yelp") + (" random" if where[1] else "")
+def emphasize(table: PaperTable) -> PaperTable:
+    """Return the table with our rows in bold in the terminal."""
+    return PaperTable(table.columns, table.rows, table.legend,
+                      {number: "bold" for number, row in enumerate(table.rows) if row[1] == "ours"})
 
 
-def shown(value: float | None, digits: int = 2) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-def whole_or_half(rank: float | None) -> str:
-    return "-" if rank is None else f"{rank:g}"
-
-
-def mean_lines(rows: Sequence[Row]) -> Lines:
-    """Two a metric; a star marks a misprint."""
-    lines = [["metric", "means", *map(short, rows[0].printed.means), "off", "near"]]
+def mean_rows(rows: Sequence[Row]) -> list[list[Cell]]:
+    """Return the printed means of each metric, with a star at each misprint, and ours where available."""
+    table_rows: list[list[Cell]] = []
     for row in rows:
-        stars = {where: "*" if (row.metric, where) in MISPRINTS else "" for where in row.printed.means}
-        lines.append([row.metric, "printed", *(shown(mean) + stars[where] for where, mean in row.printed.means.items()), "", ""])
-        if row.ours is not None and row.off is not None:
-            near = f"{sum(one <= NEAR for one in row.off)} of {len(row.off)}"
-            lines.append([row.entry, "ours", *(shown(row.ours.means[where]) for where in row.printed.means),
-                          shown(float(np.mean(row.off)), 3), near])
-    return lines
+        table_rows.append([row.metric, "printed", *(
+            format_number(mean) + ("*" if (row.metric, pair_set) in MISPRINTS else "")
+            for pair_set, mean in row.printed.means.items()), "", ""])
+        if row.ours is not None and row.differences is not None:
+            close = sum(difference <= CLOSE for difference in row.differences)
+            table_rows.append([row.entry, "ours", *(format_number(row.ours.means[pair_set]) for pair_set in row.printed.means),
+                               format_number(float(np.mean(row.differences)), 3), f"{close} of {len(row.differences)}"])
+    return table_rows
 
 
-def three(row: Row) -> list[tuple[str, str, Ordering]]:
-    """What there is of a metric: who, from where, and the ordering."""
-    found = [(row.metric, "printed", row.printed), ("", "from means", row.mended)]
-    return found if row.ours is None else [*found, (row.entry, "ours", row.ours)]
+def name_set(pair_set: PairSet) -> str:
+    """Return a short name of a set, such as "yelp random"."""
+    dataset, random = pair_set
+    return dataset.replace("gyafc_", "").replace("yelp_rewrite", "yelp") + (" random" if random else "")
 
 
-def rank_lines(rows: Sequence[Row]) -> Lines:
-    lines = [["metric", "ranks", *map(short, rows[0].printed.means)]]
-    return lines + [[who, source, *(whole_or_half(one.ranks[where]) for where in row.printed.means)]
-                    for row in rows for who, source, one in three(row)]
+def format_rank(rank: float | None) -> str:
+    """Return a rank, or a number of swaps, without needless decimals."""
+    return MISSING if rank is None else f"{rank:g}"
 
 
-def score_lines(rows: Sequence[Row]) -> Lines:
-    lines = [["metric", "scores", *SCORES.values(), ""]]
-    for row in rows:
-        if row.metric != PEOPLE:
-            lines += [[who, source, *(score_cell(name, one.scores.get(name)) for name in SCORES),
-                       row.note if source == "printed" else ""] for who, source, one in three(row)]
-    return lines
-
-
-def score_cell(name: str, value: float | None) -> str:
+def format_score(name: str, value: float | None) -> str:
+    """Return a score in the form that suits it."""
     if name.startswith("separates"):
-        return "-" if value is None else "yes" if value else "no"
+        return MISSING if value is None else "yes" if value else "no"
     if name in ("coinciding_ranks", "swaps"):
-        return whole_or_half(value)
-    return shown(value, 3 if name == "variability" else 2)
+        return format_rank(value)
+    return format_number(value, 3 if name == "variability" else 2)
 
 
-def ceiling_lines(most: Ceilings) -> Lines:
-    lines = [["people", "", "Pearson's", "Spearman's", "swaps"]]
-    lines += [[f"rater {place} against the others", "14 sets", shown(pearson, 3), shown(spearman, 3), whole_or_half(swapped)]
-              for place, (pearson, spearman, swapped) in enumerate(most.raters, start=1)]
-    lines += [["bound of a correlation with the mean rating", which, shown(bound, 3), "", ""]
-              for which, bound in most.bounds.items()]
-    return [*lines, ["knowing whether a pair is random", "all pairs", "", shown(most.random_alone, 3), ""]]
+def list_remarks(rows: Sequence[Row]) -> list[str]:
+    """Return what is misprinted, which orders contradict the means, and how to read the tables."""
+    remarks = [f"Misprint: {metric}, {name_set(pair_set)}: {printed:g} is printed, {correct:g} is correct: {evidence}."
+               for (metric, pair_set), (printed, correct, evidence) in MISPRINTS.items()]
+    sets_by_metric = {row.metric: contradicting_sets(row) for row in rows}
+    contradictions = [f"{metric} ({', '.join(map(name_set, pair_sets))})"
+                      for metric, pair_sets in sets_by_metric.items() if pair_sets]
+    return [*remarks,
+            f"The printed order of {len(contradictions)} of {len(rows)} rows contradicts the printed means: "
+            f"{'; '.join(contradictions)}.",
+            "Recomputed: from the printed means, with misprints corrected. Mean difference: between our means and those. Close: "
+            f"number of sets that differ by at most {CLOSE:g}. The paper prints Pearson correlations without sign; we reverse "
+            "the sign for distances."]
 
 
-def remarks(rows: Sequence[Row]) -> list[str]:
-    """What is printed wrong, and how much of it."""
-    told = [f"Misprint: {metric}, {short(where)}: {printed:g} is printed, {meant:g} is meant: {why}."
-            for (metric, where), (printed, meant, why) in MISPRINTS.items()]
-    against = [f"{row.metric} ({', '.join(short(one) for one in found)})" for row in rows if (found := contradicted(row))]
-    told.append(f"The printed order of {len(against)} of {len(rows)} rows contradicts the printed means: {'; '.join(against)}.")
-    return [*told, "From means: what the printed means give, misprints mended. Off: mean distance of our means from those; near: "
-            f"sets within {NEAR:g}. Pearson's correlation is printed without its sign; that of a distance is turned here."]
-
-
-def as_terminal(rows: Sequence[Row], most: Ceilings) -> RenderableType:
-    tables: list[RenderableType] = []
-    for lines in (mean_lines(rows), rank_lines(rows), score_lines(rows), ceiling_lines(most)):
-        tables += [plain_table(lines[0], [[Text(cell, style="bold" if "ours" in line[:2] else "") for cell in line]
-                                          for line in lines[1:]]), ""]
-    return Group(*tables)
-
-
-def as_markdown(rows: Sequence[Row], most: Ceilings) -> str:
-    tables = []
-    for lines in (mean_lines(rows), rank_lines(rows), score_lines(rows), ceiling_lines(most)):
-        ruled = [lines[0], ["---"] * len(lines[0]), *lines[1:]]
-        tables.append("\n".join("| " + " | ".join(cell.replace("*", r"\*") for cell in line) + " |" for line in ruled))
-    return "\n\n".join([*tables, *remarks(rows)]) + "\n"
-
-
-def as_csv(rows: Sequence[Row], most: Ceilings) -> str:
-    """One line a number, in full: means, ranks, scores, and what people agree on."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
-    writer.writerow(["metric", "entry", "what", "of", "printed", "of_printed_means", "ours", "note"])
+def build_records(rows: Sequence[Row], agreement: RaterAgreement) -> PaperTable:
+    """Return one row per number, in full precision: means, ranks, scores, and the agreement of raters."""
+    records: list[list[Cell]] = []
     for row in rows:
-        one, again, ours, name = row.printed, row.mended, row.ours, [row.metric, row.entry]
-        for where in one.means:
-            note = f"misprint: {MISPRINTS[row.metric, where][2]}" if (row.metric, where) in MISPRINTS else row.note
-            writer.writerow([*name, "mean", short(where), one.means[where], again.means[where], ours and ours.means[where], note])
-            writer.writerow([*name, "rank", short(where), one.ranks[where], again.ranks[where], ours and ours.ranks[where],
-                             row.note])
-        for score in again.scores:
-            writer.writerow([*name, "score", score, one.scores.get(score), again.scores[score], ours and ours.scores[score],
-                             row.note])
-    for place, values in enumerate(most.raters, start=1):
-        for score, value in zip(("pearson_of_means", "spearman_of_order", "swaps"), values, strict=True):
-            writer.writerow([PEOPLE, f"rater {place} against the others", "ceiling", score, None, None, value, ""])
-    for which, bound in most.bounds.items():
-        writer.writerow([PEOPLE, "", "bound", which, None, None, bound, ""])
-    writer.writerow([PEOPLE, "", "random pair or not", "spearman", None, None, most.random_alone, ""])
-    return written.getvalue()
+        ours, name = row.ours, [row.metric, row.entry]
+        for pair_set, mean in row.printed.means.items():
+            misprint = MISPRINTS.get((row.metric, pair_set))
+            records.append([*name, "mean", name_set(pair_set), mean, row.recomputed.means[pair_set],
+                            ours.means[pair_set] if ours else None, f"misprint: {misprint[2]}" if misprint else row.note])
+            records.append([*name, "rank", name_set(pair_set), row.printed.ranks[pair_set], row.recomputed.ranks[pair_set],
+                            ours.ranks[pair_set] if ours else None, row.note])
+        records += [[*name, "score", score, row.printed.scores.get(score), value, ours.scores[score] if ours else None, row.note]
+                    for score, value in row.recomputed.scores.items()]
+    for number, values in enumerate(agreement.raters, start=1):
+        records += [[HUMAN, f"rater {number} against the others", "agreement", score, None, None, value, ""]
+                    for score, value in zip(("pearson_of_means", "spearman_of_order", "swaps"), values, strict=True)]
+    records += [[HUMAN, "", "upper bound", subset, None, None, bound, ""] for subset, bound in agreement.bounds.items()]
+    records.append([HUMAN, "", "indicator of random pairs", "spearman", None, None, agreement.random_indicator, ""])
+    return PaperTable(("metric", "entry", "quantity", "item", "printed", "recomputed", "ours", "note"), records)

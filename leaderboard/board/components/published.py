@@ -14,7 +14,9 @@ from leaderboard.board.snapshot import Snapshot
 from leaderboard.papers import ackerman2023 as reproduction_ackerman
 from leaderboard.papers import kour2022 as reproduction
 from leaderboard.papers import usmb
-from leaderboard.papers.published_tables import Figure, kour2022_rerun, kour2022_table3, usmb_tables
+from leaderboard.papers.published_tables import PublishedValue, kour2022_rerun, kour2022_table3, usmb_tables
+from leaderboard.report.build import estimate_facts
+from leaderboard.scoring import estimates
 
 NOTES = {"kour2022.md": ("known_similarity", "convergence", "fine_tuning"), "usmb.md": usmb.TASKS,
          "ackerman2023.md": ("distributionality", "local_perturbation"), "zwerdling2021.md": ("diagnostics",)}
@@ -65,7 +67,7 @@ def accuracy_table(snapshot: Snapshot, links: Links, task: Mapping[str, Any]) ->
             f"<code>touchstone reproduce kour2022</code>.</p>{table(heads, rows, 'Kour et al. 2022, table 3, beside ours')}")
 
 
-def by_metric(figures: Sequence[Figure]) -> dict[tuple[str, int | None], Figure]:
+def by_metric(figures: Sequence[PublishedValue]) -> dict[tuple[str, int | None], PublishedValue]:
     return {(one.metric, one.k): one for one in figures if one.measure == "accuracy_tree"}
 
 
@@ -85,8 +87,9 @@ def usmb_table(snapshot: Snapshot, links: Links, task: Mapping[str, Any]) -> str
         name = usmb.METRICS.get(figure.metric)
         if asked != task["name"] or name is None:
             continue
-        here = usmb.on_their_scale(figure, ours(snapshot, name, asked, measure))
-        note = usmb.KNOWN.get((figure.table, figure.measure)) or usmb.KNOWN.get((figure.table, ""), "")
+        estimate = ours(snapshot, name, asked, measure)
+        here = estimate_facts(usmb.on_their_scale(figure, None if estimate is None else estimates.Estimate(**estimate)))
+        note = usmb.explain_difference(figure)
         rows.append([named(snapshot, links, name), escape(f"{figure.table}: {figure.measure}".replace("_", " ")), f"{figure.value:.2f}",
                      f"{number(here)} {interval(here)}", f'<span class="reason">{escape(note)}</span>'])
     on = ", ".join(map(escape, task["data"]))

@@ -1,4 +1,4 @@
-"""The pruned search finds what the full matrix of word lists has, in every cell that matters."""
+"""The pruned search finds the minima of the full matrix of word edit distances."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from tasks.data import loading as data
 from tests.support.corpora import Direct
 
 
-def full(a, b) -> np.ndarray:
-    """Every pair of lists of words, without any trick."""
+def full_matrix(a, b) -> np.ndarray:
+    """Return the distances of all pairs of texts."""
     return np.array([[Levenshtein.distance(x, y) / max(len(x), len(y), 1) for y in ([*map(str.lower, t.split())] for t in b)]
                      for x in ([*map(str.lower, t.split())] for t in a)])
 
 
-def agree(a, b) -> None:
-    matrix, found = full(a, b), WordIndex(b).nearest(a)
-    assert found.distances == pytest.approx(matrix.min(axis=1), abs=1e-12)
-    for place, row in enumerate(found.rows):
-        assert (matrix[place].min() == 1) if row < 0 else (matrix[place, row] == pytest.approx(found.distances[place]))
+def assert_exact(a, b) -> None:
+    matrix, nearest = full_matrix(a, b), WordIndex(b).nearest(a)
+    assert nearest.distances == pytest.approx(matrix.min(axis=1), abs=1e-12)
+    for number, row in enumerate(nearest.rows):
+        assert (matrix[number].min() == 1) if row < 0 else (matrix[number, row] == pytest.approx(nearest.distances[number]))
 
 
 TEXT = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f", "A"]), max_size=7).map(" ".join)
@@ -32,15 +32,15 @@ TEXT = st.lists(st.sampled_from(["a", "b", "c", "d", "e", "f", "A"]), max_size=7
 
 @settings(max_examples=300, deadline=None)
 @given(st.lists(TEXT, min_size=1, max_size=6), st.lists(TEXT, min_size=1, max_size=8))
-def test_of_any_texts(a, b):
-    agree(a, b)
+def test_arbitrary_texts(a, b):
+    assert_exact(a, b)
 
 
-def test_of_sentences_and_of_noisy_copies():
+def test_sentences_and_noisy_copies():
     texts = data.load_corpus("made_kitchen")
-    agree(texts[:100], data.load_corpus("made_weather")[:150])
-    agree(texts[:150], texts[100:300])
-    agree(insert_fault(CorpusFault.EDA_NOISE, texts[:150], 0.5, FaultMaterial((), ()), 1), texts[:200])
+    assert_exact(texts[:100], data.load_corpus("made_weather")[:150])
+    assert_exact(texts[:150], texts[100:300])
+    assert_exact(insert_fault(CorpusFault.EDA_NOISE, texts[:150], 0.5, FaultMaterial((), ()), 1), texts[:200])
 
 
 @pytest.mark.parametrize(("text", "distance", "row"), [     # by hand, among three texts
@@ -52,18 +52,18 @@ def test_of_sentences_and_of_noisy_copies():
     ("", 1.0, -1),
 ])
 def test_by_hand(text, distance, row):
-    found = WordIndex(["the cat sat", "the wolf", "the dog runs home today"]).nearest([text])
-    assert (found.distances[0], found.rows[0]) == (pytest.approx(distance), row)
-    assert found.similarities[0] == pytest.approx(1 / (1 + distance))
+    nearest = WordIndex(["the cat sat", "the wolf", "the dog runs home today"]).nearest([text])
+    assert (nearest.distances[0], nearest.rows[0]) == (pytest.approx(distance), row)
+    assert nearest.similarities[0] == pytest.approx(1 / (1 + distance))
 
 
 def test_empty_texts_are_each_others_nearest():
-    found = WordIndex(["a", ""]).nearest(["", "b"])
-    assert found.distances.tolist() == [0.0, 1.0]
-    assert found.rows.tolist() == [1, -1]
+    nearest = WordIndex(["a", ""]).nearest(["", "b"])
+    assert nearest.distances.tolist() == [0.0, 1.0]
+    assert nearest.rows.tolist() == [1, -1]
 
 
-def test_the_submission_says_the_same():
+def test_the_submission_agrees():
     a, b = data.load_corpus("made_kitchen")[:80], data.load_corpus("made_trains")[:30] + data.load_corpus("made_kitchen")[100:160]
     precision = WordIndex(b).nearest(a).similarities.mean()
     recall = WordIndex(a).nearest(b).similarities.mean()

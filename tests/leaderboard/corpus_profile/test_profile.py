@@ -1,4 +1,4 @@
-"""The profile of a generated corpus: each figure by hand, the reading of files, the command on files of ours."""
+"""The profile of a generated corpus: each measure by hand, the input files, and the command."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from scipy import stats
 
 from harness.base.errors import TouchstoneError
 from harness.base.progress import NoProgress
-from leaderboard.corpus_profile.grammar import RULES, errors_by_rule, errors_per_word, language_tool
+from leaderboard.corpus_profile.grammar import RULES, count_rule_violations, errors_per_word, language_tool
 from leaderboard.corpus_profile.nearest import Nearest
 from leaderboard.corpus_profile.plausibility import masked_surprise, model_surprise, ngram_surprise, perplexity, surprises
 from leaderboard.corpus_profile.profile import (
-    Judges,
-    bare,
-    best,
+    build_profile,
     compare,
-    copies,
-    interval,
-    likeness,
+    find_copies,
+    mean_interval,
+    mean_per_word,
     nearest_cosines,
-    profile,
+    normalize_rows,
+    normalize_text,
+    overlap,
+    select_best,
     unique_curve,
-    unit,
     vocabulary,
-    weighted,
 )
 from leaderboard.corpus_profile.read_texts import read_texts
-from leaderboard.corpus_profile.report import as_html, as_json
+from leaderboard.corpus_profile.report import to_html, to_json
+from leaderboard.corpus_profile.scorers import load_scorers
 from tasks.data import loading as data
 from tests.support.command import touchstone
 
@@ -41,12 +41,12 @@ TRAIN, TEST = data.load_corpus("made_kitchen")[:120], data.load_corpus("made_kit
 GENERATED = [*data.load_corpus("made_kitchen")[180:230], *TRAIN[:10], *data.load_corpus("made_trains")[:20]]
 
 
-# ---- each figure -------------------------------------------------------------------------------------------------------
+# ---- each measure ------------------------------------------------------------------------------------------------------
 
-def test_unique_counts_neither_of_two_copies_and_nothing_that_train_has():
-    assert bare("Well,  it's  DONE!") == "well its done"
+def test_copies_of_each_other_and_of_training_texts_are_not_unique():
+    assert normalize_text("Well,  it's  DONE!") == "well its done"
     curve = dict(unique_curve(["A b.", "c d", "a, b", "E!", "e f"], ["e"]))
-    # "A b." alone is unique; with "a, b" both fall; "E!" is in train
+    # "A b." is unique until "a, b" comes; "E!" is in train
     assert curve == {1: 1.0, 2: 1.0, 3: pytest.approx(1 / 3), 4: pytest.approx(1 / 4), 5: pytest.approx(2 / 5)}
     assert unique_curve(["x", "x", "x"], [])[-1] == (3, 0.0)
     assert len(unique_curve([str(i) for i in range(1000)], [])) == 25
@@ -54,7 +54,7 @@ def test_unique_counts_neither_of_two_copies_and_nothing_that_train_has():
 
 def test_vocabulary_and_errors_per_word_by_hand():
     assert vocabulary(["The cat.", "the CAT sat"]) == {"the", "cat", "sat"}
-    assert weighted(np.array([1 / 4, 0.0]), ["a b c d", "a b c d e f"]) == pytest.approx(1 / 10)
+    assert mean_per_word(np.array([1 / 4, 0.0]), ["a b c d", "a b c d e f"]) == pytest.approx(1 / 10)
 
 
 @pytest.mark.parametrize(("wrong", "right", "rule"), [
@@ -75,21 +75,21 @@ def test_vocabulary_and_errors_per_word_by_hand():
     ("There are many advice.", "There is much advice.", "many of what is one"),
     ("It (was late.", "It (was) late.", "brackets left open"),
 ])
-def test_each_rule_finds_what_is_wrong_and_leaves_what_is_right(wrong, right, rule):
+def test_each_rule_matches_the_error_and_not_the_correct_sentence(wrong, right, rule):
     assert RULES[rule].search(wrong)
     assert not RULES[rule].search(right)
-    assert errors_by_rule(wrong) >= 1
-    assert errors_by_rule("The kettle has boiled, and we are all at the table.") == 0
+    assert count_rule_violations(wrong) >= 1
+    assert count_rule_violations("The kettle has boiled, and we are all at the table.") == 0
 
 
 def test_every_rule_is_tested():
-    marked = {mark.args[1][i][2] for mark in test_each_rule_finds_what_is_wrong_and_leaves_what_is_right.pytestmark for i in range(len(mark.args[1]))}
-    assert marked == set(RULES)
+    tested = {mark.args[1][i][2] for mark in test_each_rule_matches_the_error_and_not_the_correct_sentence.pytestmark for i in range(len(mark.args[1]))}
+    assert tested == set(RULES)
 
 
 @pytest.fixture
 def server():
-    """A server that answers as LanguageTool's does: one match for each `teh`."""
+    """Serve responses like LanguageTool, with one match for each `teh`."""
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self):
             text = parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())["text"][0]
@@ -104,57 +104,57 @@ def server():
     running.server_close()
 
 
-def test_languagetool_is_asked_where_its_server_answers(server):
+def test_errors_are_counted_by_a_languagetool_server(server):
     assert errors_per_word(["teh cat & teh dog", "the cat"], language_tool(server)) == [2 / 5, 0.0]
     with pytest.raises(TouchstoneError, match="does not answer"):
         language_tool(f"{server}/elsewhere")
 
 
-def test_likeness_by_hand():
-    found = likeness(np.array([1.0, 0.5, 0.6]), np.array([0.4, 0.5]))
+def test_overlap_by_hand():
+    result = overlap(np.array([1.0, 0.5, 0.6]), np.array([0.4, 0.5]))
     # P = .7, sd .2646, t(.975, 2) = 4.3027; R = .45, sd .0707, t(.975, 1) = 12.706
-    assert (found.precision.value, found.precision.high) == (pytest.approx(0.7), pytest.approx(0.7 + 4.30265 * 0.264575 / 3 ** 0.5, abs=1e-4))
-    assert found.f1.value == pytest.approx(2 * 0.7 * 0.45 / 1.15)
-    reach = np.hypot(2 * (0.45 / 1.15) ** 2 * 4.30265 * 0.264575 / 3 ** 0.5, 2 * (0.7 / 1.15) ** 2 * 12.7062 * 0.0707107 / 2 ** 0.5)
-    assert found.f1.high - found.f1.value == pytest.approx(reach, abs=1e-4)
-    assert interval(np.array([0.3])).low == 0.3
+    assert (result.precision.value, result.precision.high) == (pytest.approx(0.7), pytest.approx(0.7 + 4.30265 * 0.264575 / 3 ** 0.5, abs=1e-4))
+    assert result.f1.value == pytest.approx(2 * 0.7 * 0.45 / 1.15)
+    half_width = np.hypot(2 * (0.45 / 1.15) ** 2 * 4.30265 * 0.264575 / 3 ** 0.5, 2 * (0.7 / 1.15) ** 2 * 12.7062 * 0.0707107 / 2 ** 0.5)
+    assert result.f1.high - result.f1.value == pytest.approx(half_width, abs=1e-4)
+    assert mean_interval(np.array([0.3])).low == 0.3
 
 
-def test_intervals_of_f1_hold_what_they_promise():
+def test_intervals_of_f1_have_their_nominal_coverage():
     """95% of 600 draws, within four standard errors."""
-    rng, held = np.random.default_rng(1), 0
+    rng, covered = np.random.default_rng(1), 0
     truth = 2 * 0.75 * 0.6 / 1.35
     for _ in range(600):
-        found = likeness(rng.beta(3, 1, 80), rng.beta(3, 2, 60)).f1
-        held += found.low <= truth <= found.high
-    assert abs(held / 600 - 0.95) < 4 * (0.95 * 0.05 / 600) ** 0.5
+        f1 = overlap(rng.beta(3, 1, 80), rng.beta(3, 2, 60)).f1
+        covered += f1.low <= truth <= f1.high
+    assert abs(covered / 600 - 0.95) < 4 * (0.95 * 0.05 / 600) ** 0.5
 
 
-def test_nearest_cosines_are_those_of_the_whole_matrix_in_portions(monkeypatch):
-    monkeypatch.setattr("leaderboard.corpus_profile.profile.ROWS_AT_ONCE", 7)
+def test_nearest_cosines_do_not_depend_on_blocks(monkeypatch):
+    monkeypatch.setattr("leaderboard.corpus_profile.profile.ROWS_PER_BLOCK", 7)
     rng = np.random.default_rng(1)
-    a, b = unit(rng.normal(size=(30, 8))), unit(rng.normal(size=(11, 8)))
-    there, back = nearest_cosines(a, b, NoProgress())
-    assert there == pytest.approx(np.maximum(0, a @ b.T).max(axis=1))
-    assert back == pytest.approx(np.maximum(0, a @ b.T).max(axis=0))
+    a, b = normalize_rows(rng.normal(size=(30, 8))), normalize_rows(rng.normal(size=(11, 8)))
+    a_to_b, b_to_a = nearest_cosines(a, b, NoProgress())
+    assert a_to_b == pytest.approx(np.maximum(0, a @ b.T).max(axis=1))
+    assert b_to_a == pytest.approx(np.maximum(0, a @ b.T).max(axis=0))
 
 
 def test_tests_between_corpora_are_scipys():
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=30), rng.normal(0.5, 2, size=40)
-    found = compare("x", "train", a, b)
-    assert (found.t, found.p_t) == pytest.approx(tuple(stats.ttest_ind(a, b, equal_var=False)))
-    assert found.p_mann_whitney == pytest.approx(stats.mannwhitneyu(a, b).pvalue)
+    result = compare("x", "train", a, b)
+    assert (result.t, result.p_t) == pytest.approx(tuple(stats.ttest_ind(a, b, equal_var=False)))
+    assert result.p_mann_whitney == pytest.approx(stats.mannwhitneyu(a, b).pvalue)
     assert compare("x", "train", np.ones(3), np.ones(4)).p_t == 1.0
 
 
-def test_copies_are_told_with_what_they_are_of():
+def test_copies_are_listed_with_their_training_texts():
     nearest = Nearest(np.array([0.5, 0.1, 0.0, 0.0]), np.array([0, 1, 2, 2]))
-    found = copies(["p", "q", "r", "r"], ["x", "y", "z"], nearest)
-    assert [(one.text, one.nearest, one.distance) for one in found] == [("r", "z", 0.0), ("q", "y", 0.1)]
+    copies = find_copies(["p", "q", "r", "r"], ["x", "y", "z"], nearest)
+    assert [(copy.text, copy.nearest, copy.distance) for copy in copies] == [("r", "z", 0.0), ("q", "y", 0.1)]
 
 
-def test_plausibility_of_n_grams_and_of_named_models(tmp_path):
+def test_plausibility_by_n_grams_and_by_a_masked_model(tmp_path):
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
@@ -174,21 +174,21 @@ def test_plausibility_of_n_grams_and_of_named_models(tmp_path):
     ids = torch.tensor(words.encode(TRAIN[0]).ids)
     assert count == len(ids)
     by_hand = 0.0
-    for place in range(len(ids)):
+    for position in range(len(ids)):
         masked = ids.clone()
-        masked[place] = words.token_to_id("<mask>")
+        masked[position] = words.token_to_id("<mask>")
         with torch.no_grad():
-            by_hand -= float(torch.log_softmax(model(masked[None]).logits[0, place], dim=-1)[ids[place]])
+            by_hand -= float(torch.log_softmax(model(masked[None]).logits[0, position], dim=-1)[ids[position]])
     assert total == pytest.approx(by_hand, rel=1e-4)
     assert masked_surprise(str(tmp_path))(TRAIN[0]) == (total, count)
     with pytest.raises(TouchstoneError, match="cannot be loaded"):
         model_surprise(str(tmp_path / "none"))
 
 
-# ---- the whole ---------------------------------------------------------------------------------------------------------
+# ---- the whole profile -------------------------------------------------------------------------------------------------
 
 def bags(texts) -> np.ndarray:
-    """Vectors that need no model: which of a thousand places a text's words fall on."""
+    """Return hashed word counts as vectors."""
     rows = np.zeros((len(texts), 1000), np.float32)
     for row, text in enumerate(texts):
         for word in text.split():
@@ -197,43 +197,43 @@ def bags(texts) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def found():
-    return profile(TRAIN, TEST, GENERATED, Judges(bags, "bags", errors_by_rule, "rules", ngram_surprise(TRAIN), "n-grams"))
+def profile():
+    return build_profile(TRAIN, TEST, GENERATED, load_scorers(TRAIN, bags, "bags"))
 
 
-def test_the_profile_of_texts_of_which_some_are_copied_and_some_are_foreign(found):
-    train, test, generated = found.rows
+def test_the_profile_of_texts_with_copies_and_with_another_topic(profile):
+    train, test, generated = profile.rows
     assert generated.texts == 80
     assert generated.unique == pytest.approx(70 / 80)
     assert generated.vocabulary >= len(vocabulary(GENERATED[-20:])) / 2 > test.vocabulary
     assert (train.syntactic, test.semantic, train.perplexity) == (None, None, None)
     assert generated.perplexity > test.perplexity
     assert generated.semantic.precision.value < train.semantic.precision.value
-    assert {one.text for one in found.copies} >= set(TRAIN[:10])
-    assert all(one.distance == 0 for one in found.copies[:10])
-    assert found.syntactic[50:60].tolist() == [1.0] * 10
-    assert {(test.of, test.against) for test in found.tests} == {
+    assert {copy.text for copy in profile.copies} >= set(TRAIN[:10])
+    assert all(copy.distance == 0 for copy in profile.copies[:10])
+    assert profile.syntactic[50:60].tolist() == [1.0] * 10
+    assert {(test.quantity, test.baseline) for test in profile.tests} == {
         ("semantic similarity to test", "train"), ("syntactic similarity to train", "test"), ("surprise per word", "test"), ("grammar errors per word", "train")}
 
 
-def test_the_filter_prefers_what_is_near_test_and_no_copy(found):
-    kept = best(found, GENERATED, 20)
-    assert len(kept) == len(set(kept)) == 20
-    assert not set(kept) & set(TRAIN)
-    assert kept == [text for text in GENERATED if text in kept]
-    assert len(best(found, GENERATED, 500)) == len(set(GENERATED))
+def test_the_selection_prefers_texts_near_test_that_are_no_copies(profile):
+    selected = select_best(profile, GENERATED, 20)
+    assert len(selected) == len(set(selected)) == 20
+    assert not set(selected) & set(TRAIN)
+    assert selected == [text for text in GENERATED if text in selected]
+    assert len(select_best(profile, GENERATED, 500)) == len(set(GENERATED))
 
 
-def test_a_page_needs_no_network_and_shows_text_as_text(found):
-    evil = [*GENERATED[:-1], "<script>alert(1)</script>"]
-    page = as_html(found, evil)
+def test_the_page_needs_no_network_and_escapes_texts(profile):
+    hostile = [*GENERATED[:-1], "<script>alert(1)</script>"]
+    page = to_html(profile, hostile)
     assert "<script>alert" not in page
     assert "<script src=" not in page
-    assert json.loads(json.dumps(as_json(found), allow_nan=False))["rows"][2]["name"] == "generated"
+    assert json.loads(json.dumps(to_json(profile), allow_nan=False))["rows"][2]["name"] == "generated"
 
 
 @pytest.mark.parametrize("ending", ["txt", "csv", "jsonl", "parquet"])
-def test_texts_are_read_of_every_form(ending, tmp_path):
+def test_texts_are_read_from_every_format(ending, tmp_path):
     path, texts = tmp_path / f"texts.{ending}", ["One, two", 'he said "three"', "NA"]
     rows = pd.DataFrame({"id": [1, 2, 3, 4], "text": [*texts, "  "]})
     {"txt": lambda: path.write_text("\n".join(rows.text)), "csv": lambda: rows.to_csv(path, index=False),
@@ -241,14 +241,14 @@ def test_texts_are_read_of_every_form(ending, tmp_path):
     assert read_texts(str(path)) == texts
 
 
-def test_what_cannot_be_read_is_refused_in_a_sentence(tmp_path):
+def test_unreadable_files_are_refused(tmp_path):
     pd.DataFrame({"words": ["a"]}).to_csv(tmp_path / "other.csv")
     (tmp_path / "empty.txt").write_text("\n \n")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1")
     (tmp_path / "broken.jsonl").write_text("{")
     (tmp_path / "texts.docx").write_bytes(b"")
-    for name, sentence in (("other.csv", 'no column "text"; it has'), ("empty.txt", "holds no text"), ("broken.parquet", "cannot be read"),
-                           ("broken.jsonl", "cannot be read"), ("texts.docx", "end in .txt, .csv"), ("none.txt", "There is no file")):
+    for name, sentence in (("other.csv", 'no column "text"; it has'), ("empty.txt", "contains no text"), ("broken.parquet", "cannot be read"),
+                           ("broken.jsonl", "cannot be read"), ("texts.docx", "ends in .txt, .csv"), ("none.txt", "There is no file")):
         with pytest.raises(TouchstoneError, match=sentence):
             read_texts(str(tmp_path / name))
     with pytest.raises(TouchstoneError, match='There is no dataset "nothing"'):
@@ -262,9 +262,9 @@ def test_the_command(tmp_path):
     words = [word for name in ("train", "test", "generated") for word in (f"--{name}", tmp_path / f"{name}.txt")]
     done = touchstone("profile", *words, "--json", "--html", tmp_path / "page.html", "--keep", 5, "--filtered", tmp_path / "best.txt")
     assert done.returncode == 0, done.stderr
-    said = json.loads(done.stdout)
-    assert [row["name"] for row in said["rows"]] == ["train", "test", "generated"]
-    assert said["suspected_copies"] >= 10
+    result = json.loads(done.stdout)
+    assert [row["name"] for row in result["rows"]] == ["train", "test", "generated"]
+    assert result["suspected_copies"] >= 10
     assert len((tmp_path / "best.txt").read_text().splitlines()) == 5
     assert "</html>" in (tmp_path / "page.html").read_text()
     refused = touchstone("profile", *words, "--keep", 5)

@@ -1,4 +1,4 @@
-"""The figures: what they show is what was answered, and the files need no network."""
+"""Figures of Kour et al. and of USMB: they show the stored results, and their files need no network."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
 from harness.submission.selection import select_entries
-from leaderboard.figures import corpus as figures
-from leaderboard.figures.corpus import draw, half_width, regression, write
+from leaderboard.figures.corpus import fit_line
+from leaderboard.figures.kinds import FigureKind
+from leaderboard.figures.registry import FIGURES, draw_figure
+from leaderboard.figures.style import half_width, write_figure
 from leaderboard.scoring.scores import Scored, score_suite
+from tasks.corpus.known_similarity import KnownSimilarity
 
 
 @pytest.fixture(scope="module")
@@ -21,31 +24,31 @@ def scored(smoke, tmp_path_factory) -> list[Scored]:
     path = tmp_path_factory.mktemp("figures") / "store.sqlite"
     run_suite(select_entries(["energy", "zipf", "constant"], SUBMISSIONS), smoke, path, progress=NoProgress(), jobs=2,
               only=["known_similarity", "convergence"])
-    found = {one.name: one for one in score_suite(Store(path, read_only=True), smoke)}
-    return [found["energy"], found["zipf"], found["constant"]]
+    entries = {entry.name: entry for entry in score_suite(Store(path, read_only=True), smoke)}
+    return [entries["energy"], entries["zipf"], entries["constant"]]
 
 
-def named(figure, name: str, mode: str):
+def select_traces(figure, name: str, mode: str):
     return [trace for trace in figure.data if trace.name == name and trace.mode == mode]
 
 
 def test_separation_shows_standardised_means_and_the_least_squares_line(scored):
-    figure = draw("separation", scored[:2])
-    points, = named(figure, "energy", "markers")
+    figure = draw_figure("separation", scored[:2])
+    points, = select_traces(figure, "energy", "markers")
     assert list(points.x) == [1, 2, 3, 4]
     observed = list(scored[0].tasks["known_similarity"].observed.values())
-    z = [(d - d.mean()) / d.std() for d in (figures.distances(one) for one in observed)]
-    assert points.y[-1] == pytest.approx(np.mean([one[3] for one in z]))        # of five corpora, the pair (1, 5) is the fourth
-    line, = named(figure, "energy", "lines")
+    z = [KnownSimilarity().answers(observation) for observation in observed]
+    assert points.y[-1] == pytest.approx(np.mean([values[3] for values in z]), rel=1e-4)      # rounded to five digits; of five corpora, the pair (1, 5) is the fourth
+    line, = select_traces(figure, "energy", "lines")
     assert np.diff(line.y) == pytest.approx(np.diff(line.y)[0])
     assert line.y[-1] > line.y[0]
 
 
-def test_a_line_and_its_interval_are_those_of_the_textbook():
+def test_a_line_and_its_interval_by_hand():
     # y = x + (.1, -.1, -.1, .1): the slope 1 and the mean are exact; the residual sd is sqrt(.04/2), t(.975, 2) = 4.303;
     # the half width at the mean is 4.303 * .1414 / 2
     x = np.array([0.0, 1, 2, 3])
-    line, low, high = regression(x, x + np.array([0.1, -0.1, -0.1, 0.1]), np.array([1.5]))
+    line, low, high = fit_line(x, x + np.array([0.1, -0.1, -0.1, 0.1]), np.array([1.5]))
     assert line == pytest.approx([1.5])
     assert (high - low) / 2 == pytest.approx([4.3027 * np.sqrt(0.02) / 2], rel=1e-4)
 
@@ -55,35 +58,47 @@ def test_an_interval_of_one_repetition_has_no_width():
 
 
 def test_convergence_is_relative_to_the_reference_distance(scored):
-    figure = draw("convergence", scored[:1])
-    curve = named(figure, "energy", "lines+markers")[0]
+    figure = draw_figure("convergence", scored[:1])
+    curve = select_traces(figure, "energy", "lines+markers")[0]
     observed = list(scored[0].tasks["convergence"].observed.values())
-    star = np.mean([one.far for one in observed])
-    assert list(curve.y) == pytest.approx((np.mean([one.equal for one in observed], axis=0) / star).tolist())
+    star = np.mean([observation.far for observation in observed])
+    assert list(curve.y) == pytest.approx((np.mean([observation.equal for observation in observed], axis=0) / star).tolist(), rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", ["separation", "radar", "boxes", "convergence"])
-def test_every_figure_can_be_drawn_of_any_metric_a_constant_too(kind, scored):
-    assert len(draw(kind, scored).data) >= 3
+def test_every_figure_can_be_drawn_for_a_constant_too(kind, scored):
+    assert len(draw_figure(kind, scored).data) >= 3
 
 
 def test_files_need_no_network_and_the_png_is_one(scored, tmp_path):
-    html, png = write(draw("radar", scored[:2]), tmp_path / "new folder", "radar")
+    html, png = write_figure(draw_figure("radar", scored[:2]), tmp_path / "new folder", "radar")
     assert png.read_bytes().startswith(b"\x89PNG")
     content = html.read_text()
     assert "<script src=" not in content
     assert "plotly" in content
 
 
-def test_without_a_browser_the_html_is_there_and_it_is_said(scored, tmp_path, monkeypatch):
+def test_without_a_browser_only_the_html_is_written(scored, tmp_path, monkeypatch):
     monkeypatch.setenv("BROWSER_PATH", str(tmp_path / "none"))
-    with pytest.raises(TouchstoneError, match=r"radar\.html is written; the PNG is not.*Install Chromium"):
-        write(draw("radar", scored[:1]), tmp_path, "radar")
+    with pytest.raises(TouchstoneError, match=r"radar\.html has been written, but the PNG has not.*Install Chromium"):
+        write_figure(draw_figure("radar", scored[:1]), tmp_path, "radar")
     assert (tmp_path / "radar.html").exists()
 
 
-def test_what_was_not_asked_cannot_be_drawn(scored, smoke, tmp_path):
+def test_a_figure_without_results_is_refused(scored, smoke, tmp_path):
     path = tmp_path / "store.sqlite"
     run_suite(select_entries(["energy"], SUBMISSIONS), smoke, path, progress=NoProgress(), only=["convergence"])
     with pytest.raises(TouchstoneError, match=r"`touchstone run energy --suite smoke --only known_similarity`"):
-        draw("separation", score_suite(Store(path, read_only=True), smoke))
+        draw_figure("separation", score_suite(Store(path, read_only=True), smoke))
+    with pytest.raises(TouchstoneError, match='The store has no results of "energy" on diagnostics'):
+        draw_figure("faults", score_suite(Store(path, read_only=True), smoke))
+
+
+def test_every_kind_has_a_function():
+    assert set(FIGURES) == set(FigureKind)
+
+
+def test_metrics_without_curves_are_refused(scored, monkeypatch):
+    monkeypatch.setattr("leaderboard.figures.observations.curves", lambda entry: [])
+    with pytest.raises(TouchstoneError, match="None of these metrics has a curve of convergence"):
+        draw_figure("convergence", scored[2:])

@@ -1,4 +1,4 @@
-"""The other two papers beside ours: classes and shapes of one, the published tables of the other, on texts of ours."""
+"""Ackerman et al. 2023: classes and shapes of the paper's metrics."""
 
 from __future__ import annotations
 
@@ -7,18 +7,14 @@ import io
 
 import pytest
 
-from harness.base.paths import SUBMISSIONS, cache_folder
+from harness.base.paths import SUBMISSIONS
 from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
-from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
 from harness.submission.selection import select_entries
-from leaderboard.papers import ackerman2023 as ackerman
-from leaderboard.papers import zwerdling2021 as zwerdling
-from leaderboard.papers.published_tables import zwerdling2021_tables
+from leaderboard.papers import ackerman2023
+from leaderboard.papers.ackerman2023 import Comparison
 from leaderboard.scoring.estimates import Estimate
-from tasks.data.loading import DATASETS
-from tests.support.command import touchstone
 
 
 def estimates(**values: float) -> dict[str, Estimate]:
@@ -26,66 +22,29 @@ def estimates(**values: float) -> dict[str, Estimate]:
 
 
 def test_every_metric_of_the_paper_is_a_submission():
-    assert {entry.name for entry in ackerman.compared()} == set(ackerman.METRICS)
-    # the paper's finding: only IRPR, beside AHD itself, is nearer to AHD
-    assert [name for name, energy in ackerman.METRICS.values() if not energy] == ["AHD", "IRPR"]
+    assert {entry.name for entry in ackerman2023.select_entries()} == set(ackerman2023.METRICS)
+    # the paper's finding: only IRPR, besides AHD itself, is nearer to AHD
+    assert [name for name, nearer_energy in ackerman2023.METRICS.values() if not nearer_energy] == ["AHD", "IRPR"]
 
 
 @pytest.mark.parametrize(("published", "share", "agrees"), [
     ("ENERGY", 1.0, True), ("ENERGY", 0.9, True), ("ENERGY", 0.8, False), ("AHD", 0.0, True), ("AHD", 0.2, False)])
-def test_a_class_is_that_of_nine_in_ten_redraws(published, share, agrees):
-    line = ackerman.Line("X", published, share, estimates(deviation_energy=0.3, deviation_ahd=0.4, distributionality=0.57, last_is_lowest=1.0))
-    assert line.agrees == agrees
-    assert ackerman.summary([line]).startswith(f"{int(agrees)} of 1 metrics are in the paper's class")
-    assert "Neither prototype is near X" in ackerman.summary([line])
-    assert ackerman.as_markdown([line]).count("|") == 3 * (len(ackerman.HEADINGS) + 1)
-    read = list(csv.DictReader(io.StringIO(ackerman.as_csv([line]))))
-    assert {row["measure"]: float(row["mean"]) for row in read}["deviation_ahd"] == 0.4
+def test_a_class_needs_nine_in_ten_redraws(published, share, agrees):
+    measures = estimates(deviation_energy=0.3, deviation_ahd=0.4, distributionality=0.57, last_is_lowest=1.0)
+    comparison = Comparison("X", published, share, measures)
+    assert comparison.agrees == agrees
+    assert ackerman2023.summarize([comparison]).startswith(f"{int(agrees)} of 1 metrics are in their published class")
+    assert "Near neither prototype (both deviations above 0.25): X." in ackerman2023.summarize([comparison])
+    assert ackerman2023.build_table([comparison]).to_markdown().count("|") == 3 * (len(ackerman2023.COLUMNS) + 1)
+    records = list(csv.DictReader(io.StringIO(ackerman2023.build_records([comparison]).to_csv())))
+    assert {record["measure"]: float(record["mean"]) for record in records}["deviation_ahd"] == 0.4
 
 
 def test_classes_are_read_from_the_store(smoke, tmp_path):
-    """On smoke's tasks of the same names: of ENERGY and AHD, what they are beside themselves."""
+    """On smoke's tasks of the same names: ENERGY and AHD agree with themselves."""
     path = tmp_path / "store.sqlite"
     run_suite(select_entries(["energy", "ahd"], SUBMISSIONS), smoke, path, progress=NoProgress(), jobs=2,
               only=["distributionality", "local_perturbation"])
-    lines = {line.metric: line for line in ackerman.reproduce(Store(path, read_only=True), smoke)}
-    assert (lines["ENERGY"].nearer_energy, lines["AHD"].nearer_energy) == (1.0, 0.0)
-    assert all(line.agrees for line in lines.values())
-
-
-def test_the_published_tables_are_as_printed():
-    rows = {(row.corpus, row.model): row.figures for row in zwerdling2021_tables()}
-    # Zwerdling et al. 2021: news headlines, EDA; questions, test
-    assert rows["news_headlines", "EDA"]["unique"] == 0.946
-    assert rows["news_headlines", "EDA"]["syntactic_f1"] == 0.842
-    assert rows["yahoo_questions", "test"]["semantic_f1"] is None
-    assert {corpus for corpus, _ in rows} == set(zwerdling.CORPORA)
-    assert set(zwerdling.CORPORA.values()) <= set(DATASETS)
-    assert all(set(figures) == set(zwerdling.FIGURES) for figures in rows.values())
-
-
-def test_the_whole_way_on_texts_of_ours(inputs, monkeypatch):
-    monkeypatch.setitem(zwerdling.CORPORA, "news_headlines", "made_weather")
-    monkeypatch.setattr(zwerdling, "MOST", 90)
-    cache = VectorCache(zwerdling.MODEL, cache_folder())
-    rows = {row.model: row for row in zwerdling.reproduce(["news_headlines"], cache, 1, NoProgress())}
-    assert set(rows) == {"train", "test", "EDA", "VAE", "GPT-2"}
-    assert rows["VAE"].ours is rows["GPT-2"].ours is None
-    assert rows["train"].ours["unique"] == 80
-    assert rows["test"].ours["unique"] == 10
-    assert 0 < rows["EDA"].ours["unique"] <= 1
-    assert rows["EDA"].ours["plausibility"] > rows["test"].ours["plausibility"]         # words in no order surprise
-    assert rows["EDA"].ours["semantic_f1"] < rows["train"].ours["semantic_f1"]
-    written = list(rows.values())
-    assert zwerdling.as_markdown(written).count("not built here") == 2 * len(zwerdling.FIGURES)
-    read = list(csv.DictReader(io.StringIO(zwerdling.as_csv(written))))
-    assert len(read) == 5 * len(zwerdling.FIGURES)
-    assert zwerdling.as_terminal(written).row_count > 20
-
-
-def test_what_the_commands_refuse():
-    for words, sentence in ((("zwerdling2021", "--only", "news"), 'The paper has no corpus "news"'), (("kour2022", "--figures", "x"), "--figures goes with ackerman")):
-        refused = touchstone("reproduce", *words)
-        assert refused.returncode == 2
-        assert sentence in refused.stderr
-        assert refused.stderr.count("\n") == 1
+    comparisons = {comparison.metric: comparison for comparison in ackerman2023.compare_classes(Store(path, read_only=True), smoke)}
+    assert (comparisons["ENERGY"].nearer_energy, comparisons["AHD"].nearer_energy) == (1.0, 0.0)
+    assert all(comparison.agrees for comparison in comparisons.values())

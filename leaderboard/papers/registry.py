@@ -1,0 +1,37 @@
+"""The reproduction of every paper, by its key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from harness.base.errors import TouchstoneError, did_you_mean
+from harness.base.paths import default_store
+from harness.base.progress import Progress, NoProgress
+from leaderboard.papers import ackerman2023, kour2022, usmb, yamshchikov2020, zwerdling2021
+from leaderboard.papers.base import Options, Paper, Reproduction
+
+REPRODUCTIONS: Mapping[Paper, Callable[[Options], Reproduction]] = {
+    Paper.kour2022: kour2022.reproduce, Paper.usmb: usmb.reproduce, Paper.ackerman: ackerman2023.reproduce,
+    Paper.zwerdling2021: zwerdling2021.reproduce, Paper.yamshchikov2020: yamshchikov2020.reproduce}
+
+
+def reproduce(paper: str, store: Path | str | None = None, *, only: Sequence[str] = (), repetitions: int = 25, jobs: int = 1,
+              with_figures: bool = False, progress: Progress | None = None) -> Reproduction:
+    """Run what the store lacks for the tables of a paper, and return the tables.
+
+    Args:
+        paper: Key of the paper, such as "kour2022".
+        store: File or address of the results store; the default store if omitted.
+        only: Tasks to which the reproduction is restricted; corpora for zwerdling2021.
+        repetitions: Repetitions of known similarity in kour2022.
+        jobs: Number of metrics that run in parallel.
+        with_figures: Whether to draw the figures of ackerman.
+        progress: Receiver of progress messages; silent if omitted.
+    """
+    if paper not in REPRODUCTIONS:
+        raise TouchstoneError(f'There is no reproduction of "{paper}".{did_you_mean(paper, Paper)} Available: {", ".join(Paper)}.')
+    if with_figures and paper != Paper.ackerman:
+        raise TouchstoneError(f"Figures are available for ackerman, not for {paper}. Use `touchstone figure` to draw stored results.")
+    options = Options(str(store or default_store()), progress or NoProgress(), only, repetitions, jobs, with_figures)
+    return REPRODUCTIONS[Paper(paper)](options)

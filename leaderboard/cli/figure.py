@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, unknown_metric_error, print_json, store_address
+from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, print_json, store_address, unknown_metric_error
 from leaderboard.figures.kinds import FigureKind
 
 figures_app = typer.Typer()
@@ -24,7 +24,8 @@ def parity(
     [bold]touchstone parity chrf[/bold]
     """
     from leaderboard.cli.console import ConsoleProgress, output
-    from leaderboard.workflows.parity import as_terminal, compare_libraries
+    from leaderboard.cli.tables import parity_table
+    from leaderboard.workflows.parity import compare_libraries
 
     rows = compare_libraries(metric, ConsoleProgress())
     if as_json:

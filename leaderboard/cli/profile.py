@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.base.errors import TouchstoneError
-from leaderboard.cli.options import DataOption, JsonOption, print_json, default_jobs, set_mirror
+from leaderboard.cli.options import DataOption, JsonOption, default_jobs, print_json, set_mirror
 
 profile_app = typer.Typer()
 

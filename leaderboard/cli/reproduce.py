@@ -17,8 +17,8 @@ from leaderboard.cli.options import (
     JobsOption,
     StoreOption,
     default_jobs,
-    store_address,
     set_mirror,
+    store_address,
 )
 from leaderboard.papers.base import Paper
 

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from harness.base.paths import cache_folder
-from harness.base.progress import Progress, NoProgress
+from harness.base.progress import NoProgress, Progress
 from harness.models.vector_cache import VectorCache
 from leaderboard.corpus_profile.grammar import errors_per_word
 from leaderboard.corpus_profile.nearest import Nearest, WordIndex

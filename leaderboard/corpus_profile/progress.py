@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from harness.base.progress import Progress, NoProgress
+from harness.base.progress import NoProgress, Progress
 
 
 def track_texts(texts: Sequence[str], title: str, progress: Progress | None, step: int = 1000) -> Iterator[str]:

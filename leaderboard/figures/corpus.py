@@ -17,9 +17,9 @@ from harness.base.errors import TouchstoneError
 from leaderboard.figures.observations import curves_by_title, missing_results, observations_by_stratum, task_score
 from leaderboard.figures.style import GREY, add_band, apply_layout, colour_of, grid_position, make_facets
 from leaderboard.scoring.scores import Scored
-from tasks.common.transformations import PLACES
-from tasks.corpus.known_similarity import MixtureDistances, KnownSimilarity
 from tasks.common.mixtures import separated_pairs
+from tasks.common.transformations import PLACES
+from tasks.corpus.known_similarity import KnownSimilarity, MixtureDistances
 from tasks.text.sensitivity import CONDITIONS, SIZES, condition_name
 
 RADAR = {"weighted accuracy": "weighted_accuracy", "accuracy": "accuracy", "monotonicity": "monotonicity",

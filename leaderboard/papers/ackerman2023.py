@@ -14,10 +14,11 @@ import plotly.graph_objects as go
 
 from harness.base.paths import SUBMISSIONS, cache_folder
 from harness.evaluation.run import run_suite
+from harness.evaluation.suite import Suite
 from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
-from harness.submission.submission import Entry
 from harness.submission.selection import select_entries
+from harness.submission.submission import Entry
 from leaderboard.figures.distributional import component_curves, draw_components
 from leaderboard.figures.registry import draw_figure
 from leaderboard.papers.base import Options, PaperTable, Reproduction
@@ -27,7 +28,6 @@ from leaderboard.scoring.resampling import make_plans
 from leaderboard.scoring.scores import score_entry, score_suite
 from tasks.corpus.distributionality import Distributionality
 from tasks.suite_files import load_suite
-from harness.evaluation.suite import Suite
 
 SUITE = "ackerman"
 # Our entry: the name in the paper, and whether the paper finds it nearer to the energy distance.
@@ -66,14 +66,14 @@ class Comparison:
 def reproduce(options: Options) -> Reproduction:
     """Run the metrics of the paper, compare their classes, and draw the figures if requested."""
     suite = load_suite(SUITE)
-    tally = run_suite(select_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
+    tally = run_suite(paper_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
     store = Store(options.store, read_only=True)
     comparisons = compare_classes(store, suite)
     figures = draw_figures(store, suite, options) if options.with_figures else {}
     return Reproduction([build_table(comparisons)], build_records(comparisons), [tally], figures)
 
 
-def select_entries() -> list[Entry]:
+def paper_entries() -> list[Entry]:
     """Return the entries to compare: the variants that the paper has."""
     return [entry for entry in select_entries(dict.fromkeys(name.partition("[")[0] for name in METRICS), SUBMISSIONS)
             if entry.name in METRICS]

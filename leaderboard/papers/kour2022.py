@@ -11,16 +11,16 @@ import numpy as np
 
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.run import run_suite
+from harness.evaluation.suite import Suite
 from harness.results.outcomes import Outcome, Status
 from harness.results.store import Store
-from harness.submission.submission import Entry
 from harness.submission.selection import select_entries
+from harness.submission.submission import Entry
 from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import PublishedValue, kour2022_rerun, kour2022_table3
 from leaderboard.report.formats import MISSING, format_number
 from tasks.corpus.known_similarity import distance_measures
 from tasks.suite_files import load_suite
-from harness.evaluation.suite import Suite
 
 PAIR = ("clinc150", "banking77")
 SUITE = "kour2022"
@@ -110,12 +110,12 @@ def exceeds_noise(difference: float | None) -> bool:
 def reproduce(options: Options) -> Reproduction:
     """Run the metrics of the paper, and compare table 3 with the results in the store."""
     suite = load_suite(SUITE, options.repetitions)
-    tally = run_suite(select_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
+    tally = run_suite(paper_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
     cells = compare_cells(Store(options.store, read_only=True), suite)
     return Reproduction([build_table(cells)], build_records(cells), [tally])
 
 
-def select_entries() -> list[Entry]:
+def paper_entries() -> list[Entry]:
     """Return the entries to compare: one variant per metric of the paper."""
     return [entry for entry in select_entries(METRICS, SUBMISSIONS) if entry.name in METRICS]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.paths import default_store
-from harness.base.progress import Progress, NoProgress
+from harness.base.progress import NoProgress, Progress
 from leaderboard.papers import ackerman2023, kour2022, usmb, yamshchikov2020, zwerdling2021
 from leaderboard.papers.base import Options, Paper, Reproduction
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.run import run_suite
+from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from harness.submission.submission import Entry
 from harness.submission.selection import load_available
+from harness.submission.submission import Entry
 from leaderboard.ensembles.learning import learn
 from leaderboard.ensembles.training_tables import training_tables
 from leaderboard.papers.base import Options, PaperTable, Reproduction
@@ -18,7 +19,6 @@ from leaderboard.report.formats import format_interval, format_number
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.scores import Scored, score_suite
 from tasks.suite_files import load_suite
-from harness.evaluation.suite import Suite
 from tasks.text.base import USMB
 
 SUITE, CONDITION_SUITE = "papers_stand_ins", "usmb_by_condition"

@@ -13,15 +13,15 @@ import numpy as np
 
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.run import run_suite
+from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from harness.submission.submission import Entry
 from harness.submission.selection import scan_folder
+from harness.submission.submission import Entry
 from leaderboard.papers.base import Cell, Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import PairSet, PublishedOrdering, yamshchikov2020_tables
 from leaderboard.report.formats import MISSING, format_number
 from tasks.common import rank_orders
 from tasks.suite_files import load_suite
-from harness.evaluation.suite import Suite
 from tasks.text.human_ordering import RANDOM, Pair, read_pairs
 
 SUITE, DATASET, HUMAN = "yamshchikov2020", "human_similarity_14", "human"

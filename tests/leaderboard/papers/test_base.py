@@ -11,7 +11,7 @@ from rich.console import Console
 from harness.base.errors import TouchstoneError
 from leaderboard.papers.base import Paper, PaperTable, Reproduction
 from leaderboard.papers.registry import REPRODUCTIONS, reproduce
-from tests.conftest import touchstone
+from tests.support.command import touchstone
 
 TABLE = PaperTable(("metric", "k", "ours"), [("fid", 7, 1 / 3), ("a|b*", None, None)], ["First [legend].", "Second."], {0: "bold"})
 

@@ -12,7 +12,7 @@ from harness.base.paths import SUBMISSIONS
 from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.selection import select_entries, scan_folder
+from harness.submission.selection import scan_folder, select_entries
 from leaderboard.papers import yamshchikov2020
 from leaderboard.papers.base import Reproduction
 from leaderboard.papers.published_tables import yamshchikov2020_tables

@@ -60,7 +60,7 @@ class Comparison:
 def reproduce(options: Options) -> Reproduction:
     """Run the metrics of the paper on both suites, and compare its tables with the results in the store."""
     suite, condition_suite, only = load_suite(SUITE), load_suite(CONDITION_SUITE), options.only or TASKS
-    entries = select_entries()
+    entries = paper_entries()
     tallies = [run_suite(entries, suite, options.store, only=only, jobs=options.jobs, progress=options.progress)]
     condition_tasks = [task for task in only if task in CONDITION_TASKS]
     if condition_tasks:
@@ -73,7 +73,7 @@ def reproduce(options: Options) -> Reproduction:
     return Reproduction([build_table(comparisons)], build_records(comparisons), tallies)
 
 
-def select_entries() -> list[Entry]:
+def paper_entries() -> list[Entry]:
     """Return the entries of the published tables that are available."""
     names = set(METRICS.values())
     return [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries if entry.name in names]

@@ -84,12 +84,12 @@ class Row:
 def reproduce(options: Options) -> Reproduction:
     """Run the metrics of the paper, and compare its tables with the results in the store."""
     suite = load_suite(SUITE)
-    tally = run_suite(select_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
+    tally = run_suite(paper_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
     rows, agreement = compare_store(Store(options.store, read_only=True), suite), measure_agreement(read_pairs(DATASET))
     return Reproduction(build_tables(rows, agreement), build_records(rows, agreement), [tally])
 
 
-def select_entries() -> list[Entry]:
+def paper_entries() -> list[Entry]:
     """Return the entries that correspond to the paper's metrics and whose models are available."""
     names = set(METRICS.values())
     return [entry for submission in scan_folder(SUBMISSIONS).here for entry in submission.entries if entry.name in names]

@@ -232,15 +232,15 @@ def card(
 
     read = load_suite(suite)
     opened, rankings = ranking(read, store_address(store))
-    places = [place for ranked in rankings.values() for place in ranked.places]
-    found = {place.scored.track: place for place in places if place.scored.name == name}
-    if not found:
-        raise unknown_metric_error(name, suite, dict.fromkeys(place.scored.name for place in places))
-    provenance = opened.provenance(next(iter(found.values())).scored.stored.digest)
+    places = [entry for ranked in rankings.values() for entry in ranked.places]
+    entries = {entry.scored.track: entry for entry in places if entry.scored.name == name}
+    if not entries:
+        raise unknown_metric_error(name, suite, dict.fromkeys(entry.scored.name for entry in places))
+    provenance = opened.provenance(next(iter(entries.values())).scored.stored.digest)
     if as_json:
-        print_json({**card_facts(found.values()), "runs": provenance})
+        print_json({**card_facts(entries.values()), "runs": provenance})
     else:
-        output.print(drawn(found, provenance, relation_to_others(name, rankings)))
+        output.print(drawn(entries, provenance, relation_to_others(name, rankings)))
 
 
 @app.command()
@@ -251,10 +251,10 @@ def doctor(as_json: JsonOption = False) -> None:
 
     findings = examine_machine()
     if as_json:
-        print_json([{"what": one.what, "ok": one.ok, "says": one.says} for one in findings])
+        print_json([{"what": finding.what, "ok": finding.ok, "says": finding.says} for finding in findings])
     else:
         print_findings(findings)
-    sys.exit(ANSWERED if all(one.ok for one in findings) else SOME_FAILED)
+    sys.exit(ANSWERED if all(finding.ok for finding in findings) else SOME_FAILED)
 
 
 def relation_to_others(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
@@ -263,7 +263,7 @@ def relation_to_others(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
 
     sentences = []
     for track, ranked in rankings.items():
-        alike = most_alike(name, [place.scored for place in ranked.places])
+        alike = most_alike(name, [entry.scored for entry in ranked.places])
         if alike:
             named = ", ".join(f"{other} ({r:.2f})" for other, r in alike)
             sentences.append(f"Among {track} metrics it answers most like {named}: rank correlation of the answers.")

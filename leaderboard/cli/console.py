@@ -61,7 +61,7 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
     """The ranked table, then what is not ranked and why; measures beside the scores as far as the width allows."""
     ranked = [task for task in suite.tasks if task.info.ranked and task.info.track == track]
     measures, intervals = columns_that_fit([task.name for task in ranked], width)
-    shown = {task.name: COLUMNS.get(task.name, ())[:measures] for task in ranked}
+    measures_by_task = {task.name: COLUMNS.get(task.name, ())[:measures] for task in ranked}
     table = Table(box=LINES, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), border_style="dim")
     table.add_column("", justify="right")
     table.add_column("ranks", no_wrap=True, header_style="dim")
@@ -74,27 +74,27 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
         table.add_column(heading, justify="right", no_wrap=True)
         if intervals:
             table.add_column("95%", no_wrap=True)
-        for short, _ in shown[task.name]:
+        for short, _ in measures_by_task[task.name]:
             table.add_column(short, justify="right", no_wrap=True)
     table.add_column("ax." if crowded else "Axioms", justify="right", no_wrap=True)
     table.add_column("")
-    for number, place in enumerate(ranking.ranked, start=1):
-        name = Text(place.scored.name, style="bold")
-        table.add_row(str(place.rank), Text(format_ranks(place), style="dim"), name, *_cells(place.scored, shown, intervals),
-                      _notes(place.scored), end_section=number in ranking.lines)
-    rest = [place for place in ranking.places if place.rank is None]
+    for number, entry in enumerate(ranking.ranked, start=1):
+        name = Text(entry.scored.name, style="bold")
+        table.add_row(str(entry.rank), Text(format_ranks(entry), style="dim"), name, *_cells(entry.scored, measures_by_task, intervals),
+                      _notes(entry.scored), end_section=number in ranking.lines)
+    rest = [entry for entry in ranking.places if entry.rank is None]
     if rest:
         table.add_row()
         table.add_row("", "", Text("not ranked", style="dim"))
-    for place in rest:
-        notes = Text(", ").join(note for note in (Text(place.reason or "", style="dim"), _notes(place.scored)) if note)
-        table.add_row("", "", Text(place.scored.name, style="dim"), *_cells(place.scored, shown, intervals), notes)
+    for entry in rest:
+        notes = Text(", ").join(note for note in (Text(entry.reason or "", style="dim"), _notes(entry.scored)) if note)
+        table.add_row("", "", Text(entry.scored.name, style="dim"), *_cells(entry.scored, measures_by_task, intervals), notes)
     of_track = f" · {track} metrics" if len(suite.tracks) > 1 else ""
     title = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}{of_track}")
     titles = {task.name: task.info.title for task in ranked}
     gameable = [f"{titles[name]} ({', '.join(controls)})" for name, controls in ranking.gameable.items()]
-    said = [Text(""), Text(f"Gameable, since controls do as well as half of the metrics: {'; '.join(gameable)}.", style="dim")]
-    return Group(title, Text(""), table, *(said if gameable else []))
+    footnotes = [Text(""), Text(f"Gameable, since controls do as well as half of the metrics: {'; '.join(gameable)}.", style="dim")]
+    return Group(title, Text(""), table, *(footnotes if gameable else []))
 
 
 def own_order_tables(orders: Mapping[str, Mapping[str, tuple[int, float]]], heading: str) -> RenderableType:
@@ -119,26 +119,26 @@ def columns_that_fit(tasks: Sequence[str], width: int) -> tuple[int, bool]:
     return measures, intervals
 
 
-def format_ranks(place: RankedEntry) -> str:
+def format_ranks(entry: RankedEntry) -> str:
     """The ranks that an entry may have."""
-    if place.interval is None:
+    if entry.interval is None:
         return ""
-    low, high = place.interval
+    low, high = entry.interval
     return f"{low}-{high}" if low != high else str(low)
 
 
-def _cells(scored: Scored, shown: Mapping[str, Sequence[tuple[str, str]]], intervals: bool) -> list[RenderableType]:
+def _cells(scored: Scored, measures_by_task: Mapping[str, Sequence[tuple[str, str]]], intervals: bool) -> list[RenderableType]:
     cells: list[RenderableType] = []
-    if len(shown) > 1:
+    if len(measures_by_task) > 1:
         cells.append("-" if scored.overall is None else f"{scored.overall:.2f}")
     for score in scored.ranked_tasks:
         cells += [format_number(score.score), *([format_interval(score.score)] if intervals else [])]
-        cells += [format_number(score.measures.get(name)) for _, name in shown[score.task.name]]
+        cells += [format_number(score.measures.get(name)) for _, name in measures_by_task[score.task.name]]
     axioms = scored.tasks.get("axioms")
     if axioms is None or not axioms.asked:
         return [*cells, "-"]
-    known = [axioms.measures[name].value for name in AXIOMS if name in axioms.measures]
-    return [*cells, f"{sum(1 for share in known if share == 1)}/{len(known)}"]
+    values = [axioms.measures[name].value for name in AXIOMS if name in axioms.measures]
+    return [*cells, f"{sum(1 for share in values if share == 1)}/{len(values)}"]
 
 
 def _notes(scored: Scored) -> Text:
@@ -171,20 +171,20 @@ def card_view(places: Mapping[str, RankedEntry], provenance: Sequence[dict[str, 
     return Group(*lines)
 
 
-def _task_lines(scored: Scored, score: TaskScore, place: RankedEntry | None) -> list[RenderableType]:
+def _task_lines(scored: Scored, score: TaskScore, entry: RankedEntry | None) -> list[RenderableType]:
     declares = score.task.info
-    if declares.ranked and place is not None:
-        between = f" ({format_ranks(place)} for sure)" if place.interval else ""
-        stands = f"rank {place.rank}{between}" if place.rank is not None else f"not ranked: {place.reason}"
+    if declares.ranked and entry is not None:
+        between = f" ({format_ranks(entry)} for sure)" if entry.interval else ""
+        stands = f"rank {entry.rank}{between}" if entry.rank is not None else f"not ranked: {entry.reason}"
         heading = Text.assemble((declares.title, "bold"), f"  {format_number(score.score, 3)}  (95% ", format_interval(score.score, 3),
                                 f")  {stands}")
     else:
         heading = Text.assemble((declares.title, "bold"), "  not asked yet" if declares.ranked else
                                 "  a property, not part of any score")
-    asked = f"{score.asked} of {score.planned} units asked"
+    progress = f"{score.asked} of {score.planned} units asked"
     if score.failures:
-        asked += f", {len(score.failures)} failed"
-    lines: list[RenderableType] = [heading, Text(f"{scored.signature(score)}   {asked}", style="dim")]
+        progress += f", {len(score.failures)} failed"
+    lines: list[RenderableType] = [heading, Text(f"{scored.signature(score)}   {progress}", style="dim")]
     if score.not_applicable:
         return [*lines, Text(f"does not apply: {score.not_applicable}")]
     if score.task.name == "axioms":
@@ -203,16 +203,16 @@ def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> Renderabl
     """The paired differences of two entries in a track, and who is better: overall, and on how many tasks."""
     rows = []
     for score in a.ranked_tasks:
-        one, other = pair["tasks"].get(score.task.name), b.tasks.get(score.task.name)
-        within = f"{one['low']:.3f} to {one['high']:.3f}" if one and one["low"] is not None else "-"
+        difference, other = pair["tasks"].get(score.task.name), b.tasks.get(score.task.name)
+        within = f"{difference['low']:.3f} to {difference['high']:.3f}" if difference and difference["low"] is not None else "-"
         rows.append((score.task.info.title, format_number(score.score, 3), format_number(other.score if other else None, 3),
-                     f"{one['value']:+.3f}" if one else "-", within))
+                     f"{difference['value']:+.3f}" if difference else "-", within))
     table = plain_table(("", a.name, b.name, "difference", "95%"), rows)
     for column in table.columns[1:4]:
         column.justify = "right"
     on = [f"{name} is better on at least {count} of {pair['of']} tasks" for name, count in
           ((a.name, pair["a_better_on"]), (b.name, pair["b_better_on"])) if count and pair["of"] > 1]
-    verdicts = [f"{one} (5%, Benjamini and Heller 2008)." for one in on]
+    verdicts = [f"{difference} (5%, Benjamini and Heller 2008)." for difference in on]
     p = pair["p_of_overall"]
     if p is None:
         verdicts.append("Whether one is better overall cannot be said: not both are ranked, or there are too few units.")
@@ -237,10 +237,10 @@ def axiom_table(shares: Any, worst: dict[str, Verdict]) -> Table:
     return table
 
 
-def draw_table(shown: RenderableType, path: Path, width: int) -> None:
+def draw_table(table: RenderableType, path: Path, width: int) -> None:
     """What would be printed, as an SVG file in the reader's own monospaced font."""
     canvas = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, highlight=False)
-    canvas.print(shown)
+    canvas.print(table)
     svg = canvas.export_svg(title="touchstone show", theme=SVG_EXPORT_THEME)
     svg = re.sub(r"@font-face\s*\{.*?\}", "", svg, flags=re.S).replace("Fira Code", "ui-monospace")
     try:
@@ -335,8 +335,8 @@ def format_duration(seconds: float) -> str:
 
 def plain_table(headings: Sequence[str], rows: Iterable[Sequence[RenderableType]]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for place, heading in enumerate(headings):
-        table.add_column(heading, no_wrap=place == 0)
+    for column, heading in enumerate(headings):
+        table.add_column(heading, no_wrap=column == 0)
     for row in rows:
         table.add_row(*row)
     return table

@@ -40,17 +40,17 @@ def ensemble(
     if len(set(names)) != len(names) or len(names) < 2:
         raise TouchstoneError("An ensemble is made of two metrics or more, each named once.")
     read = load_suite(suite)
-    scored = {one.name: one for one in score_suite(Store(store_address(store), read_only=True), read)}
+    scored = {entry.name: entry for entry in score_suite(Store(store_address(store), read_only=True), read)}
     for name in names:
         if name not in scored:
             raise unknown_metric_error(name, suite, scored)
     made = training_tables([scored[name] for name in names], task)
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for table in made:
         quick = table.learner == "linear"
         rounds, draws = (seeds, MANY_DRAWS) if quick else (min(seeds, FEW_SEEDS), 0)
         learned = learn(table, rounds, draws)
-        found[table.task] = {
+        results[table.task] = {
             "learner": "linear regression without intercept" if quick else "random forest", "splits": rounds,
             "score": learned.score, "low": learned.low, "high": learned.high, "weights": learned.weights,
             "members": learned.members,
@@ -58,20 +58,20 @@ def ensemble(
                       if quick or len(names) <= MOST_ADDED},
             "left_out": left_out(table) if quick else {}}
         if not quick:
-            found[table.task]["leaves_of_10"] = learn(table, rounds, learner="leaves").score
+            results[table.task]["leaves_of_10"] = learn(table, rounds, learner="leaves").score
     whole = general(made, seeds) if len(made) > 1 else {}
     if as_json:
-        print_json({"suite": read.name, "fingerprint": read.fingerprint, "metrics": names, "tasks": found, "general": whole})
+        print_json({"suite": read.name, "fingerprint": read.fingerprint, "metrics": names, "tasks": results, "general": whole})
         return
-    for title, one in found.items():
-        between = f" (95% {one['low']:.3f} to {one['high']:.3f})" if one["low"] is not None else ""
-        output.print(f"[bold]{title}[/bold]  {one['learner']}, {one['splits']} splits: {one['score']:.3f}{between}"
-                     + (f"; with leaves of at least 10: {one['leaves_of_10']:.3f}" if "leaves_of_10" in one else "")
+    for title, entry in results.items():
+        between = f" (95% {entry['low']:.3f} to {entry['high']:.3f})" if entry["low"] is not None else ""
+        output.print(f"[bold]{title}[/bold]  {entry['learner']}, {entry['splits']} splits: {entry['score']:.3f}{between}"
+                     + (f"; with leaves of at least 10: {entry['leaves_of_10']:.3f}" if "leaves_of_10" in entry else "")
                      + (f"; the general ensemble: {whole[title]:.3f}" if whole else ""))
-        rows = [(escape(name), f"{one['members'][name]:.3f}", f"{one['weights'][name]:.2f}", said(one["added"].get(name)))
+        rows = [(escape(name), f"{entry['members'][name]:.3f}", f"{entry['weights'][name]:.2f}", said(entry["added"].get(name)))
                 for name in names]
         output.print(plain_table(("", "alone, held out", "weight", "adds (95%)"), rows))
-        for name, score in one["left_out"].items():
+        for name, score in entry["left_out"].items():
             output.print(f"  not learned from {name}: {score:.3f}", style="dim")
         output.print()
 
@@ -92,8 +92,8 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
     read, opened, progress = load_suite(suite), Store(store_address(store)), ConsoleProgress()
     scored = score_suite(opened, read)
     compute_baselines(read, scored, opened, progress)
-    known = Baselines(read, scored, opened.cache_get(KIND))
-    facts, adds = ensembles_facts(known), adds_facts(known)
+    computed = Baselines(read, scored, opened.cache_get(KIND))
+    facts, adds = ensembles_facts(computed), adds_facts(computed)
     if as_json:
         print_json({"suite": read.name, "fingerprint": read.fingerprint, "ensembles": facts, "adds": adds})
         return
@@ -103,9 +103,9 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
         (escape(row["name"]), f"{row['overall']['value']:.3f}",
          *(f"{row['tasks'][task]['score']['value']:.3f}" for task in tasks))
         for row in facts["rows"]]))
-    named = list(dict.fromkeys(table for one in adds.values() for table in one))
+    named = list(dict.fromkeys(table for added in adds.values() for table in added))
     output.print(plain_table(("adds to the five", *(short.get(table, table[:5]) for table in named)), [
-        (escape(name), *(for_sure(one.get(table)) for table in named)) for name, one in adds.items()]))
+        (escape(name), *(for_sure(added.get(table)) for table in named)) for name, added in adds.items()]))
     output.print("all: the mean above chance. *: the 95% interval, which --json and the board show, is on one side of 0; of what "
                  "adds nothing, one in twenty is so by chance.", style="dim")
 
@@ -116,25 +116,25 @@ def left_out(table: Any) -> dict[str, float]:
 
     from leaderboard.ensembles.learning import without
 
-    found = {}
+    results = {}
     for what in ("condition", "dataset"):
         names = np.unique(getattr(table, what)).tolist()
         if 1 < len(names) <= 12:
             for name in names:
                 scores = [without(table, what, name, seed).score for seed in range(FEW_SEEDS)]
-                found[name] = float(np.mean(scores))
-    return found
+                results[name] = float(np.mean(scores))
+    return results
 
 
-def for_sure(one: dict[str, Any] | None) -> str:
+def for_sure(added: dict[str, Any] | None) -> str:
     """What is added, marked where the interval leaves no doubt that it is something."""
-    if one is None:
+    if added is None:
         return "-"
-    return f"{one['value']:+.3f}" + ("*" if one["low"] is not None and (one["low"] > 0 or one["high"] < 0) else "")
+    return f"{added['value']:+.3f}" + ("*" if added["low"] is not None and (added["low"] > 0 or added["high"] < 0) else "")
 
 
-def said(one: dict[str, Any] | None) -> str:
-    if one is None:
+def said(estimate: dict[str, Any] | None) -> str:
+    if estimate is None:
         return "-"
-    between = f" ({one['low']:+.3f} to {one['high']:+.3f})" if one["low"] is not None and one["high"] is not None else ""
-    return f"{one['value']:+.3f}{between}"
+    between = f" ({estimate['low']:+.3f} to {estimate['high']:+.3f})" if estimate["low"] is not None and estimate["high"] is not None else ""
+    return f"{estimate['value']:+.3f}{between}"

@@ -39,11 +39,11 @@ def explain(
         if any(0xD800 <= ord(letter) < 0xE000 for letter in text):
             raise TouchstoneError("One of the texts is not UTF-8; write it in UTF-8.")
     set_mirror(data_dir)
-    found = explaining.explain(metric, first, second, load_suite(suite), Store(store_address(store), read_only=True), ConsoleProgress())
+    explanation = explaining.explain(metric, first, second, load_suite(suite), Store(store_address(store), read_only=True), ConsoleProgress())
     if as_json:
-        print_json(explaining.explanation_json(found))
+        print_json(explaining.explanation_json(explanation))
         return
-    output.print(explanation_table(found))
+    output.print(explanation_table(explanation))
     output.print()
-    output.print(found.sentence, markup=False, highlight=False, soft_wrap=True)
-    output.print(explaining.describe_classes(found), style="dim", markup=False, soft_wrap=True)
+    output.print(explanation.sentence, markup=False, highlight=False, soft_wrap=True)
+    output.print(explaining.describe_classes(explanation), style="dim", markup=False, soft_wrap=True)

@@ -38,9 +38,9 @@ def default_jobs(jobs: int | None) -> int:
     return jobs or len(os.sched_getaffinity(0))
 
 
-def unknown_metric_error(name: str, suite: str, known: Iterable[str]) -> TouchstoneError:
+def unknown_metric_error(name: str, suite: str, names: Iterable[str]) -> TouchstoneError:
     """What to say of a metric that the store knows nothing of."""
-    return TouchstoneError(f'The store has no answers of "{name}" to the suite {suite}.{did_you_mean(name, known)} '
+    return TouchstoneError(f'The store has no answers of "{name}" to the suite {suite}.{did_you_mean(name, names)} '
                            f"`touchstone run {name} --suite {suite}` asks it.")
 
 

@@ -54,12 +54,12 @@ def submit(
         messages.print("Not submitted: mend what failed, then submit again.")
         sys.exit(SOME_FAILED)
     report_run(run_suite(submission.entries, read, path, jobs=default_jobs(jobs), progress=progress))
-    place, made = write_bundle(submission, read, reports, Store(path, read_only=True), folder)
-    for one in made.entries:
-        messages.print(f"{one.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")
-                       + above_chance(one.overall), soft_wrap=True, markup=False)
-    messages.print(f"The bundle is in {place}; CONTRIBUTING.md says how it gets into the table.", soft_wrap=True, markup=False)
-    sys.exit(ANSWERED if all(one.state is State.CHECKED for one in made.entries) else SOME_FAILED)
+    target, made = write_bundle(submission, read, reports, Store(path, read_only=True), folder)
+    for claim in made.entries:
+        messages.print(f"{claim.name}: {claim.state.value}" + (f": {claim.reason}" if claim.reason else "")
+                       + above_chance(claim.overall), soft_wrap=True, markup=False)
+    messages.print(f"The bundle is in {target}; CONTRIBUTING.md says how it gets into the table.", soft_wrap=True, markup=False)
+    sys.exit(ANSWERED if all(claim.state is State.CHECKED for claim in made.entries) else SOME_FAILED)
 
 
 @submitting_app.command()
@@ -79,16 +79,16 @@ def rerun(
     from leaderboard.workflows.submit import rerun_bundle as ask_again
 
     set_mirror(data_dir)
-    found = ask_again(bundle, store_address(store), Limits(), default_jobs(jobs), ConsoleProgress())
-    for one in found:
-        overall = {track: one.scored.in_track(track).overall for track in one.scored.tracks}
-        output.print(f"{one.said.name}: {one.state.value}" + (f": {one.reason}" if one.reason else "")
-                     + f"{above_chance(overall) or ', no score'}, {one.rank}; largest difference from the bundle {one.off:.2g}",
+    reruns = ask_again(bundle, store_address(store), Limits(), default_jobs(jobs), ConsoleProgress())
+    for rerun_entry in reruns:
+        overall = {track: rerun_entry.scored.in_track(track).overall for track in rerun_entry.scored.tracks}
+        output.print(f"{rerun_entry.said.name}: {rerun_entry.state.value}" + (f": {rerun_entry.reason}" if rerun_entry.reason else "")
+                     + f"{above_chance(overall) or ', no score'}, {rerun_entry.rank}; largest difference from the bundle {rerun_entry.off:.2g}",
                      soft_wrap=True, markup=False)
-    sys.exit(ANSWERED if all(one.state is State.CHECKED for one in found) else SOME_FAILED)
+    sys.exit(ANSWERED if all(rerun_entry.state is State.CHECKED for rerun_entry in reruns) else SOME_FAILED)
 
 
 def above_chance(overall: Mapping[str, float | None]) -> str:
     """The overall scores of the tracks, in words; the track is named where there are several."""
-    known = {track: value for track, value in overall.items() if value is not None}
-    return "".join(f", {value:.3f} above chance" + (f" ({track})" if len(known) > 1 else "") for track, value in known.items())
+    values = {track: value for track, value in overall.items() if value is not None}
+    return "".join(f", {value:.3f} above chance" + (f" ({track})" if len(values) > 1 else "") for track, value in values.items())

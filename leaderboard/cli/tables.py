@@ -25,13 +25,13 @@ def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
         output.print(Text(f"{report.entry.submission.filename}: the header is right. Entry digest {report.entry.digest[:12]}.",
                           style="dim"))
         if report.axioms is not None:
-            known = {name: share for name, share in report.axioms.values.items() if share is not None}
+            shares = {name: share for name, share in report.axioms.values.items() if share is not None}
             output.print("\nAxioms, a few trials of each on texts made here:")
-            output.print(Padding(axiom_table(known, report.worst), (0, 0, 0, 2)))
+            output.print(Padding(axiom_table(shares, report.worst), (0, 0, 0, 2)))
         for failure in report.failures:
             output.print(f"\n[red]Failed:[/red] {escape(str(failure))}")
-            for place in failure.places:
-                output.print(f"  {escape(place)}")
+            for line in failure.places:
+                output.print(f"  {escape(line)}")
             if failure.output:
                 output.print(f"  it printed: {escape(failure.output)}", style="dim")
         if report.accuracy is not None and report.calls_per_second is not None and report.seconds_on_core is not None:
@@ -46,12 +46,12 @@ def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
         output.print(f"\n{escape(verdict)}   [dim]({circumstances})[/dim]\n")
 
 
-def explanation_table(found: Explanation) -> Table:
-    return plain_table(("pairs", "how many", *(f"{one}%" for one in PERCENTILES), "less alike than this one", "which"), [
-        (Text(place.of, style="bold"), f"{place.pairs:,}", *(f"{place.quantiles[str(one)]:.4g}" if place.quantiles else "-"
-                                                             for one in PERCENTILES),
-         "unknown" if place.percentile is None else f"{place.percentile:.0f}%", Text(place.meaning, style="dim"))
-        for place in found.places])
+def explanation_table(explanation: Explanation) -> Table:
+    return plain_table(("pairs", "how many", *(f"{percentile}%" for percentile in PERCENTILES), "less alike than this one", "which"), [
+        (Text(position.of, style="bold"), f"{position.pairs:,}", *(f"{position.quantiles[str(percentile)]:.4g}" if position.quantiles else "-"
+                                                                   for percentile in PERCENTILES),
+         "unknown" if position.percentile is None else f"{position.percentile:.0f}%", Text(position.meaning, style="dim"))
+        for position in explanation.places])
 
 
 def parity_table(rows: Sequence[ParityRow]) -> Table:
@@ -63,4 +63,4 @@ def parity_table(rows: Sequence[ParityRow]) -> Table:
 
 def print_findings(findings: list[Finding]) -> None:
     output.print(plain_table(("", "", ""), [
-        ("[green]ok[/green]" if one.ok else "[red]no[/red]", one.what, one.says) for one in findings]))
+        ("[green]ok[/green]" if finding.ok else "[red]no[/red]", finding.what, finding.says) for finding in findings]))

@@ -71,7 +71,7 @@ class Baselines:
 
     def __init__(self, suite: Suite, scored: Sequence[Scored], kept: Mapping[str, Any]) -> None:
         self.suite, self.kept = suite, kept
-        self.scored = {one.name: one for one in scored if one.entry.header.kind == "text"}
+        self.scored = {entry.name: entry for entry in scored if entry.entry.header.kind == "text"}
 
     @cached_property
     def members(self) -> list[Scored]:
@@ -88,22 +88,22 @@ class Baselines:
     def tables_of(self, scored: Sequence[Scored]) -> list[str]:
         """The tables for which all of some entries answered every unit."""
         return [name for name in MADE if all(
-            task_of(name) in one.tasks and one.tasks[task_of(name)].planned == len(one.tasks[task_of(name)].observed) > 0
-            for one in scored)]
+            task_of(name) in entry.tasks and entry.tasks[task_of(name)].planned == len(entry.tasks[task_of(name)].observed) > 0
+            for entry in scored)]
 
     def jobs(self) -> Iterator[Job]:
         """All there is to compute: the ensembles, then what each metric adds."""
         if self.reason() is not None:
             return
-        digests = [one.stored.digest for one in self.members]
+        digests = [entry.stored.digest for entry in self.members]
         named = self.tables_of(self.members)
         for name in named:
             yield Job(self.key(name, "learned", digests), "the five together", name, partial(self.learn, name))
         yield Job(self.key("all", GENERAL, digests, named), "the five, for all tasks at once", "all tasks",
                   partial(self.learn_general, named))
-        for one in self.scored.values():
-            for name in self.tables_of([one, *self.members]):
-                yield Job(self.key(name, "added", digests, [one.stored.digest]), one.name, name, partial(self.worth, one, name))
+        for entry in self.scored.values():
+            for name in self.tables_of([entry, *self.members]):
+                yield Job(self.key(name, "added", digests, [entry.stored.digest]), entry.name, name, partial(self.worth, entry, name))
 
     @cached_property
     def questions(self) -> str:
@@ -115,7 +115,7 @@ class Baselines:
     def key(self, table: str, what: str, *names: Sequence[str]) -> str:
         settings = (LINEAR_SPLITS, LINEAR_DRAWS, FOREST_SPLITS) if what != "added" else (ADDED_SPLITS, LINEAR_DRAWS,
                                                                                         ADDED_FOREST_SPLITS, ADDED_PAIRS)
-        return digest_of([VERSION, self.questions, table, what, list(settings), [list(one) for one in names]])
+        return digest_of([VERSION, self.questions, table, what, list(settings), [list(group) for group in names]])
 
     # ---- computing -------------------------------------------------------------------------------------------------------
 
@@ -131,17 +131,17 @@ class Baselines:
 
     def learn_general(self, names: Sequence[str]) -> list[LearnedEnsemble]:
         made = [self.table(name, self.members) for name in names]
-        found = general(made, LINEAR_SPLITS)
-        return [LearnedEnsemble(table.task, GENERAL, LINEAR_SPLITS, found[table.task], len(table.names)) for table in made]
+        scores = general(made, LINEAR_SPLITS)
+        return [LearnedEnsemble(table.task, GENERAL, LINEAR_SPLITS, scores[table.task], len(table.names)) for table in made]
 
-    def worth(self, one: Scored, name: str) -> AddedValue:
-        table = self.table(name, [*(member for member in self.members if member.name != one.name), one])
+    def worth(self, entry: Scored, name: str) -> AddedValue:
+        table = self.table(name, [*(member for member in self.members if member.name != entry.name), entry])
         if table.learner == "linear":
-            found, splits, learner = value_added(table, one.name, ADDED_SPLITS, LINEAR_DRAWS), ADDED_SPLITS, "linear regression"
+            added, splits, learner = value_added(table, entry.name, ADDED_SPLITS, LINEAR_DRAWS), ADDED_SPLITS, "linear regression"
         else:
             splits, learner = ADDED_SPLITS if small(table) else ADDED_FOREST_SPLITS, "random forest, leaves of at least 10"
-            found = value_added(table, one.name, splits, learner="leaves", most=ADDED_PAIRS)
-        return AddedValue(name, learner, splits, found.value, found.low, found.high)
+            added = value_added(table, entry.name, splits, learner="leaves", most=ADDED_PAIRS)
+        return AddedValue(name, learner, splits, added.value, added.low, added.high)
 
     # ---- reading ---------------------------------------------------------------------------------------------------------
 
@@ -150,17 +150,17 @@ class Baselines:
 
     def learned(self) -> list[LearnedEnsemble]:
         """The ensembles that are kept, of all tables."""
-        found = [adapter().validate_python(self.kept[job.key]) for job in self.jobs() if job.key in self.kept]
-        return [one for some in found if isinstance(some, list) for one in some]
+        kept = [adapter().validate_python(self.kept[job.key]) for job in self.jobs() if job.key in self.kept]
+        return [ensemble for some in kept if isinstance(some, list) for ensemble in some]
 
     def added_by(self) -> dict[str, list[AddedValue]]:
         """What each metric adds, as far as it is kept."""
-        found: dict[str, list[AddedValue]] = {}
+        added: dict[str, list[AddedValue]] = {}
         for job in self.jobs():
             worth = adapter().validate_python(self.kept[job.key]) if job.key in self.kept else None
             if isinstance(worth, AddedValue):
-                found.setdefault(job.title, []).append(worth)
-        return found
+                added.setdefault(job.title, []).append(worth)
+        return added
 
 
 @cache
@@ -169,18 +169,18 @@ def adapter() -> TypeAdapter[list[LearnedEnsemble] | AddedValue]:
 
 
 def learn_ensemble(table: TrainingTable, learner: str, splits: int, draws: int = 0) -> LearnedEnsemble:
-    found = learn(table, splits, draws, "leaves" if learner == LEAVES else None)
-    return LearnedEnsemble(table.task, learner, splits, found.score, len(table.names), found.low, found.high, found.weights,
-                           found.members)
+    ensemble = learn(table, splits, draws, "leaves" if learner == LEAVES else None)
+    return LearnedEnsemble(table.task, learner, splits, ensemble.score, len(table.names), ensemble.low, ensemble.high, ensemble.weights,
+                           ensemble.members)
 
 
 def compute_baselines(suite: Suite, scored: Sequence[Scored], store: Store, progress: Progress) -> int:
     """Computes what is not kept yet, each kept the moment it is known; how many that were."""
-    known = Baselines(suite, scored, store.cache_get(KIND))
-    reason = known.reason()
+    baselines = Baselines(suite, scored, store.cache_get(KIND))
+    reason = baselines.reason()
     if reason is not None:
         raise TouchstoneError(f"There is no ensemble yet: {reason}.")
-    missing = known.missing()
+    missing = baselines.missing()
     with store.writing():
         stage = progress.stage("Learning", len(missing), "ensembles")
         try:
@@ -197,5 +197,5 @@ def small(table: TrainingTable) -> bool:
     return len(table.target) <= ADDED_PAIRS
 
 
-def plain(found: list[LearnedEnsemble] | AddedValue) -> Any:
-    return [asdict(one) for one in found] if isinstance(found, list) else asdict(found)
+def plain(result: list[LearnedEnsemble] | AddedValue) -> Any:
+    return [asdict(ensemble) for ensemble in result] if isinstance(result, list) else asdict(result)

@@ -123,11 +123,11 @@ def fit_forest(table: TrainingTable, times: np.ndarray, rows: np.ndarray, seed: 
     """The probability that the target holds, by scikit-learn's random forest; learned from so many pairs at most."""
     from sklearn.ensemble import RandomForestClassifier
 
-    known = np.flatnonzero(times)
-    if len(known) > most:
-        known = np.random.default_rng([seed, len(known)]).choice(known, most, replace=False)
+    sampled = np.flatnonzero(times)
+    if len(sampled) > most:
+        sampled = np.random.default_rng([seed, len(sampled)]).choice(sampled, most, replace=False)
     trees = RandomForestClassifier(min_samples_leaf=leaf, random_state=seed)
-    trees.fit(table.answers[known], table.target[known] > 0, sample_weight=times[known])
+    trees.fit(table.answers[sampled], table.target[sampled] > 0, sample_weight=times[sampled])
     likely: Any = trees.predict_proba(table.answers[rows])
     if len(trees.classes_) == 1:
         return np.full(len(rows), float(trees.classes_[0]) - table.middle), np.asarray(trees.feature_importances_)
@@ -151,17 +151,17 @@ def learn(table: TrainingTable, seeds: int, draws: int = 0, learner: Learner | N
     Its interval is of groups drawn again with the splits inside; without draws, of what was judged, as it was learned.
     """
     splits = [split_groups(table, seed) for seed in range(seeds)]
-    judged = [judge_split(table, one, seed, learner) for seed, one in enumerate(splits)]
-    weights = np.mean([one.weights for one in judged], axis=0)
+    judged = [judge_split(table, split, seed, learner) for seed, split in enumerate(splits)]
+    weights = np.mean([split.weights for split in judged], axis=0)
     alone = np.ascontiguousarray(table.answers.T)       # a score looks at nothing but what is judged
-    members = {name: float(np.nanmean([table.score(answers, one.judged) for one in splits]))
+    members = {name: float(np.nanmean([table.score(answers, split.judged) for split in splits]))
                for name, answers in zip(table.metrics, alone, strict=True)}
     if draws:
         again = [judge_split(table, split_groups(table, seeds + draw, drawn=True), draw, learner).score for draw in range(draws)]
-        found = Estimate(float(np.nanmean([one.score for one in judged])), *interval(again), seeds)
+        estimate = Estimate(float(np.nanmean([split.score for split in judged])), *interval(again), seeds)
     else:
-        found = mean_over_splits(table, splits, [one.predictions for one in judged])
-    return Ensemble(found.value, found.low, found.high, dict(zip(table.metrics, map(float, weights), strict=True)), members)
+        estimate = mean_over_splits(table, splits, [split.predictions for split in judged])
+    return Ensemble(estimate.value, estimate.low, estimate.high, dict(zip(table.metrics, map(float, weights), strict=True)), members)
 
 
 def mean_over_splits(table: TrainingTable, splits: Sequence[Split], predictions: Sequence[np.ndarray],
@@ -171,30 +171,30 @@ def mean_over_splits(table: TrainingTable, splits: Sequence[Split], predictions:
     Its interval is Student's t over clusters, where the score is a mean: what was learned is not learned again.
     """
     if table.each is None:
-        scores = [table.score(one, parted.judged) for one, parted in zip(predictions, splits, strict=True)]
-        others = [table.score(one, parted.judged) for one, parted in zip(less, splits, strict=True)] if less else 0.0
+        scores = [table.score(values_of, parted.judged) for values_of, parted in zip(predictions, splits, strict=True)]
+        others = [table.score(values_of, parted.judged) for values_of, parted in zip(less, splits, strict=True)] if less else 0.0
         return Estimate(float(np.nanmean(np.subtract(scores, others))), None, None, len(scores))
     scores = []
     values: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for place, parted in enumerate(splits):
-        mine = table.each(predictions[place], parted.judged)
+    for row, parted in enumerate(splits):
+        mine = table.each(predictions[row], parted.judged)
         if less:
-            mine = mine._replace(values=mine.values - table.each(less[place], parted.judged).values)
+            mine = mine._replace(values=mine.values - table.each(less[row], parted.judged).values)
         scores.append(mean_of_strata(mine))
         for stratum, cluster, value in zip(mine.stratum.tolist(), mine.cluster.tolist(), mine.values.tolist(), strict=True):
             values[stratum][cluster].append(value)
-    found = stratified_mean([[float(np.mean(one)) for one in clusters.values()] for clusters in values.values()])
+    estimate = stratified_mean([[float(np.mean(values_of)) for values_of in clusters.values()] for clusters in values.values()])
     value = float(np.nanmean(scores))
-    if found is None or found.low is None or found.high is None:
-        return Estimate(value, None, None, found.units if found else 0)
-    return Estimate(value, value + found.low - found.value, value + found.high - found.value, found.units)
+    if estimate is None or estimate.low is None or estimate.high is None:
+        return Estimate(value, None, None, estimate.units if estimate else 0)
+    return Estimate(value, value + estimate.low - estimate.value, value + estimate.high - estimate.value, estimate.units)
 
 
 def mean_of_strata(each: SplitScores) -> float:
     """The mean over strata of the weighted means within them; not a number where nothing is judged."""
     weight = np.bincount(each.stratum, each.times)
-    whole, known = np.bincount(each.stratum, each.times * each.values), weight > 0
-    return float(np.mean(whole[known] / weight[known])) if known.any() else float("nan")
+    whole, weighted = np.bincount(each.stratum, each.times * each.values), weight > 0
+    return float(np.mean(whole[weighted] / weight[weighted])) if weighted.any() else float("nan")
 
 
 @dataclass(frozen=True)
@@ -220,24 +220,24 @@ def value_added(table: TrainingTable, metric: str, seeds: int, draws: int = 0, l
         return judge_split(table, parted, seed, learner, most).score - judge_split(others, parted, seed, learner, most).score
     if not draws:
         splits = [split_groups(table, seed) for seed in range(seeds)]
-        sides = [[judge_split(one, parted, seed, learner, most).predictions for seed, parted in enumerate(splits)]
-                 for one in (table, others)]
+        sides = [[judge_split(side, parted, seed, learner, most).predictions for seed, parted in enumerate(splits)]
+                 for side in (table, others)]
         once_more = [judge_split(others, parted, AGAIN + seed, learner, most).score for seed, parted in enumerate(splits)]
-        alone = [table.score(one, parted.judged) for one, parted in zip(sides[1], splits, strict=True)]
+        alone = [table.score(side, parted.judged) for side, parted in zip(sides[1], splits, strict=True)]
         by_chance = np.subtract(once_more, alone)
         return widened(mean_over_splits(table, splits, *sides), by_chance)
-    found = [difference(split_groups(table, seed), seed) for seed in range(seeds)]
+    differences = [difference(split_groups(table, seed), seed) for seed in range(seeds)]
     low, high = interval([difference(split_groups(table, seeds + draw, drawn=True), draw) for draw in range(draws)])
-    return ValueAdded(float(np.nanmean(found)), low, high)
+    return ValueAdded(float(np.nanmean(differences)), low, high)
 
 
-def widened(found: Estimate, by_chance: np.ndarray) -> ValueAdded:
+def widened(estimate: Estimate, by_chance: np.ndarray) -> ValueAdded:
     """An estimate over splits whose interval holds too what chance alone makes of the difference in each of them."""
-    if found.low is None or found.high is None:
-        return ValueAdded(found.value, None, None)
+    if estimate.low is None or estimate.high is None:
+        return ValueAdded(estimate.value, None, None)
     reach = float(stats.t.ppf(0.975, len(by_chance)) * np.sqrt(np.mean(by_chance ** 2) / len(by_chance)))
-    return ValueAdded(found.value, found.value - float(np.hypot(found.value - found.low, reach)),
-                      found.value + float(np.hypot(found.high - found.value, reach)))
+    return ValueAdded(estimate.value, estimate.value - float(np.hypot(estimate.value - estimate.low, reach)),
+                      estimate.value + float(np.hypot(estimate.high - estimate.value, reach)))
 
 
 def without(table: TrainingTable, what: Literal["condition", "dataset"], name: str, seed: int) -> JudgedSplit:
@@ -252,13 +252,13 @@ def general(tables: Sequence[TrainingTable], seeds: int) -> dict[str, float]:
     found: dict[str, list[float]] = {table.task: [] for table in tables}
     for seed in range(seeds):
         parted = [split_groups(table, seed) for table in tables]
-        gram = sum((scaled(table, one.learned)[0] for table, one in zip(tables, parted, strict=True)),
+        gram = sum((scaled(table, split.learned)[0] for table, split in zip(tables, parted, strict=True)),
                    np.zeros((len(tables[0].metrics), len(tables[0].metrics))))
-        right = sum((scaled(table, one.learned)[1] for table, one in zip(tables, parted, strict=True)),
+        right = sum((scaled(table, split.learned)[1] for table, split in zip(tables, parted, strict=True)),
                     np.zeros(len(tables[0].metrics)))
         beta = np.linalg.lstsq(gram, right, rcond=1e-10)[0]
-        for table, one in zip(tables, parted, strict=True):
-            found[table.task].append(table.score(np.where(one.judged > 0, table.answers @ beta, np.nan), one.judged))
+        for table, split in zip(tables, parted, strict=True):
+            found[table.task].append(table.score(np.where(split.judged > 0, table.answers @ beta, np.nan), split.judged))
     return {task: float(np.nanmean(scores)) for task, scores in found.items()}
 
 
@@ -269,8 +269,8 @@ def scaled(table: TrainingTable, times: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
-    known = [value for value in values if np.isfinite(value)]
-    if len(known) < 40:                     # too few for a tail of 2.5%
+    finite = [value for value in values if np.isfinite(value)]
+    if len(finite) < 40:                     # too few for a tail of 2.5%
         return None, None
-    low, high = np.quantile(known, [0.025, 0.975])
+    low, high = np.quantile(finite, [0.025, 0.975])
     return float(low), float(high)

@@ -30,15 +30,15 @@ def training_tables(scored: Sequence[Scored], task: str | None) -> list[Training
     if task is not None and task not in MADE:
         raise TouchstoneError(f'There is no ensemble of the task "{task}".{did_you_mean(task, MADE)} There are '
                               f'{", ".join(MADE)}.')
-    found = []
+    tables = []
     for name, make in MADE.items():
         of_task = task_of(name)
-        asked_any = any(of_task in one.tasks and one.tasks[of_task].asked for one in scored)
+        asked_any = any(of_task in entry.tasks and entry.tasks[of_task].asked for entry in scored)
         if of_task in scored[0].tasks and (task == name or (task is None and asked_any)):
-            found.append(make(tuple(one.name for one in scored), observed(scored, of_task)))
-    if not found:
+            tables.append(make(tuple(entry.name for entry in scored), observed(scored, of_task)))
+    if not tables:
         raise TouchstoneError(f"The suite {scored[0].suite.name} has no task of the text track; core has.")
-    return found
+    return tables
 
 
 def task_of(table: str) -> str:
@@ -47,38 +47,38 @@ def task_of(table: str) -> str:
 
 
 def observed(scored: Sequence[Scored], task: str) -> Seen:
-    for one in scored:
-        if task not in one.tasks:
-            raise TouchstoneError(f'"{one.name}" is no text metric; ensembles are made of text metrics.')
-        if len(one.tasks[task].observed) < one.tasks[task].planned:
-            raise TouchstoneError(f'"{one.name}" has answered {len(one.tasks[task].observed)} of {one.tasks[task].planned} units '
+    for entry in scored:
+        if task not in entry.tasks:
+            raise TouchstoneError(f'"{entry.name}" is no text metric; ensembles are made of text metrics.')
+        if len(entry.tasks[task].observed) < entry.tasks[task].planned:
+            raise TouchstoneError(f'"{entry.name}" has answered {len(entry.tasks[task].observed)} of {entry.tasks[task].planned} units '
                                   'of '
-                                  f"{task}; `touchstone run {one.name} --suite {one.suite.name}` asks the rest.")
+                                  f"{task}; `touchstone run {entry.name} --suite {entry.suite.name}` asks the rest.")
     units = scored[0].suite.units(scored[0].tasks[task].task)
-    return [(unit, [one.tasks[task].observed[unit.id] for one in scored]) for unit in units]
+    return [(unit, [entry.tasks[task].observed[unit.id] for entry in scored]) for unit in units]
 
 
 def number_groups(values: Sequence[Any]) -> np.ndarray:
     """Values as numbers, by their first appearance."""
-    known: dict[Any, int] = {}
-    return np.array([known.setdefault(value, len(known)) for value in values], dtype=int)
+    numbers: dict[Any, int] = {}
+    return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=int)
 
 
-def unit_scale(one: Any, raw: np.ndarray) -> np.ndarray:
+def unit_scale(observation: Any, raw: np.ndarray) -> np.ndarray:
     """Answers without a self-similarity at hand, brought to [0, 1] where their range says how; else as they are."""
-    scale = one.scale
+    scale = observation.scale
     if scale.returns == "similarity" and scale.high is None:
         return raw
     return np.asarray(scale.to_unit_interval(raw, np.ones_like(raw)))
 
 
-def axis(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
+def axis(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
     answers, target, groups, datasets = [], [], [], []
-    for unit, each in seen:
+    for unit, each in units:
         if unit.parameters["kind"] == alignment.AXIS and each[0].places:
-            answers.append(np.column_stack([unit_scale(one, np.array(one.first)) for one in each]))
+            answers.append(np.column_stack([unit_scale(item, np.array(item.first)) for item in each]))
             target += each[0].ratings["overall"]
-            groups += [(unit.parameters["dataset"], place) for place in each[0].places]
+            groups += [(unit.parameters["dataset"], document) for document in each[0].places]
             datasets += [unit.parameters["dataset"]] * len(each[0].places)
     names, ratings = np.array(datasets), np.array(target)
     inside = [np.flatnonzero(names == name) for name in np.unique(names)]
@@ -86,29 +86,29 @@ def axis(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
     def score(predictions: np.ndarray, times: np.ndarray) -> float:
         judged = [rows[times[rows] > 0] for rows in inside]
         r = [weighted_correlations(predictions[rows], ratings[rows], times[None, rows])[0] for rows in judged if len(rows) > 2]
-        known = [one for one in r if np.isfinite(one)]
-        return float((1 + np.mean(known)) / 2) if known else float("nan")
+        finite = [item for item in r if np.isfinite(item)]
+        return float((1 + np.mean(finite)) / 2) if finite else float("nan")
     return TrainingTable(alignment.AXIS, metrics, np.concatenate(answers), scaled(target, names), number_groups(groups)[:, None], names, names,
                          "linear", score)
 
 
 def scaled(target: Sequence[float], names: np.ndarray) -> np.ndarray:
     """Ratings from 0 to 1 within each dataset: the scales differ."""
-    found = np.array(target, dtype=float)
+    target_values = np.array(target, dtype=float)
     for name in np.unique(names):
         mine = names == name
-        found[mine] = (found[mine] - found[mine].min()) / max(np.ptp(found[mine]), 1e-12)
-    return found
+        target_values[mine] = (target_values[mine] - target_values[mine].min()) / max(np.ptp(target_values[mine]), 1e-12)
+    return target_values
 
 
-def comparisons(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
+def comparisons(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
     answers, target, groups, datasets = [], [], [], []
-    for unit, observed in seen:
+    for unit, observed in units:
         if unit.parameters["kind"] == alignment.COMPARISONS and observed[0].places:
-            answers.append(np.column_stack([unit_scale(one, np.array(one.second)) - unit_scale(one, np.array(one.first))
-                                            for one in observed]))
+            answers.append(np.column_stack([unit_scale(observation, np.array(observation.second)) - unit_scale(observation, np.array(observation.first))
+                                            for observation in observed]))
             target += [choice - 0.5 for choice in observed[0].choices]
-            groups += [(unit.parameters["dataset"], place) for place in observed[0].places]
+            groups += [(unit.parameters["dataset"], document) for document in observed[0].places]
             datasets += [unit.parameters["dataset"]] * len(observed[0].places)
     signs, names = np.array(target), np.array(datasets)
 
@@ -122,16 +122,16 @@ def comparisons(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
                          lambda predictions, times: mean_of_strata(each(predictions, times)), 0.5, each)
 
 
-def robustness_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
+def robustness_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
     answers, groups, datasets = [], [], []
     columns = [robustness.CONDITIONS.index(name) for name in TARGETS]
-    for unit, observed in seen:
-        raw = [np.array([[np.nan if value is None else value for value in row] for row in one.answers], dtype=float)
-               .reshape(len(one.places), len(robustness.CONDITIONS)) for one in observed]
-        values = [one.scale.to_unit_interval(table, table[:, :1])[:, columns] for one, table in zip(observed, raw, strict=True)]
+    for unit, observed in units:
+        raw = [np.array([[np.nan if value is None else value for value in row] for row in observation.answers], dtype=float)
+               .reshape(len(observation.places), len(robustness.CONDITIONS)) for observation in observed]
+        values = [observation.scale.to_unit_interval(table, table[:, :1])[:, columns] for observation, table in zip(observed, raw, strict=True)]
         whole = np.isfinite(values[0]).all(axis=1)
         answers.append(np.stack(values, axis=-1)[whole])
-        groups += [(unit.parameters["dataset"], place) for place, good in zip(observed[0].places, whole, strict=True) if good]
+        groups += [(unit.parameters["dataset"], document) for document, good in zip(observed[0].places, whole, strict=True) if good]
         datasets += [unit.parameters["dataset"]] * int(whole.sum())
     together, count = np.concatenate(answers), len(columns)
     targets, names = np.array(list(TARGETS.values())), np.array(datasets)
@@ -150,15 +150,15 @@ def robustness_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
                          each=each)
 
 
-def sensitivity_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
+def sensitivity_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
     answers, groups, datasets = [], [], []
     count = len(sensitivity.CONDITIONS)
-    for unit, observed in seen:
+    for unit, observed in units:
         raw = [np.array(one.answers, dtype=float).reshape(len(one.places), count) for one in observed]
         values = [observation.scale.to_unit_interval(table, np.array(observation.itself)[:, None])
                   for observation, table in zip(observed, raw, strict=True)]
         answers.append(np.stack(values, axis=-1))
-        groups += [(unit.parameters["dataset"], place) for place in observed[0].places]
+        groups += [(unit.parameters["dataset"], document) for document in observed[0].places]
         datasets += [unit.parameters["dataset"]] * len(observed[0].places)
     together, names, documents, strata = np.concatenate(answers), np.array(datasets), number_groups(groups), number_groups(datasets)
 
@@ -172,14 +172,14 @@ def sensitivity_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
                          "linear", lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
 
 
-def clustering_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
+def clustering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
     """A row a pair of texts of one sample; judged are pairs of which both texts are held out."""
     answers, target, groups, datasets, starts, offset = [], [], [], [], [0], 0
     labels_of: list[np.ndarray] = []
-    for unit, observed in seen:
+    for unit, observed in units:
         labels = np.array(observed[0].labels)
         first, second = np.triu_indices(len(labels), 1)
-        answers.append(np.column_stack([clustering.symmetrize(one)[first, second] for one in observed]))
+        answers.append(np.column_stack([clustering.symmetrize(observation)[first, second] for observation in observed]))
         target.append((labels[first] == labels[second]).astype(float))
         groups.append(np.column_stack([first, second]) + offset)
         datasets += [unit.parameters["dataset"]] * len(first)
@@ -191,7 +191,7 @@ def clustering_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
     def each(predictions: np.ndarray, times: np.ndarray) -> SplitScores:
         from sklearn.metrics import adjusted_mutual_info_score
 
-        found, judged = [], []
+        scores, judged = [], []
         for sample, (start, stop) in enumerate(itertools.pairwise(starts)):
             rows = start + np.flatnonzero(times[start:stop] > 0)
             texts, places = np.unique(pairs[rows], return_inverse=True)
@@ -202,19 +202,19 @@ def clustering_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
             similarity = np.eye(len(texts))
             similarity[a, b] = similarity[b, a] = predictions[rows]
             guessed = clustering.clusters(np.clip(similarity, 0, 1), "average", len(np.unique(labels)))
-            found.append(float(adjusted_mutual_info_score(labels, guessed)))
+            scores.append(float(adjusted_mutual_info_score(labels, guessed)))
             judged.append(sample)
-        return SplitScores(np.array(found), np.ones(len(found)), np.array(judged, dtype=int), strata[np.array(starts)[judged]])
+        return SplitScores(np.array(scores), np.ones(len(scores)), np.array(judged, dtype=int), strata[np.array(starts)[judged]])
     return TrainingTable("clustering", metrics, np.concatenate(answers), np.concatenate(target), pairs, names, names, "forest",
                          lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
 
 
-def retrieval_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
+def retrieval_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
     """A row a query and a document that is among the first of some metric; a query stands in all conditions at once."""
     answers, target, groups, conditions, datasets, number, relevant = [], [], [], [], [], [], []
     query_number = 0
-    for unit, observed in seen:
-        values = [unit_scale(one, one.answers.astype(float)) for one in observed]
+    for unit, observed in units:
+        values = [unit_scale(observation, observation.answers.astype(float)) for observation in observed]
         for row, columns in enumerate(observed[0].relevant):
             first = np.unique(np.concatenate([np.argsort(-value[row], kind="stable")[:UNION] for value in values]))
             answers.append(np.column_stack([value[row][first] for value in values]))
@@ -245,12 +245,12 @@ def retrieval_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
                          lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
 
 
-def human_ordering_table(metrics: tuple[str, ...], seen: Seen) -> TrainingTable:
+def human_ordering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
     """A row a pair that people rated, of parallel texts."""
     answers, target, texts, sets = [], [], [], []
-    for unit, each in seen:
+    for unit, each in units:
         if unit.parameters["kind"] == human_ordering.PARALLEL and each[0].places:
-            answers.append(np.column_stack([unit_scale(one, np.array(one.answers)) for one in each]))
+            answers.append(np.column_stack([unit_scale(observation, np.array(observation.answers)) for observation in each]))
             target += each[0].human
             texts += [[(unit.stratum[1], pair.a), (unit.stratum[1], pair.b)] for pair in human_ordering.pairs_of(unit)]
             sets += [unit.stratum[1]] * len(each[0].places)

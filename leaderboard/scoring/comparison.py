@@ -51,26 +51,26 @@ class Difference:
 
 def load_samples(rankings: Iterable[Ranking]) -> dict[tuple[str, str], Sample]:
     """The samples of everybody, on the ranked tasks."""
-    found: dict[tuple[str, str], Sample] = {}
+    samples: dict[tuple[str, str], Sample] = {}
     for ranking in rankings:
-        for scored in (place.scored for place in ranking.places):
+        for scored in (entry.scored for entry in ranking.places):
             for score in scored.ranked_tasks:
                 if score.complete and score.by_unit:
                     strata = {unit.id: " | ".join(unit.stratum) for unit in scored.suite.units(score.task)}
-                    found[scored.name, score.task.name] = score.resampled or ByUnit(score.by_unit, strata)
-    return found
+                    samples[scored.name, score.task.name] = score.resampled or ByUnit(score.by_unit, strata)
+    return samples
 
 
 def samples_of_release(units: pd.DataFrame, replicates: pd.DataFrame) -> dict[tuple[str, str], Sample]:
     """The same from the files of a release."""
-    found: dict[tuple[str, str], Sample] = {}
+    samples: dict[tuple[str, str], Sample] = {}
     for (entry, task), rows in units.groupby(["entry", "task"], sort=False):
         score, stratum = (dict(zip(rows.unit, column, strict=True)) for column in (rows.score, rows.stratum))
-        found[str(entry), str(task)] = ByUnit(score, stratum)
+        samples[str(entry), str(task)] = ByUnit(score, stratum)
     for entry, task, value, left_out, drawn, strata in replicates.itertuples(index=False):
-        found[entry, task] = Resampled(value, np.asarray(left_out, dtype=float), np.asarray(drawn, dtype=float),
-                                       np.asarray(strata, dtype=int))
-    return found
+        samples[entry, task] = Resampled(value, np.asarray(left_out, dtype=float), np.asarray(drawn, dtype=float),
+                                         np.asarray(strata, dtype=int))
+    return samples
 
 
 def paired_difference(a: Sample, b: Sample) -> Difference | None:
@@ -85,7 +85,7 @@ def paired_difference(a: Sample, b: Sample) -> Difference | None:
     assert isinstance(a, ByUnit)
     assert isinstance(b, ByUnit)
     shared = common_units(a, b)
-    scores = np.array([[one.score[unit] for unit in shared] for one in (a, b)])
+    scores = np.array([[sample.score[unit] for unit in shared] for sample in (a, b)])
     rng = np.random.default_rng(seed_of("two beside each other", min(shared)))
     parted = pairwise_tests_of_means(scores, unit_weights([a.stratum[unit] for unit in shared]), DRAWS, rng)
     return Difference(estimate, one_sided_p(float(parted.p[0, 1]), estimate.value))
@@ -120,11 +120,11 @@ def compare_metrics(samples: Samples, names: Sequence[str], tasks: Sequence[str]
     """Every pair of some metrics on some tasks, as plain values."""
     pairs = []
     for a, b in itertools.combinations(names, 2):
-        found = {task: paired_difference(samples[a, task], samples[b, task]) for task in tasks
-                 if (a, task) in samples and (b, task) in samples}
-        known = {task: one for task, one in found.items() if one is not None}
-        p = [one.p for one in known.values()]
+        differences = {task: paired_difference(samples[a, task], samples[b, task]) for task in tasks
+                       if (a, task) in samples and (b, task) in samples}
+        comparable = {task: difference for task, difference in differences.items() if difference is not None}
+        p = [difference.p for difference in comparable.values()]
         pairs.append({
-            "a": a, "b": b, "tasks": {task: {**(estimate_facts(one.estimate) or {}), "p": one.p} for task, one in known.items()},
-            "a_better_on": count_better(p), "b_better_on": count_better([1 - one for one in p]), "of": len(p)})
+            "a": a, "b": b, "tasks": {task: {**(estimate_facts(difference.estimate) or {}), "p": difference.p} for task, difference in comparable.items()},
+            "a_better_on": count_better(p), "b_better_on": count_better([1 - difference for difference in p]), "of": len(p)})
     return {"entries": list(names), "pairs": pairs}

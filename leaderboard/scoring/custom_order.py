@@ -17,15 +17,15 @@ Order = dict[str, tuple[int, float]]        # of each entry: its rank, and what 
 
 def parse_weights(text: str) -> dict[str, float]:
     """task:weight pairs, parted by commas."""
-    found = {}
-    for one in text.split(","):
-        task, _, weight = one.partition(":")
+    weights = {}
+    for item in text.split(","):
+        task, _, weight = item.partition(":")
         try:
-            found[task.strip()] = float(weight)
+            weights[task.strip()] = float(weight)
         except ValueError:
-            raise TouchstoneError(f'"{printable(one, 60)}" is no weight; write task:weight, for instance '
+            raise TouchstoneError(f'"{printable(item, 60)}" is no weight; write task:weight, for instance '
                                   'known_similarity:2.') from None
-    return found
+    return weights
 
 
 def weighted_score(above_chance: Mapping[str, Mapping[str, float | None]], tasks: Sequence[str],
@@ -63,14 +63,14 @@ def ranked_tasks(ranking: Ranking) -> list[str]:
 
 def order_by_weights(ranking: Ranking, weights: Mapping[str, float]) -> Order:
     """The ranked entries of a track by one's own weights."""
-    scores = {place.scored.name: {score.task.name: score.above_chance for score in place.scored.ranked_tasks}
-              for place in ranking.ranked}
+    scores = {entry.scored.name: {score.task.name: score.above_chance for score in entry.scored.ranked_tasks}
+              for entry in ranking.ranked}
     return weighted_score(scores, ranked_tasks(ranking), weights)
 
 
 def order_by_borda(ranking: Ranking) -> Order:
     """The ranked entries of a track by the share of them that each beats, mean over the tasks; an unknown score beats nobody."""
-    panel = [place.scored for place in ranking.ranked]
+    panel = [entry.scored for entry in ranking.ranked]
     return sort_by_score({scored.name: borda_of(scored, panel) or 0.0 for scored in panel})
 
 

@@ -57,19 +57,19 @@ def mean_of_estimates(estimates: Sequence[Estimate]) -> Estimate:
 
     low = mean - sqrt(sum((value - low)^2))/n, and the same upwards: exact for symmetric intervals, right in order for others.
     """
-    value = float(np.mean([one.value for one in estimates]))
-    units = min(one.units for one in estimates)
-    if any(one.low is None or one.high is None for one in estimates):
+    value = float(np.mean([estimate.value for estimate in estimates]))
+    units = min(estimate.units for estimate in estimates)
+    if any(estimate.low is None or estimate.high is None for estimate in estimates):
         return Estimate(value, None, None, units)
-    below, above = (math.sqrt(sum((one.value - (edge or 0.0)) ** 2 for one, edge in zip(estimates, edges, strict=True)))
-                    / len(estimates) for edges in ([one.low for one in estimates], [one.high for one in estimates]))
+    below, above = (math.sqrt(sum((estimate.value - (edge or 0.0)) ** 2 for estimate, edge in zip(estimates, edges, strict=True)))
+                    / len(estimates) for edges in ([estimate.low for estimate in estimates], [estimate.high for estimate in estimates]))
     return Estimate(value, value - below, value + above, units)
 
 
 def unit_weights(strata: Sequence[object]) -> np.ndarray:
     """Of each unit in the mean over strata of the means within them: 1/(C n_c)."""
-    _, place, sizes = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True, return_counts=True)
-    return 1 / (len(sizes) * sizes[place])
+    _, stratum_of, sizes = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True, return_counts=True)
+    return 1 / (len(sizes) * sizes[stratum_of])
 
 
 # ---- intervals of statistics that are not means ------------------------------------------------------------------------

@@ -54,25 +54,25 @@ class Ranking:
 
     @cached_property
     def ranked(self) -> tuple[RankedEntry, ...]:
-        return tuple(place for place in self.places if place.rank is not None)
+        return tuple(entry for entry in self.places if entry.rank is not None)
 
     @cached_property
     def gameable(self) -> dict[str, list[str]]:
         """The tasks on which controls do as well as half of the ranked metrics, and which controls."""
-        controls = [place.scored for place in self.places if place.scored.entry.header.control]
-        found: dict[str, list[str]] = {}
+        controls = [entry.scored for entry in self.places if entry.scored.entry.header.control]
+        controls_by_task: dict[str, list[str]] = {}
         for name in [score.task.name for score in self.ranked[0].scored.ranked_tasks] if self.ranked else []:
-            scores = [place.scored.tasks[name].score for place in self.ranked]
+            scores = [entry.scored.tasks[name].score for entry in self.ranked]
             half = float(np.median([score.value for score in scores if score is not None]))
-            for one in controls:
-                score = one.tasks[name].score
+            for control in controls:
+                score = control.tasks[name].score
                 if score is not None and score.value >= half:
-                    found.setdefault(name, []).append(one.name)
-        return found
+                    controls_by_task.setdefault(name, []).append(control.name)
+        return controls_by_task
 
     def p(self, a: str, b: str) -> float | None:
         """The p-value of the difference of two entries' overall scores, adjusted for all pairs; None if not both are ranked."""
-        names = [place.scored.name for place in self.ranked]
+        names = [entry.scored.name for entry in self.ranked]
         if self.parted is None or a not in names or b not in names:
             return None
         return float(self.parted.p[names.index(a), names.index(b)])
@@ -81,22 +81,22 @@ class Ranking:
 def rank_entries(scored: Iterable[Scored]) -> Ranking:
     """Everybody in order, with rank intervals and dividing lines."""
     places = rank_order(scored)
-    ranked = [place.scored for place in places if place.rank is not None]
+    ranked = [entry.scored for entry in places if entry.rank is not None]
     parted = compare_means(ranked)
     if parted is None:
         return Ranking(tuple(places), (), None)
     better = parted.better()
     intervals = rank_intervals(better)
-    placed = [RankedEntry(place.scored, place.rank, place.reason, interval)
-              for place, interval in zip(places[:len(ranked)], intervals, strict=True)]
+    placed = [RankedEntry(entry.scored, entry.rank, entry.reason, interval)
+              for entry, interval in zip(places[:len(ranked)], intervals, strict=True)]
     return Ranking((*placed, *places[len(ranked):]), tuple(dividing_lines(range(len(ranked)), better)), parted)
 
 
 def rank_suite(store: Store, suite: Suite) -> dict[str, Ranking]:
     """Everybody whom the store has answers of, by the tracks in which anybody was asked."""
     scored = score_suite(store, suite)
-    found = {track: rank_entries(one.in_track(track) for one in scored if track in one.tracks) for track in suite.tracks}
-    return {track: ranking for track, ranking in found.items() if ranking.places}
+    rankings = {track: rank_entries(entry.in_track(track) for entry in scored if track in entry.tracks) for track in suite.tracks}
+    return {track: ranking for track, ranking in rankings.items() if ranking.places}
 
 
 def select_family_defaults(rankings: Mapping[str, Ranking], suite: Suite, track: str | None) -> dict[str, Ranking]:
@@ -109,7 +109,7 @@ def select_family_defaults(rankings: Mapping[str, Ranking], suite: Suite, track:
 
 def ranks_on(ranked: Sequence[Scored], task: str) -> list[tuple[int | None, tuple[int, int] | None]]:
     """The place of each ranked entry on one task, and the ranks it may have there; all pairs are judged at once, as overall."""
-    scores = [one.tasks[task].score for one in ranked]
+    scores = [scored.tasks[task].score for scored in ranked]
     parted = compare_means(ranked, task)
     intervals: Sequence[tuple[int, int] | None] = [None] * len(ranked) if parted is None else rank_intervals(parted.better())
     return [(None if score is None else 1 + sum(other is not None and other.value > score.value for other in scores), interval)
@@ -124,38 +124,38 @@ def compare_means(ranked: Sequence[Scored], only: str | None = None) -> Pairwise
     """
     if len(ranked) < 2:
         return None
-    asked = [[score for score in one.ranked_tasks if only in (None, score.task.name)] for one in ranked]
-    if any(score.resampled is not None for score in asked[0]):
-        return compare_replicates(ranked, asked, make_plans(ranked[0].suite))
+    scores_by_entry = [[score for score in scored.ranked_tasks if only in (None, score.task.name)] for scored in ranked]
+    if any(score.resampled is not None for score in scores_by_entry[0]):
+        return compare_replicates(ranked, scores_by_entry, make_plans(ranked[0].suite))
     columns: list[np.ndarray] = []
     of_unit: list[np.ndarray] = []
     of_task: list[int] = []
-    for number, task in enumerate(score.task for score in asked[0]):
+    for number, task in enumerate(score.task for score in scores_by_entry[0]):
         units = ranked[0].suite.units(task)
         if len(units) < FEW_UNITS:
             return None
         of_task += [number] * len(units)
-        columns.append(np.array([[scores[number].by_unit[unit.id] for unit in units] for scores in asked]))
-        of_unit.append(unit_weights([unit.stratum for unit in units]) / (len(asked[0]) * (1 - task.info.chance)))
+        columns.append(np.array([[scores[number].by_unit[unit.id] for unit in units] for scores in scores_by_entry]))
+        of_unit.append(unit_weights([unit.stratum for unit in units]) / (len(scores_by_entry[0]) * (1 - task.info.chance)))
     rng = np.random.default_rng(seed_of("who is better than whom", ranked[0].suite.fingerprint))
     return pairwise_tests_of_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng, of_task)
 
 
-def compare_replicates(ranked: Sequence[Scored], asked: Sequence[Sequence[TaskScore]], drawn: Mapping[str, Plan]) -> PairwiseTests | None:
+def compare_replicates(ranked: Sequence[Scored], scores_by_entry: Sequence[Sequence[TaskScore]], drawn: Mapping[str, Plan]) -> PairwiseTests | None:
     """The same by the mean scores under the draws of the tasks' plans, which are independent of each other."""
-    if not all(drawn[score.task.name].tells for score in asked[0]):
+    if not all(drawn[score.task.name].tells for score in scores_by_entry[0]):
         return None
-    count = len(asked[0])
+    count = len(scores_by_entry[0])
     overall, parts, mean = np.zeros((len(ranked), PLANNED)), [], np.zeros(len(ranked))
-    for number, task in enumerate(score.task for score in asked[0]):
-        scores = [of_entry[number] for of_entry in asked]
+    for number, task in enumerate(score.task for score in scores_by_entry[0]):
+        scores = [of_entry[number] for of_entry in scores_by_entry]
         units, plan = ranked[0].suite.units(task), drawn[task.name]
-        found = [score.resampled or resampled_mean(units, score.by_unit, plan) for score in scores]
+        resampled = [score.resampled or resampled_mean(units, score.by_unit, plan) for score in scores]
         share = np.array([[1 / (count * (1 - score.chance))] for score in scores])       # of the overall score
         chance = np.array([[score.chance] for score in scores])
-        overall += share * (np.array([one.replicates for one in found]) - chance)
-        mean += (share * (np.array([[one.value] for one in found]) - chance))[:, 0]
-        parts += jackknife_influences(share * np.array([one.left_out for one in found]), found[0].strata)
+        overall += share * (np.array([sample.replicates for sample in resampled]) - chance)
+        mean += (share * (np.array([[sample.value] for sample in resampled]) - chance))[:, 0]
+        parts += jackknife_influences(share * np.array([sample.left_out for sample in resampled]), resampled[0].strata)
     return pairwise_tests_of_replicates(mean, overall, parts)
 
 
@@ -163,15 +163,15 @@ def rank_order(scored: Iterable[Scored]) -> list[RankedEntry]:
     """Ranked entries first, best first; then controls, then those that are not ranked; names settle the order of equals."""
     standing: list[tuple[float, Scored]] = []
     apart: list[RankedEntry] = []
-    for one in scored:
-        reason = unranked_reason(one)
-        if reason is None and one.overall is not None:
-            standing.append((one.overall, one))
+    for entry in scored:
+        reason = unranked_reason(entry)
+        if reason is None and entry.overall is not None:
+            standing.append((entry.overall, entry))
         else:
-            apart.append(RankedEntry(one, None, reason or "no score yet"))
-    placed = [(1 + sum(other > overall for other, _ in standing), one) for overall, one in standing]
-    ranked = [RankedEntry(one, position, None) for position, one in sorted(placed, key=lambda pair: (pair[0], pair[1].name))]
-    apart.sort(key=lambda place: (place.reason != "control", -(place.scored.overall or 0.0), place.scored.name))
+            apart.append(RankedEntry(entry, None, reason or "no score yet"))
+    placed = [(1 + sum(other > overall for other, _ in standing), entry) for overall, entry in standing]
+    ranked = [RankedEntry(entry, position, None) for position, entry in sorted(placed, key=lambda pair: (pair[0], pair[1].name))]
+    apart.sort(key=lambda unranked: (unranked.reason != "control", -(unranked.scored.overall or 0.0), unranked.scored.name))
     return ranked + apart
 
 

@@ -39,19 +39,19 @@ class Plan:
 
     def restricted(self, clusters: Sequence[Cluster]) -> Plan:
         """The same draws of some of the clusters."""
-        column = {cluster: place for place, cluster in enumerate(self.clusters)}
+        column = {cluster: index for index, cluster in enumerate(self.clusters)}
         return Plan(tuple(clusters), self.counts[:, [column[cluster] for cluster in clusters]])
 
 
 def make_plans(suite: Suite) -> dict[str, Plan]:
     """The plan of every ranked task of a suite, by its name; drawn from the suite's fingerprint and that name."""
-    found = {}
+    plans = {}
     for task in suite.tasks:
         if task.info.ranked:
             clusters = task_clusters(task, suite.units(task))
             rng = np.random.default_rng(seed_of("what is drawn again", suite.fingerprint, task.name))
-            found[task.name] = Plan(clusters, stratified_plan([cluster.stratum for cluster in clusters], DRAWS, rng))
-    return found
+            plans[task.name] = Plan(clusters, stratified_plan([cluster.stratum for cluster in clusters], DRAWS, rng))
+    return plans
 
 
 def task_clusters(task: Task[Any], units: Sequence[Unit]) -> tuple[Cluster, ...]:
@@ -60,30 +60,30 @@ def task_clusters(task: Task[Any], units: Sequence[Unit]) -> tuple[Cluster, ...]
     return tuple(Cluster(unit.stratum, unit.id) for unit in units) if named is None else tuple(named)
 
 
-def resample(task: Task[Any], units: Sequence[Unit], seen: Sequence[Any], plan: Plan) -> dict[str, Resampled]:
+def resample(task: Task[Any], units: Sequence[Unit], observations: Sequence[Any], plan: Plan) -> dict[str, Resampled]:
     """The score of some units, as "score", and the measures that are resampled with it.  None among `seen` is a failed unit."""
     mine = plan.restricted(task_clusters(task, units))
     count = len(mine.clusters)
     rows = np.concatenate([np.ones((1, count)), 1 - np.eye(count), mine.counts])
     return {name: Resampled(float(values[0]), values[1:count + 1], values[count + 1:], mine.strata)
-            for name, values in task.replicates(units, seen, rows).items()}
+            for name, values in task.replicates(units, observations, rows).items()}
 
 
 def resampled_mean(units: Sequence[Unit], by_unit: Mapping[str, float], plan: Plan) -> Resampled:
     """The score of a task without clusters, the mean over strata of the means within them, under its plan."""
     values, strata, count = np.array([by_unit[unit.id] for unit in units]), plan.strata, len(units)
     rows = np.concatenate([np.ones((1, count)), 1 - np.eye(count), plan.counts])
-    means = np.mean([rows[:, strata == one] @ values[strata == one] / np.maximum(rows[:, strata == one].sum(axis=1), 1)
-                     for one in np.unique(strata)], axis=0)
+    means = np.mean([rows[:, strata == stratum] @ values[strata == stratum] / np.maximum(rows[:, strata == stratum].sum(axis=1), 1)
+                     for stratum in np.unique(strata)], axis=0)
     return Resampled(float(means[0]), means[1:count + 1], means[count + 1:], strata)
 
 
 def bootstrap_plan(clusters: Sequence[object], draws: int, rng: np.random.Generator) -> np.ndarray:
     """How often each unit counts in each draw, draws x units: whole clusters are drawn with replacement."""
-    _, place = np.unique(np.array([str(cluster) for cluster in clusters]), return_inverse=True)
-    count = int(place.max()) + 1
+    _, cluster_of = np.unique(np.array([str(cluster) for cluster in clusters]), return_inverse=True)
+    count = int(cluster_of.max()) + 1
     times = rng.multinomial(count, np.full(count, 1 / count), size=draws)
-    return np.asarray(times[:, place])
+    return np.asarray(times[:, cluster_of])
 
 
 def stratified_plan(strata: Sequence[object], draws: int, rng: np.random.Generator) -> np.ndarray:
@@ -92,10 +92,10 @@ def stratified_plan(strata: Sequence[object], draws: int, rng: np.random.Generat
     With one less than there are (Rao and Wu 1988) the replicates of a mean vary as the mean does, however few there are; with
     all n they vary by (n - 1)/n of that, which three samples of a dataset would feel.  A stratum of one cannot be drawn again.
     """
-    _, place = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True)
-    counts = np.ones((draws, len(place)))
-    for stratum in range(int(place.max()) + 1):
-        mine = np.flatnonzero(place == stratum)
+    _, stratum_of = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True)
+    counts = np.ones((draws, len(stratum_of)))
+    for stratum in range(int(stratum_of.max()) + 1):
+        mine = np.flatnonzero(stratum_of == stratum)
         if len(mine) > 1:
             counts[:, mine] = rng.multinomial(len(mine) - 1, np.full(len(mine), 1 / len(mine)), size=draws)
     return counts
@@ -129,10 +129,10 @@ def bca(statistic: Callable[[np.ndarray], float], clusters: Sequence[object], re
 
     `statistic` takes how often each unit counts; `replicates` are its values under a `bootstrap_plan`.
     """
-    _, place = np.unique(np.array([str(cluster) for cluster in clusters]), return_inverse=True)
-    count = int(place.max()) + 1
-    value = statistic(np.ones(len(place)))
-    left_out = np.array([statistic((place != cluster).astype(float)) for cluster in range(count)])
+    _, cluster_of = np.unique(np.array([str(cluster) for cluster in clusters]), return_inverse=True)
+    count = int(cluster_of.max()) + 1
+    value = statistic(np.ones(len(cluster_of)))
+    left_out = np.array([statistic((cluster_of != cluster).astype(float)) for cluster in range(count)])
     return bca_interval(value, left_out, replicates, np.zeros(count, dtype=int), expanded=expanded)
 
 
@@ -145,20 +145,20 @@ def bca_interval(value: float, left_out: np.ndarray, replicates: np.ndarray, str
     `stratified_plan` (`planned`) vary as they should, so of them t alone, with the degrees of freedom of Welch and Satterthwaite.
     """
     count = len(left_out)
-    found = np.sort(replicates[np.isfinite(replicates)])
-    flat = len(found) > 1 and found[-1] - found[0] <= 1e-12 * max(1.0, abs(found[0]))
-    if count < 2 or len(found) < 2 or flat or not math.isfinite(value):
-        same = count > 1 and flat and math.isclose(found[0], value, rel_tol=0, abs_tol=1e-12)
+    ordered = np.sort(replicates[np.isfinite(replicates)])
+    flat = len(ordered) > 1 and ordered[-1] - ordered[0] <= 1e-12 * max(1.0, abs(ordered[0]))
+    if count < 2 or len(ordered) < 2 or flat or not math.isfinite(value):
+        same = count > 1 and flat and math.isclose(ordered[0], value, rel_tol=0, abs_tol=1e-12)
         return Estimate(value, value if same else None, value if same else None, count)
     parts = jackknife_influences(left_out[None, :], strata)
     influence, freedom = np.concatenate(parts, axis=1)[0], float(degrees_of_freedom(parts, np.array([0]), np.array([0]))[0])
     squares = float(np.sum(influence ** 2))
     acceleration = float(np.sum(influence ** 3)) / (6 * squares ** 1.5) if squares > 0 else 0.0
-    below = (np.sum(found < value) + np.sum(found == value) / 2) / len(found)
-    bias = float(stats.norm.ppf(np.clip(below, 1 / (2 * len(found)), 1 - 1 / (2 * len(found)))))
+    below = (np.sum(ordered < value) + np.sum(ordered == value) / 2) / len(ordered)
+    bias = float(stats.norm.ppf(np.clip(below, 1 / (2 * len(ordered)), 1 - 1 / (2 * len(ordered)))))
     tail = (1 + CONFIDENCE) / 2
     wider = 1.0 if planned else math.sqrt(count / (count - 1))
     reach = wider * stats.t.ppf(tail, freedom) if expanded else stats.norm.ppf(tail)
     z = bias + np.array([-reach, reach])
-    low, high = np.quantile(found, stats.norm.cdf(bias + z / (1 - acceleration * z)))
+    low, high = np.quantile(ordered, stats.norm.cdf(bias + z / (1 - acceleration * z)))
     return Estimate(value, float(low), float(high), count)

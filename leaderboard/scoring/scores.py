@@ -121,22 +121,22 @@ class Scored:
     def overall(self) -> float | None:
         """Mean of the chance-corrected scores of the track's ranked tasks; None while one of them has none."""
         parts = [score.above_chance for score in self.ranked_tasks]
-        known = [part for part in parts if part is not None]
-        return sum(known) / len(known) if parts and len(known) == len(parts) else None
+        scored_tasks = [part for part in parts if part is not None]
+        return sum(scored_tasks) / len(scored_tasks) if parts and len(scored_tasks) == len(parts) else None
 
     @property
     def overall_estimate(self) -> Estimate | None:
         """The same with its interval."""
         parts = [score.corrected for score in self.ranked_tasks]
-        known = [part for part in parts if part is not None]
-        return mean_of_estimates(known) if parts and len(known) == len(parts) else None
+        estimates = [part for part in parts if part is not None]
+        return mean_of_estimates(estimates) if parts and len(estimates) == len(parts) else None
 
     @property
     def usmb(self) -> float | None:
         """USMB's own column: the mean of its tasks' scores as it computes them; None while one of them has none."""
         parts = [score.measures.get(USMB) for score in self.ranked_tasks if USMB in score.task.info.measures]
-        known = [part.value for part in parts if part is not None]
-        return sum(known) / len(known) if parts and len(known) == len(parts) else None
+        values = [part.value for part in parts if part is not None]
+        return sum(values) / len(values) if parts and len(values) == len(parts) else None
 
     def signature(self, score: TaskScore) -> Signature:
         header, declares = self.entry.header, score.task.info
@@ -152,7 +152,7 @@ def score_suite(store: Store, suite: Suite) -> list[Scored]:
     """Every entry of the store that was asked anything of this suite."""
     drawn = make_plans(suite)
     scored = [score_entry(store, suite, stored, drawn) for stored in store.entries()]
-    return [one for one in scored if any(score.asked for score in one.tasks.values())]
+    return [entry for entry in scored if any(score.asked for score in entry.tasks.values())]
 
 
 def score_entry(store: Store, suite: Suite, stored: StoredEntry, drawn: Mapping[str, Plan]) -> Scored:
@@ -167,9 +167,9 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
 
     The plan says what is drawn again where the score is no mean over units; a task of which that is true needs one.
     """
-    asked = [unit for unit in units if unit.id in outcomes]
+    run_units = [unit for unit in units if unit.id in outcomes]
     failures, observed, inapplicable = [], {}, None
-    for unit in asked:
+    for unit in run_units:
         outcome = outcomes[unit.id]
         if outcome.status is Status.NOT_APPLICABLE:
             inapplicable = outcome.failure.sentence if outcome.failure else "not applicable"
@@ -177,8 +177,8 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
             failures.append(outcome.failure or Failure("failed", "no reason was recorded"))
         else:
             observed[unit.id] = outcome.observation
-    answered = [unit for unit in asked if unit.id in observed]
-    scored = [unit for unit in asked if outcomes[unit.id].status is not Status.NOT_APPLICABLE]
+    answered = [unit for unit in run_units if unit.id in observed]
+    scored = [unit for unit in run_units if outcomes[unit.id].status is not Status.NOT_APPLICABLE]
     chance = task.chance(answered, list(observed.values()))
     measured = task.measure_all(answered, list(observed.values()))
     by_unit = dict.fromkeys((unit.id for unit in scored), task.info.worst)
@@ -203,5 +203,5 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
     return TaskScore(
         task=task, score=None if inapplicable else score,
         measures={name: estimate for name, estimate in estimates.items() if estimate is not None},
-        planned=len(units), asked=len(asked), failures=tuple(failures), not_applicable=inapplicable,
+        planned=len(units), asked=len(run_units), failures=tuple(failures), not_applicable=inapplicable,
         marks=task.marks(measured), observed=observed, by_unit=by_unit, chance=chance, resampled=drawn.get("score"))

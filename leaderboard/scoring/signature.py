@@ -51,11 +51,11 @@ class Signature:
 
 def parse_signature(text: str) -> Signature:
     """The signature that was written; digests and fingerprints come back as short as they were written."""
-    found = _GRAMMAR.fullmatch(text)
-    if not found:
+    match = _GRAMMAR.fullmatch(text)
+    if not match:
         raise TouchstoneError(f"{printable(text, 80)!r} is not a signature; one looks like "
                               "energy@d4e5|core@1a2b3c|ks.m2|emb:minilm@9f|ts:0.1.0.")
-    version = found["measure_version"]
-    return Signature(found["entry"], found["digest"], found["suite"], found["fingerprint"], found["task"],
-                     int(version) if version else None, found["version"], bool(found["lifted"]),
-                     found["model"], found["model_fingerprint"])
+    version = match["measure_version"]
+    return Signature(match["entry"], match["digest"], match["suite"], match["fingerprint"], match["task"],
+                     int(version) if version else None, match["version"], bool(match["lifted"]),
+                     match["model"], match["model_fingerprint"])

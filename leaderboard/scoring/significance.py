@@ -18,13 +18,13 @@ DRAWS_AT_ONCE = 128                         # keeps 19,900 pairs of 200 entries 
 
 def jackknife_influences(left_out: np.ndarray, strata: np.ndarray) -> list[np.ndarray]:
     """What each cluster does to each of m statistics, by the jackknife within strata: m x clusters, an array a stratum."""
-    found = []
+    influences = []
     for stratum in np.unique(strata):
         mine = left_out[:, strata == stratum]
         mine = mine[:, np.isfinite(mine).all(axis=0)]
-        found.append((mine.shape[1] - 1) / max(1, mine.shape[1]) * (mine.mean(axis=1, keepdims=True) - mine)
-                     if mine.shape[1] > 1 else np.zeros((len(mine), 0)))
-    return found
+        influences.append((mine.shape[1] - 1) / max(1, mine.shape[1]) * (mine.mean(axis=1, keepdims=True) - mine)
+                          if mine.shape[1] > 1 else np.zeros((len(mine), 0)))
+    return influences
 
 
 def degrees_of_freedom(parts: Sequence[np.ndarray], first: np.ndarray, second: np.ndarray) -> np.ndarray:

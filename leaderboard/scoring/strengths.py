@@ -32,11 +32,11 @@ class TaskPart:
 
 def task_parts(samples: Samples, a: Mapping[str, Any], b: Mapping[str, Any], tasks: Sequence[str]) -> list[TaskPart]:
     """Every part of the tasks that both entries (as the facts have them) were asked."""
-    found = []
+    common_parts = []
     for task in tasks:
         both = [dict(score_parts(samples, entry, task)) for entry in (a, b)]
-        found += [TaskPart(task, where, both[0][where], both[1][where]) for where in both[0] if where in both[1]]
-    return found
+        common_parts += [TaskPart(task, where, both[0][where], both[1][where]) for where in both[0] if where in both[1]]
+    return common_parts
 
 
 def score_parts(samples: Samples, entry: Mapping[str, Any], task: str) -> Iterator[tuple[str, float]]:
@@ -61,8 +61,8 @@ def score_parts(samples: Samples, entry: Mapping[str, Any], task: str) -> Iterat
                 yield f"documents with {measure.removeprefix(CHANGED).replace('_', ' ')}", estimate["value"]
 
 
-def largest_differences(found: Sequence[TaskPart], count: int) -> tuple[list[TaskPart], list[TaskPart]]:
+def largest_differences(parts: Sequence[TaskPart], count: int) -> tuple[list[TaskPart], list[TaskPart]]:
     """Those on which the first is furthest ahead, and those on which the second is, the largest first."""
-    ahead = sorted((part for part in found if part.difference >= SMALLEST), key=lambda part: -part.difference)
-    behind = sorted((part for part in found if part.difference <= -SMALLEST), key=lambda part: part.difference)
+    ahead = sorted((part for part in parts if part.difference >= SMALLEST), key=lambda part: -part.difference)
+    behind = sorted((part for part in parts if part.difference <= -SMALLEST), key=lambda part: part.difference)
     return ahead[:count], behind[:count]

@@ -66,7 +66,7 @@ def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Pr
     embed_required_texts([(entry, question) for question in (*axioms, similarity)], cache, progress, 2)
     desk, inputs = WorkerSlot(conditions), InputEncoder(cache)
     failures: list[Failure] = []
-    seen: list[Trials] = []
+    observations: list[Trials] = []
     accuracy = rate = on_core = None
     try:
         for question in axioms:
@@ -74,20 +74,20 @@ def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Pr
             if outcome.failure is not None:
                 failures.append(outcome.failure)
                 break
-            seen.append(outcome.observation)
-        if seen and similarity.task.accepts(entry):
+            observations.append(outcome.observation)
+        if observations and similarity.task.accepts(entry):
             outcome = desk.ask(entry, similarity, inputs)
             if outcome.failure is not None:
                 failures.append(outcome.failure)
             else:
                 accuracy = similarity.task.measure(similarity.unit, outcome.observation).values["accuracy"]
                 rate = (2 * len(outcome.observation.forward) - outcome.observation.mirrored) / outcome.seconds
-                sizes = [one.unit.parameters["k"] for one in suite.questions if one.task.name == similarity.task.name]
+                sizes = [item.unit.parameters["k"] for item in suite.questions if item.task.name == similarity.task.name]
                 on_core = sum(k * (k - 1) for k in sizes) / rate
     finally:
         desk.close()
-    has_matrix = any(trial.axiom == "matrix_agrees" for one in seen for trial in one.trials)
-    return CheckReport(entry, merge_trials(axioms, seen), worst_cases(seen), accuracy, rate, on_core, has_matrix, tuple(failures),
+    has_matrix = any(trial.axiom == "matrix_agrees" for item in observations for trial in item.trials)
+    return CheckReport(entry, merge_trials(axioms, observations), worst_cases(observations), accuracy, rate, on_core, has_matrix, tuple(failures),
                        tuple(desk.refused_attempts), time.monotonic() - started)
 
 
@@ -101,41 +101,41 @@ def check_units(model: Source) -> tuple[list[TaskUnit], TaskUnit]:
     return [TaskUnit(axioms, unit) for unit in trials], TaskUnit(similarity, next(iter(collection)))
 
 
-def merge_trials(questions: Sequence[TaskUnit], seen: Sequence[Trials]) -> Measures | None:
+def merge_trials(questions: Sequence[TaskUnit], observations: Sequence[Trials]) -> Measures | None:
     """The axioms over all trials together."""
-    if not seen:
+    if not observations:
         return None
-    whole = Trials(tuple(trial for one in seen for trial in one.trials), seen[0].scale, seen[0].low, seen[0].high)
+    whole = Trials(tuple(trial for observation in observations for trial in observation.trials), observations[0].scale, observations[0].low, observations[0].high)
     return questions[0].task.measure(questions[0].unit, whole)
 
 
 def give_advice(report: CheckReport) -> list[str]:
     """What a submitter can do about what was found."""
-    header, said = report.entry.header, []
+    header, sentences = report.entry.header, []
     shares: dict[str, Any] = dict(report.axioms.values) if report.axioms else {}
     if report.accuracy is not None and report.accuracy < 0.4:
-        said.append(f'The distance falls as the corpora grow apart (A = {report.accuracy:.2f}, chance is 0.5): is '
-                    f'`returns = "{header.returns}"` the wrong way round?')
+        sentences.append(f'The distance falls as the corpora grow apart (A = {report.accuracy:.2f}, chance is 0.5): is '
+                         f'`returns = "{header.returns}"` the wrong way round?')
     if header.symmetric and shares.get("symmetric", 1) < 1:
-        said.append("The header claims `symmetric = true`, and it is not: correct the claim or the metric.")
+        sentences.append("The header claims `symmetric = true`, and it is not: correct the claim or the metric.")
     if not header.symmetric and shares.get("symmetric") == 1:
-        said.append("It looks symmetric; the header may say `symmetric = true`.")
+        sentences.append("It looks symmetric; the header may say `symmetric = true`.")
     if shares.get("within_range", 1) < 1:
-        said.append(f"Answers lie outside the declared range {list(header.range)}: widen the range or clip.")
+        sentences.append(f"Answers lie outside the declared range {list(header.range)}: widen the range or clip.")
     if header.repeatable and shares.get("repeatable", 1) < 1:
-        said.append("The same question gets different answers: draw from NumPy's or Python's global generator, which is seeded "
-                    "before every call, or say `repeatable = false`.")
+        sentences.append("The same question gets different answers: draw from NumPy's or Python's global generator, which is seeded "
+                         "before every call, or say `repeatable = false`.")
     if header.kind == "text" and not report.has_matrix and report.calls_per_second is not None and report.calls_per_second < 200:
-        said.append("A function `matrix(a, b)` that answers all pairs at once would make it much faster on corpora.")
+        sentences.append("A function `matrix(a, b)` that answers all pairs at once would make it much faster on corpora.")
     if shares.get("company", 1) < 1 or shares.get("order_of_calls", 1) < 1:
-        said.append("Answers depend on what else is asked: such a metric is shown, not ranked.")
+        sentences.append("Answers depend on what else is asked: such a metric is shown, not ranked.")
     if report.refused:
-        tries = ", ".join(f"{what} (line {place.rpartition(':')[2]})" for what, place in report.refused)
-        said.append(f"It tried to {tries}. A metric is kept from that: it has its libraries, its models, an empty folder of its "
-                    "own, and nothing else.")
+        tries = ", ".join(f"{what} (line {line.rpartition(':')[2]})" for what, line in report.refused)
+        sentences.append(f"It tried to {tries}. A metric is kept from that: it has its libraries, its models, an empty folder of its "
+                         "own, and nothing else.")
     if shares.get("finite_when_awkward", 1) < 1:
-        said.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a unit.")
-    return said
+        sentences.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a unit.")
+    return sentences
 
 
 def check_json(report: CheckReport) -> dict[str, Any]:
@@ -145,6 +145,6 @@ def check_json(report: CheckReport) -> dict[str, Any]:
         "worst": {axiom: describe_verdict(verdict) for axiom, verdict in report.worst.items()},
         "accuracy_on_made_texts": report.accuracy, "calls_per_second": report.calls_per_second,
         "seconds_on_core": report.seconds_on_core, "failures": [str(failure) for failure in report.failures],
-        "refused": [{"tried": what, "place": place} for what, place in report.refused],
+        "refused": [{"tried": what, "place": line} for what, line in report.refused],
         "advice": give_advice(report), "seconds": report.seconds,
     }

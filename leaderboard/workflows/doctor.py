@@ -85,14 +85,14 @@ def check_workers() -> str:
 def check_vectors(model: Model) -> str:
     """Embed twenty sentences, compare them with the vectors pinned at registration, and each alone with all in batches."""
     model.verify()
-    found = embed_sentences(model)
-    off = float(np.abs(found - np.load(PINNED / f"{model.name}.npy")).max())
+    batched = embed_sentences(model)
+    off = float(np.abs(batched - np.load(PINNED / f"{model.name}.npy")).max())
     if off > SAME_VECTOR:
         raise TouchstoneError(f"its vectors are off by {off:.1e}; at most {SAME_VECTOR:.0e} is allowed. Install the versions "
                               "that pyproject.toml pins.")
     encoder = model.encoder()
     alone = np.concatenate([encoder.encode(batch) for text in SENTENCES for batch in encoder.batches([text])])
-    by_batch = float(np.abs(alone - found).max())
+    by_batch = float(np.abs(alone - batched).max())
     if by_batch > SAME_VECTOR:
         raise TouchstoneError(f"its vectors differ by {by_batch:.1e} with the batch that a text is computed in; at most "
                               f"{SAME_VECTOR:.0e} is allowed. Install the versions that pyproject.toml pins.")

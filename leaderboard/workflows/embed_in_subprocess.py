@@ -33,10 +33,10 @@ class EmbeddingProcess:
         except TouchstoneError as wrong:            # a service among others, which would be paid for by whoever serves
             self._lacking = str(wrong)
             return
-        with tempfile.TemporaryFile() as asked:         # it has no name, so that nothing stays of the texts
-            asked.write(json.dumps(list(texts)).encode())
-            asked.seek(0)
-            self._process = subprocess.Popen([sys.executable, "-m", __name__, model, str(folder)], stdin=asked,
+        with tempfile.TemporaryFile() as request:         # it has no name, so that nothing stays of the texts
+            request.write(json.dumps(list(texts)).encode())
+            request.seek(0)
+            self._process = subprocess.Popen([sys.executable, "-m", __name__, model, str(folder)], stdin=request,
                                              stdout=subprocess.DEVNULL, cwd=PROJECT)
 
     def vectors(self, until: float) -> VectorCache:

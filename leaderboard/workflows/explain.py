@@ -48,43 +48,43 @@ class Explanation:
 
     @property
     def sentence(self) -> str:
-        known = [place for place in self.places if place.percentile is not None]
-        if not known:
+        positions = [position for position in self.places if position.percentile is not None]
+        if not positions:
             return f"{self.metric} says {self.value:.4g}; too few pairs are stored to say what that means."
-        shares = ", ".join(f"{place.percentile:.0f}% of the {place.of} pairs" for place in known)
+        shares = ", ".join(f"{position.percentile:.0f}% of the {position.of} pairs" for position in positions)
         start = f"{self.metric} says {self.value:.4g}: more alike than {shares}"
         if self.told_apart is not None and self.told_apart < HARDLY:
             return f"{start}; but it hardly tells random pairs from paraphrases, so that this says little."
-        nearest = min(known, key=lambda place: abs((place.percentile or 0.0) - 50))
+        nearest = min(positions, key=lambda position: abs((position.percentile or 0.0) - 50))
         return f"{start}; such a value is most ordinary for a {nearest.of} pair."
 
 
 def explain(name: str, a: str, b: str, suite: Suite, store: Store, progress: Progress) -> Explanation:
     """Asks an entry of the store for its value of two texts, and places it among those that it has given."""
-    entry, seen = stored_answers(name, suite, store)
+    entry, answers = stored_answers(name, suite, store)
     rated = [pair for question in suite.of([HumanOrdering.name]) for pair in pairs_of(question.unit)]
     collection = [text for pair in rated for text in (pair.a, pair.b)]
-    return place_value(entry, score_pair(entry, a, b, collection, suite, progress), seen)
+    return place_value(entry, score_pair(entry, a, b, collection, suite, progress), answers)
 
 
 def stored_answers(name: str, suite: Suite, store: Store) -> tuple[Entry, list[tuple[str, str, RatedAnswers]]]:
     """The entry of that name, and its answers as (dataset, kind of pairs, answers)."""
-    known = {stored.entry.name: stored for stored in store.entries()}
+    entries = {stored.entry.name: stored for stored in store.entries()}
     questions = suite.of([HumanOrdering.name])
     get = f"`touchstone run {name} --suite {suite.name} --only {HumanOrdering.name}` gets them"
-    if name not in known:
-        raise TouchstoneError(f'The store has no answers of "{name}".{did_you_mean(name, known)} If there is such a metric, '
+    if name not in entries:
+        raise TouchstoneError(f'The store has no answers of "{name}".{did_you_mean(name, entries)} If there is such a metric, '
                               f'{get}.')
-    stored = known[name]
+    stored = entries[name]
     if stored.entry.header.kind != "text":
         raise TouchstoneError(f'"{name}" compares corpora; only the values of text metrics, those of kind = "text", can be '
                               'explained.')
     outcomes = store.outcomes(stored.digest, {question.unit.id: RatedAnswers for question in questions})
-    seen = [(question.unit.parameters["dataset"], question.unit.parameters["kind"], outcome.observation) for question in questions
-            if (outcome := outcomes.get(question.unit.id)) is not None and outcome.observation is not None]
-    if not seen:
+    answers = [(question.unit.parameters["dataset"], question.unit.parameters["kind"], outcome.observation) for question in questions
+               if (outcome := outcomes.get(question.unit.id)) is not None and outcome.observation is not None]
+    if not answers:
         raise TouchstoneError(f'The store has no answers of "{name}" for the rated pairs of the suite {suite.name}; {get}.')
-    return stored.entry, seen
+    return stored.entry, answers
 
 
 def score_pair(entry: Entry, a: str, b: str, collection: Sequence[str], suite: Suite, progress: Progress) -> float:
@@ -94,11 +94,11 @@ def score_pair(entry: Entry, a: str, b: str, collection: Sequence[str], suite: S
     return float(score)
 
 
-def place_value(entry: Entry, value: float, seen: Sequence[tuple[str, str, RatedAnswers]]) -> Explanation:
+def place_value(entry: Entry, value: float, answers: Sequence[tuple[str, str, RatedAnswers]]) -> Explanation:
     """Pure: a value among the answers of the same entry."""
-    classes = by_class(seen)
+    classes = by_class(answers)
     datasets: dict[str, int] = {}
-    for dataset, _, rated in seen:
+    for dataset, _, rated in answers:
         datasets[dataset] = datasets.get(dataset, 0) + len(rated.places)
     sign = sign_of(entry.header.returns)
     places = tuple(position_in_class(name, sign, value, np.array(values)) for name, values in classes.items())
@@ -109,15 +109,15 @@ def place_value(entry: Entry, value: float, seen: Sequence[tuple[str, str, Rated
 def position_in_class(name: str, sign: int, value: float, values: np.ndarray) -> ClassPosition:
     if len(values) < FEWEST:
         return ClassPosition(name, CLASSES[name], len(values), {}, None)
-    quantiles = {str(one): float(np.percentile(values, one)) for one in PERCENTILES}
+    quantiles = {str(percentile): float(np.percentile(values, percentile)) for percentile in PERCENTILES}
     return ClassPosition(name, CLASSES[name], len(values), quantiles, 100 * share_below(sign * values, sign * value))
 
 
-def describe_classes(found: Explanation) -> str:
+def describe_classes(explanation: Explanation) -> str:
     """What the classes are made of."""
-    held = ", ".join(f"{pairs:,} pairs of {name}" for name, pairs in found.datasets.items())
+    held = ", ".join(f"{pairs:,} pairs of {name}" for name, pairs in explanation.datasets.items())
     return f"From the stored answers for {held}; a rating of 5 is the greatest of its dataset."
 
 
-def explanation_json(found: Explanation) -> dict[str, Any]:
-    return {**dataclasses.asdict(found), "sentence": found.sentence, "made_of": describe_classes(found)}
+def explanation_json(explanation: Explanation) -> dict[str, Any]:
+    return {**dataclasses.asdict(explanation), "sentence": explanation.sentence, "made_of": describe_classes(explanation)}

@@ -126,7 +126,7 @@ def rank_bm25(name: str) -> Callable[[Texts, Texts], Values]:
         import rank_bm25 as package
 
         scorer = getattr(package, name)([text.split() for text in a])
-        return [float(scorer.get_scores(y.split())[place]) for place, y in enumerate(b)]
+        return [float(scorer.get_scores(y.split())[index]) for index, y in enumerate(b)]
     return ask
 
 

@@ -80,36 +80,36 @@ class Rerun:
 
 def write_bundle(submission: Submission, suite: Suite, reports: Sequence[CheckReport], store: Store, folder: Path) -> tuple[Path, Bundle]:
     """Writes a folder with the file and what came out."""
-    scored = {one.stored.digest: one for one in score_suite(store, suite)}
+    scored = {entry.stored.digest: entry for entry in score_suite(store, suite)}
     entries: list[EntryClaim] = []
     environment: dict[str, str] = {}
     for report in reports:
-        found = scored[report.entry.digest]
-        state, reason = submission_state(found, report)
+        scored_entry = scored[report.entry.digest]
+        state, reason = submission_state(scored_entry, report)
         runs = store.provenance(report.entry.digest)
         environment = dict(runs[0]["packages"]) if runs else environment
         entries.append(EntryClaim(name=report.entry.name, digest=report.entry.digest, state=state, reason=reason,
-                                  overall={track: found.in_track(track).overall for track in found.tracks},
-                                  signatures={name: str(found.signature(score)) for name, score in found.tasks.items()},
-                                  scores={name: dict(score.by_unit) for name, score in found.tasks.items() if score.by_unit}))
+                                  overall={track: scored_entry.in_track(track).overall for track in scored_entry.tracks},
+                                  signatures={name: str(scored_entry.signature(score)) for name, score in scored_entry.tasks.items()},
+                                  scores={name: dict(score.by_unit) for name, score in scored_entry.tasks.items() if score.by_unit}))
     made = Bundle(file=submission.filename, suite=suite.name, fingerprint=suite.fingerprint, version=harness_version(), commit=harness_commit(),
                   environment=environment, entries=entries)
-    place = folder / submission.header.name
+    target = folder / submission.header.name
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        (place / submission.filename).write_bytes(submission.source)
-        (place / FACTS).write_text(made.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        target.mkdir(parents=True, exist_ok=True)
+        (target / submission.filename).write_bytes(submission.source)
+        (target / FACTS).write_text(made.model_dump_json(indent=1) + "\n", encoding="utf-8")
     except OSError as wrong:
-        raise TouchstoneError(f"The bundle cannot be written to {place} ({wrong.strerror}); name another folder with "
+        raise TouchstoneError(f"The bundle cannot be written to {target} ({wrong.strerror}); name another folder with "
                               "--to.") from None
-    return place, made
+    return target, made
 
 
 def submission_state(scored: Scored, report: CheckReport | None) -> tuple[State, str | None]:
     """Whether a submission can be ranked, and if not why."""
     if report is not None and report.failures:
         return State.REJECTED, f"the check failed: {report.failures[0]}"
-    for score in (one for one in scored.tasks.values() if one.task.info.ranked):
+    for score in (task_score for task_score in scored.tasks.values() if task_score.task.info.ranked):
         title = score.task.info.title.lower()
         if not score.complete:
             return State.REJECTED, f"{score.asked} of {score.planned} units of {title} were asked"
@@ -120,59 +120,59 @@ def submission_state(scored: Scored, report: CheckReport | None) -> tuple[State,
     return State.CHECKED, None
 
 
-def read_bundle(place: Path) -> tuple[Bundle, Submission]:
+def read_bundle(path: Path) -> tuple[Bundle, Submission]:
     """A bundle, as a stranger wrote it: only the two files that it names are opened."""
     try:
-        with (place / FACTS).open("rb") as file:
+        with (path / FACTS).open("rb") as file:
             content = file.read(FACTS_BYTES + 1)
     except OSError as wrong:
-        raise TouchstoneError(f"{place / FACTS} cannot be read ({wrong.strerror}); `touchstone submit FILE` writes a "
+        raise TouchstoneError(f"{path / FACTS} cannot be read ({wrong.strerror}); `touchstone submit FILE` writes a "
                               "bundle.") from None
     try:
-        said = Bundle.model_validate(json.loads(content))
+        bundle = Bundle.model_validate(json.loads(content))
     except (ValueError, RecursionError, ValidationError):
-        raise TouchstoneError(f"{place / FACTS} is not a bundle's; `touchstone submit FILE` writes one.") from None
-    if Path(said.file).name != said.file or not said.file.endswith(".py"):
-        raise TouchstoneError(f"{place / FACTS} names a file that is not beside it.")
-    return said, load_submission(place / said.file)
+        raise TouchstoneError(f"{path / FACTS} is not a bundle's; `touchstone submit FILE` writes one.") from None
+    if Path(bundle.file).name != bundle.file or not bundle.file.endswith(".py"):
+        raise TouchstoneError(f"{path / FACTS} names a file that is not beside it.")
+    return bundle, load_submission(path / bundle.file)
 
 
-def rerun_bundle(place: Path, store: Path | str, limits: Limits, jobs: int, progress: Progress) -> list[Rerun]:
+def rerun_bundle(path: Path, store: Path | str, limits: Limits, jobs: int, progress: Progress) -> list[Rerun]:
     """Asks the bundle's entries everything again, and compares."""
-    said, submission = read_bundle(place)
-    suite = load_suite(said.suite)
-    if suite.fingerprint != said.fingerprint:
-        raise TouchstoneError(f"The bundle was made for {said.suite}@{said.fingerprint[:6]}, this clone has "
+    bundle, submission = read_bundle(path)
+    suite = load_suite(bundle.suite)
+    if suite.fingerprint != bundle.fingerprint:
+        raise TouchstoneError(f"The bundle was made for {bundle.suite}@{bundle.fingerprint[:6]}, this clone has "
                               f"{suite.fingerprint[:6]}; submit it again from here.")
     entries = {entry.name: entry for entry in submission.entries}
-    unknown = sorted({one.name for one in said.entries} ^ entries.keys())
-    if unknown or any(entries[one.name].digest != one.digest for one in said.entries):
-        raise TouchstoneError(f"{place / FACTS} was made of another {submission.filename}; submit it again.")
+    unknown = sorted({claim.name for claim in bundle.entries} ^ entries.keys())
+    if unknown or any(entries[claim.name].digest != claim.digest for claim in bundle.entries):
+        raise TouchstoneError(f"{path / FACTS} was made of another {submission.filename}; submit it again.")
     run_suite(submission.entries, suite, store, limits=limits, jobs=jobs, progress=progress)
     opened = Store(store, read_only=True)
     rankings = rank_suite(opened, suite)
-    found = []
-    for one in said.entries:
-        standing = {track: entry_standing(one.digest, ranking) for track, ranking in rankings.items()}
-        places = [place for ranking in rankings.values() for place in ranking.places if place.scored.stored.digest == one.digest]
+    reruns = []
+    for claim in bundle.entries:
+        standing = {track: entry_standing(claim.digest, ranking) for track, ranking in rankings.items()}
+        places = [path for ranking in rankings.values() for path in ranking.places if path.scored.stored.digest == claim.digest]
         scored = places[0].scored
         now = {name: dict(score.by_unit) for name, score in scored.tasks.items() if score.by_unit}
-        off = largest_difference(one.scores, now)
+        off = largest_difference(claim.scores, now)
         state, reason = submission_state(scored, None)
         if state is State.CHECKED and off > TOLERANCE and scored.entry.header.repeatable:
             state, reason = State.REJECTED, f"its scores do not come out again: a unit's differs by {off:.4f}"
         said_ranks = {track: words for track, words in standing.items() if words is not None}
         ranks = "; ".join(words if len(said_ranks) == 1 else f"{track} metrics: {words}" for track, words in said_ranks.items())
-        found.append(Rerun(one, scored, ranks, off, state, reason))
+        reruns.append(Rerun(claim, scored, ranks, off, state, reason))
     opened.close()
-    return found
+    return reruns
 
 
 def entry_standing(digest: str, ranking: Ranking) -> str | None:
     """The rank of an entry in a track, or why it has none; None if it is not there at all."""
-    for place in ranking.places:
-        if place.scored.stored.digest == digest:
-            return f"rank {place.rank} of {len(ranking.ranked)}" if place.rank is not None else f"not ranked: {place.reason}"
+    for entry in ranking.places:
+        if entry.scored.stored.digest == digest:
+            return f"rank {entry.rank} of {len(ranking.ranked)}" if entry.rank is not None else f"not ranked: {entry.reason}"
     return None
 
 

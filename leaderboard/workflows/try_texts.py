@@ -86,7 +86,7 @@ def try_texts(a: str, b: str, model: str) -> list[TriedMetric]:
             raise TouchstoneError(f"The {name} text has {len(text):,} characters; up to {TEXT_CHARACTERS:,} are tried here. "
                                   "Shorten it.")
     texts = [replace_surrogates(a), replace_surrogates(b)]
-    return run_exclusively(PAIR_METRICS, texts, model, lambda asked: asked.pair_scores(texts[:1], texts[1:], 0, texts))
+    return run_exclusively(PAIR_METRICS, texts, model, lambda session: session.pair_scores(texts[:1], texts[1:], 0, texts))
 
 
 def try_corpora(a: str, b: str, model: str) -> list[TriedMetric]:
@@ -94,19 +94,19 @@ def try_corpora(a: str, b: str, model: str) -> list[TriedMetric]:
     p, q = (split_lines("first", a), split_lines("second", b))
     collection, pairs = split_in_halves(p, q)
     return run_exclusively(CORPUS_METRICS, [*p, *q], model,
-                           lambda asked: asked.scale.as_distance(np.array(asked.corpus_distances(collection, pairs))).tolist())
+                           lambda session: session.scale.as_distance(np.array(session.corpus_distances(collection, pairs))).tolist())
 
 
 def split_lines(name: str, text: str) -> list[str]:
     """The texts of a pasted corpus; refuses too few, too many and too long ones."""
-    found = [replace_surrogates(line.strip()) for line in text.splitlines() if line.strip()]
-    if not FEWEST_TEXTS <= len(found) <= CORPUS_TEXTS:
+    texts = [replace_surrogates(line.strip()) for line in text.splitlines() if line.strip()]
+    if not FEWEST_TEXTS <= len(texts) <= CORPUS_TEXTS:
         raise TouchstoneError(f"Corpora of {FEWEST_TEXTS} to {CORPUS_TEXTS} texts are tried here, one a line; the {name} one has "
-                              f"{len(found):,}.")
-    longest = max(map(len, found))
+                              f"{len(texts):,}.")
+    longest = max(map(len, texts))
     if longest > LINE_CHARACTERS:
         raise TouchstoneError(f"A text of the {name} corpus has {longest:,} characters; shorten it to {LINE_CHARACTERS:,}.")
-    return found
+    return texts
 
 
 def replace_surrogates(text: str) -> str:
@@ -149,33 +149,33 @@ def run_in_turn(names: Sequence[str], texts: Sequence[str], model: str, question
     """In the order of the names; those that need no vectors are asked while another process embeds the texts."""
     entries = [entry for entry in select_entries(names, SUBMISSIONS)
                if entry.variant is None and not unmet_dependencies(entry.header)]
-    desk, until, found = WorkerSlot(Conditions(probe_sandbox(), LIMITS)), time.monotonic() + SECONDS, {}
+    slot, until, results = WorkerSlot(Conditions(probe_sandbox(), LIMITS)), time.monotonic() + SECONDS, {}
 
     def ask_all(some: Sequence[Entry], cache: VectorCache) -> None:
         inputs = InputEncoder(cache)
         for entry in some:
             late = time.monotonic() > until
-            found[entry.name] = TriedMetric(entry, (), f"was not asked: {SECONDS:.0f} seconds were up") if late \
-                else run_metric(desk, entry, texts, inputs, question)
+            results[entry.name] = TriedMetric(entry, (), f"was not asked: {SECONDS:.0f} seconds were up") if late \
+                else run_metric(slot, entry, texts, inputs, question)
 
-    with TemporaryDirectory() as folder, closing(desk), closing(EmbeddingProcess(model, texts, Path(folder))) as embedding:
+    with TemporaryDirectory() as folder, closing(slot), closing(EmbeddingProcess(model, texts, Path(folder))) as embedding:
         of_vectors = [entry for entry in entries if entry.header.input == "embeddings"]
         ask_all([entry for entry in entries if entry not in of_vectors], VectorCache(model, Path(folder)))
         try:
             ask_all(of_vectors, embedding.vectors(until))
         except TouchstoneError as wrong:
-            found |= {entry.name: TriedMetric(entry, (), f"was not asked: {wrong}") for entry in of_vectors}
-    return [found[entry.name] for entry in entries]
+            results |= {entry.name: TriedMetric(entry, (), f"was not asked: {wrong}") for entry in of_vectors}
+    return [results[entry.name] for entry in entries]
 
 
-def run_metric(desk: WorkerSlot, entry: Entry, texts: Sequence[str], inputs: InputEncoder, question: SessionCall) -> TriedMetric:
+def run_metric(slot: WorkerSlot, entry: Entry, texts: Sequence[str], inputs: InputEncoder, question: SessionCall) -> TriedMetric:
     model = Source(inputs.cache.model.name, inputs.cache.model.fingerprint)
     unit = Unit("trying", 1, (), {"texts": digest_of(list(texts))}, (), model, seed_of(SEED, "trying"))
-    asked = MetricSession(entry, unit, inputs, desk.start, None, LIMITS)
+    session = MetricSession(entry, unit, inputs, slot.start, None, LIMITS)
     try:
-        asked.start()
-        return TriedMetric(entry, tuple(question(asked)))
+        session.start()
+        return TriedMetric(entry, tuple(question(session)))
     except (Fault, NotApplicable) as wrong:
         return TriedMetric(entry, (), wrong.sentence if isinstance(wrong, Fault) else str(wrong))
     finally:
-        asked.stop_worker()
+        session.stop_worker()

@@ -1,4 +1,4 @@
-"""The command `touchstone`.  Every verb is a thin layer over a function one can call from a notebook."""
+"""The command `touchstone`; each command parses arguments, calls one function, and renders the result."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ app = typer.Typer(
       touchstone show                      the ranked table
       touchstone card energy               all about one metric
 
-    Stop a run anywhere with Ctrl-C; the same line again goes on where it stopped.
-    Exit codes: 0 all answered, 1 some units failed (they are recorded), 2 not understood or refused, 130 stopped.""")
+    Stop a run at any time with Ctrl-C; repeat the command to continue.
+    Exit codes: 0 success, 1 some test units failed (recorded), 2 invalid input, 130 stopped.""")
 app.add_typer(serving_app)
 app.add_typer(submitting_app)
 app.add_typer(citing_app)
@@ -75,7 +75,7 @@ PICTURE_WIDTH = 112
 
 
 def main() -> None:
-    """Runs the command line; a refusal is one sentence and exit code 2."""
+    """Run the command line; errors are one sentence and exit code 2."""
     try:
         app()
     except TouchstoneError as refusal:
@@ -84,35 +84,36 @@ def main() -> None:
     except KeyboardInterrupt:
         print("touchstone: stopped.", file=sys.stderr)
         sys.exit(STOPPED)
-    except BrokenPipeError:                 # whoever read our output has seen enough
+    except BrokenPipeError:                 # the reader of the output has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(ANSWERED)
 
 
 @app.command()
 def run(
-    what: Annotated[list[str] | None, typer.Argument(metavar="[NAME|FILE]...", help="Names of submissions, or files; none: all "
-                                                     "of submissions/.", show_default=False)] = None,
+    what: Annotated[list[str] | None, typer.Argument(metavar="[NAME|FILE]...", help="Names of submissions, or files; default: "
+                                                     "all of submissions/.", show_default=False)] = None,
     suite: SuiteOption = "core",
-    only: Annotated[list[str] | None, typer.Option(metavar="TASK", help="Only this task; may be repeated.", show_default=False,
+    only: Annotated[list[str] | None, typer.Option(metavar="TASK", help="Run only this task; may be "
+                                                                        "repeated.", show_default=False,
                                                    rich_help_panel="What")] = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Ask failed units again.", rich_help_panel="What")] = False,
-    refresh_env: Annotated[bool, typer.Option("--refresh-env", help="Ask everything again, for instance after a library was "
-                                              "updated.", rich_help_panel="What")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="Run failed test units again.", rich_help_panel="What")] = False,
+    refresh_env: Annotated[bool, typer.Option("--refresh-env", help="Run everything again, for example after a library "
+                                              "update.", rich_help_panel="What")] = False,
     store: StoreOption = None,
     data_dir: DataOption = None,
     jobs: JobsOption = None,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Time a metric may take for one unit.", rich_help_panel="How")] = 300.0,
-    memory: Annotated[int, typer.Option(min=500, help="Address space of a metric, in MB.", rich_help_panel="How")] = 8000,
-    limit: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Any other limit, for instance threads=8; "
+    seconds: Annotated[float, typer.Option(min=0.1, help="Time limit per test unit, in seconds.", rich_help_panel="How")] = 300.0,
+    memory: Annotated[int, typer.Option(min=500, help="Memory limit of a metric, in MB.", rich_help_panel="How")] = 8000,
+    limit: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Any other limit, for example threads=8; "
                                                     "may be repeated.", show_default=False, rich_help_panel="How")] = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Ask metrics what is still missing, store every answer, show the ranking.
+    """Run metrics on a suite (resumes), store the results, print the ranking.
 
-    [bold]touchstone run[/bold]                              everything in submissions/, suite core
-    [bold]touchstone run energy my_metric.py[/bold]          two of them
+    [bold]touchstone run[/bold]                              all of submissions/, suite core
+    [bold]touchstone run energy my_metric.py[/bold]          two metrics
     [bold]touchstone run energy --only axioms --jobs 1[/bold]
     """
     from harness.base.paths import SUBMISSIONS
@@ -142,17 +143,17 @@ def run(
 
 
 def default_entries(progress: ConsoleProgress) -> list[Entry]:
-    """Every entry of submissions/ that can be asked here, and does not wait to be named; the others are said."""
+    """Return all entries of submissions/ that can run here and are not marked `on_request`; report the others."""
     from harness.base.paths import SUBMISSIONS
     from harness.submission.selection import scan_folder
 
     here, absent = scan_folder(SUBMISSIONS)
     for name, lacking in absent.items():
-        progress.say(f"Not asked: {name}, which needs the model {lacking.model}; see `touchstone models list`.")
+        progress.say(f"Skipped: {name} needs the model {lacking.model}; see `touchstone models list`.")
     entries = [entry for submission in here for entry in submission.entries]
     waiting = [entry.name for entry in entries if entry.on_request]
     if waiting:
-        progress.say(f"Not asked: {', '.join(waiting)}, which take long; name them to have them asked.")
+        progress.say(f"Skipped: {', '.join(waiting)} are slow; name them to run them.")
     return [entry for entry in entries if not entry.on_request]
 
 
@@ -164,7 +165,7 @@ def check(
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """See whether a submission is sound: its header, the axioms, its direction, its speed.  Stores nothing.
+    """Validate a submission: header, axioms, direction, speed. Stores nothing.
 
     [bold]touchstone check my_metric.py[/bold]
     """
@@ -195,7 +196,7 @@ def show(
                                         "that are beaten on a task.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Also draw the table into this SVG file.", show_default=False)] = None,
 ) -> None:
-    """The ranked tables of a suite, one a track.
+    """Print the ranked tables of a suite, one per track.
 
     [bold]touchstone show[/bold]
     [bold]touchstone show --suite smoke --json[/bold]
@@ -206,7 +207,7 @@ def show(
     read, path = load_suite(suite), store_address(store)
     if weights is not None or borda:
         if weights is not None and borda:
-            raise TouchstoneError("An order is by --weights or by --borda, not by both.")
+            raise TouchstoneError("Use either --weights or --borda, not both.")
         show_own_order(read, path, weights, track, as_json)
         return
     if picture is not None:
@@ -221,7 +222,7 @@ def card(
     name: Annotated[str, typer.Argument(help="A metric's name, such as energy or constant\\[0.875].")],
     suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False,
 ) -> None:
-    """All about one metric: scores with intervals, axioms, failures, provenance.
+    """Print everything about one metric: scores with intervals, axioms, failures, provenance.
 
     [bold]touchstone card energy[/bold]
     """
@@ -245,7 +246,7 @@ def card(
 
 @app.command()
 def doctor(as_json: JsonOption = False) -> None:
-    """What works on this machine and what does not: models, vectors, workers, folders, package index."""
+    """Check what works on this machine: models, vectors, workers, folders, package index."""
     from leaderboard.cli.tables import print_findings
     from leaderboard.workflows.doctor import examine_machine
 
@@ -258,7 +259,7 @@ def doctor(as_json: JsonOption = False) -> None:
 
 
 def relation_to_others(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
-    """How an entry stands to others: who answers as it does, and whether it is the best for what it costs."""
+    """Return sentences on redundancy with other metrics and on Pareto optimality."""
     from leaderboard.report.build import cost_frontier, most_alike
 
     sentences = []
@@ -273,6 +274,7 @@ def relation_to_others(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
 
 
 def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] | None = None, track: str | None = None) -> None:
+    """Print the rankings of a store, as tables or as JSON."""
     from leaderboard.cli.console import output, ranking_tables
     from leaderboard.report.build import rankings_facts
 
@@ -286,12 +288,13 @@ def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] 
 
 
 def nothing_answered(suite: Suite, path: str) -> TouchstoneError:
+    """Return the error for a suite without results."""
     return TouchstoneError(f"The store {path} has no answers to this state of the suite {suite.name} "
                            f"({suite.name}@{suite.fingerprint[:6]}); `touchstone run --suite {suite.name}` asks for them.")
 
 
 def show_own_order(suite: Suite, path: str, weights: str | None, track: str | None, as_json: bool) -> None:
-    """The ranked entries in another order: by weights, or where there are none by Borda points."""
+    """Print the ranked entries ordered by weights, or by Borda points if there are no weights."""
     from leaderboard.cli.console import output, own_order_tables
     from leaderboard.scoring.custom_order import order_by_borda, order_by_weights, order_tracks, parse_weights
 
@@ -312,6 +315,7 @@ def show_own_order(suite: Suite, path: str, weights: str | None, track: str | No
 
 
 def ranking(suite: Suite, path: str, track: str | None = None) -> tuple[Any, dict[str, Ranking]]:
+    """Return the open store and its rankings."""
     from harness.results.store import Store
     from leaderboard.scoring.ranking import rank_suite, select_family_defaults
 

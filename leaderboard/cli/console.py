@@ -1,4 +1,4 @@
-"""What the commands print: tables, cards, progress."""
+"""Render tables, cards and progress in the terminal."""
 
 from __future__ import annotations
 
@@ -30,26 +30,27 @@ output = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)
 
 WIDE = 110
-NAMES_WIDTH, SCORE_WIDTH, INTERVAL_WIDTH = 86, 7, 15        # of ranks, name, overall score, axioms and notes; of a column
+NAMES_WIDTH, SCORE_WIDTH, INTERVAL_WIDTH = 86, 7, 15        # widths of rank, name, overall score, axioms and notes; of a measure
 LINES = Box("\n".join(["    "] * 4 + [" ── ", "    ", "    ", "    "]), ascii=False)      # between sections only
-# The measures shown beside a task's score in the ranked table: heading and name.
+# Measures shown next to a task's score in the ranked table: heading and name.
 COLUMNS = {"known_similarity": (("A", "accuracy"), ("Aw", "weighted_accuracy"), ("mono.", "monotonicity"),
                                 ("sep.", "signed_separability"), ("lin.", "signed_linearity"))}
 
 
 def format_number(estimate: Estimate | None, digits: int = 2) -> str:
+    """Return an estimate as text."""
     return "-" if estimate is None else f"{estimate.value:.{digits}f}"
 
 
 def format_interval(estimate: Estimate | None, digits: int = 2) -> Text:
-    """The 95% interval; grey where too few units stand behind it."""
+    """Return a confidence interval as text, grey if it rests on few test units."""
     if estimate is None or estimate.low is None or estimate.high is None:
         return Text("unknown" if estimate is not None else "-", style="dim")
     return Text(f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}", style="dim" if estimate.few else "")
 
 
 def ranking_tables(rankings: Mapping[str, Ranking], suite: Suite, width: int) -> RenderableType:
-    """A table a track."""
+    """Return one table per track."""
     footing = Text("0 is chance, 1 is perfect. The intervals speak of new draws from these datasets. Under ranks: how many are "
                    "better for sure, and worse, judged for all pairs at once (5%); a line is drawn where everybody above is "
                    "better for sure than everybody below.", style="dim")
@@ -58,7 +59,7 @@ def ranking_tables(rankings: Mapping[str, Ranking], suite: Suite, width: int) ->
 
 
 def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> RenderableType:
-    """The ranked table, then what is not ranked and why; measures beside the scores as far as the width allows."""
+    """Return the ranked table, followed by unranked entries with the reason; measures are shown as the width allows."""
     ranked = [task for task in suite.tasks if task.info.ranked and task.info.track == track]
     measures, intervals = columns_that_fit([task.name for task in ranked], width)
     measures_by_task = {task.name: COLUMNS.get(task.name, ())[:measures] for task in ranked}
@@ -98,7 +99,7 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
 
 
 def own_order_tables(orders: Mapping[str, Mapping[str, tuple[int, float]]], heading: str) -> RenderableType:
-    """Entries in another order than the ranking's, a table a track."""
+    """Return one table per track of entries in a custom order."""
     parts: list[RenderableType] = []
     for track, entries in orders.items():
         rows = [(str(rank), name, f"{value:.3f}") for name, (rank, value) in entries.items()]
@@ -107,7 +108,7 @@ def own_order_tables(orders: Mapping[str, Mapping[str, tuple[int, float]]], head
 
 
 def columns_that_fit(tasks: Sequence[str], width: int) -> tuple[int, bool]:
-    """How many measures a task there is room for, and whether for intervals; the cards and the JSON have them all always."""
+    """Return how many measures per task, and whether intervals, fit the width; cards and JSON always have all."""
     if len(tasks) <= 2:
         return 5 if width >= WIDE else 1, True
     left = width - NAMES_WIDTH - SCORE_WIDTH * len(tasks)
@@ -120,7 +121,7 @@ def columns_that_fit(tasks: Sequence[str], width: int) -> tuple[int, bool]:
 
 
 def format_ranks(entry: RankedEntry) -> str:
-    """The ranks that an entry may have."""
+    """Return the rank range of an entry."""
     if entry.interval is None:
         return ""
     low, high = entry.interval
@@ -148,7 +149,7 @@ def _notes(scored: Scored) -> Text:
 
 
 def card_view(places: Mapping[str, RankedEntry], provenance: Sequence[dict[str, Any]], beside: Sequence[str] = ()) -> RenderableType:
-    """All there is to say about one entry, from its place in each track; `beside`, how it stands to others."""
+    """Return everything about one entry; `beside` are sentences on its relation to others."""
     scored = next(iter(places.values())).scored
     header = scored.entry.header
     lines: list[RenderableType] = [
@@ -200,7 +201,7 @@ def _task_lines(scored: Scored, score: TaskScore, entry: RankedEntry | None) -> 
 
 
 def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> RenderableType:
-    """The paired differences of two entries in a track, and who is better: overall, and on how many tasks."""
+    """Return the paired differences of two entries in a track, with significance overall and per task."""
     rows = []
     for score in a.ranked_tasks:
         difference, other = pair["tasks"].get(score.task.name), b.tasks.get(score.task.name)
@@ -225,7 +226,7 @@ def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> Renderabl
 
 
 def axiom_table(shares: Any, worst: dict[str, Verdict]) -> Table:
-    """Each axiom: share of trials passed, and the trial that misses it most."""
+    """Return each axiom's share of passed trials and its worst trial."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     for axiom, meaning in AXIOMS.items():
         if axiom not in shares:
@@ -238,7 +239,7 @@ def axiom_table(shares: Any, worst: dict[str, Verdict]) -> Table:
 
 
 def draw_table(table: RenderableType, path: Path, width: int) -> None:
-    """What would be printed, as an SVG file in the reader's own monospaced font."""
+    """Write a table as an SVG file."""
     canvas = Console(record=True, width=width, file=io.StringIO(), force_terminal=True, highlight=False)
     canvas.print(table)
     svg = canvas.export_svg(title="touchstone show", theme=SVG_EXPORT_THEME)
@@ -250,7 +251,7 @@ def draw_table(table: RenderableType, path: Path, width: int) -> None:
 
 
 class TimeLeft(ProgressColumn):
-    """The time left, as the work itself foresees it, else by the average so far."""
+    """A column with the time left, as estimated by the work itself or by extrapolation."""
 
     def render(self, task: Task) -> Text:
         left = task.fields.get("left")
@@ -259,7 +260,7 @@ class TimeLeft(ProgressColumn):
 
 
 class ConsoleProgress:
-    """Progress on a terminal: one line a stage, with the time left; in a file, a line now and then."""
+    """Progress in a terminal: one line per stage with the time left; occasional lines in a file."""
 
     def __init__(self) -> None:
         self._progress = Progress(
@@ -276,6 +277,8 @@ class ConsoleProgress:
 
 
 class ConsoleStage:
+    """One stage of console progress."""
+
     def __init__(self, progress: Progress, title: str, total: int, unit: str) -> None:
         self._progress, self._title, self._total, self._unit = progress, title, total, unit
         self._done, self._said, self._started = 0, time.monotonic(), time.monotonic()
@@ -302,7 +305,7 @@ class ConsoleStage:
 
 
 def report_run(tally: RunSummary) -> None:
-    """What a run did, in a line or two."""
+    """Print a summary of a run."""
     say = ConsoleProgress().say
     for sentence in tally.refused:
         say(f"touchstone: {sentence}")
@@ -324,7 +327,7 @@ def report_run(tally: RunSummary) -> None:
 
 
 def format_duration(seconds: float) -> str:
-    """A time as people say it: 8 s, 3 min 20 s, 2 h 5 min."""
+    """Return a duration as text: 8 s, 3 min 20 s, 2 h 5 min."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
@@ -334,6 +337,7 @@ def format_duration(seconds: float) -> str:
 
 
 def plain_table(headings: Sequence[str], rows: Iterable[Sequence[RenderableType]]) -> Table:
+    """Return a table without borders."""
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
     for column, heading in enumerate(headings):
         table.add_column(heading, no_wrap=column == 0)

@@ -1,4 +1,4 @@
-"""The models, as the command line shows, fetches and verifies them."""
+"""Show, fetch and verify models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from leaderboard.cli.console import ConsoleProgress, messages, output, plain_tab
 
 
 def describe_all() -> list[dict[str, Any]]:
-    """The models that are here, and those that papers use and are not."""
+    """Return all available models, and those that papers use and that are missing."""
     here = downloaded_models()
     absent = [name for name in HUB_MODEL_CARDS if name not in {model.name for model in here}]
     local = [local_files.get_local_model(name) for name in local_files.BROUGHT]
@@ -29,6 +29,7 @@ def describe_all() -> list[dict[str, Any]]:
 
 
 def describe(model: Model) -> dict[str, Any]:
+    """Return a model as plain values."""
     why = None
     try:
         model.ready()
@@ -40,6 +41,7 @@ def describe(model: Model) -> dict[str, Any]:
 
 
 def print_list(rows: Sequence[dict[str, Any]]) -> None:
+    """Print models as a table."""
     table = plain_table(("model", "size", "", "", "from", "licence"), [
         (Text(row["name"], style="bold"), dimensions(row["dimensions"]), "here" if row["here"] else "",
          row["status"], row["origin"], Text(row["licence"], style="dim")) for row in rows])
@@ -56,10 +58,12 @@ def print_list(rows: Sequence[dict[str, Any]]) -> None:
 
 
 def dimensions(number: int | None) -> str:
+    """Return a number of dimensions as text."""
     return "?" if number is None else f"{number:,}" if number else ""
 
 
 def fetch_all(names: Sequence[str], again: bool) -> None:
+    """Fetch models and register local files."""
     for name in names:
         if name in MODELS or name in SERVICES:
             messages.print(f"{name}: nothing to fetch.")
@@ -78,7 +82,7 @@ def fetch_all(names: Sequence[str], again: bool) -> None:
 
 
 def verify_all() -> bool:
-    """Whether the files of every model that is here are those of its fingerprint."""
+    """Return whether the files of every available model have the recorded fingerprint."""
     good = True
     archived = (model for model in PACKAGE_INDEX_MODELS.values() if model.folder.is_dir())
     brought = (model for model in map(local_files.get_local_model, local_files.BROUGHT) if model.fingerprint)

@@ -1,4 +1,4 @@
-"""The command `touchstone ensemble`: what metrics are worth together, and what each adds."""
+"""The commands `touchstone ensemble` and `touchstone baselines`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from harness.base.errors import TouchstoneError
 from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, print_json, store_address, unknown_metric_error
 
 ensembles_app = typer.Typer()
-FEW_SEEDS, MANY_DRAWS = 5, 200              # forests take seconds a split, so few of them; not learned again for an interval
-MOST_ADDED = 5                              # metrics of which a forest tells what each adds
+FEW_SEEDS, MANY_DRAWS = 5, 200              # forests take seconds per split: few splits, no resampling
+MOST_ADDED = 5                              # metrics whose added value is measured with forests
 
 
 @ensembles_app.command()
@@ -25,7 +25,7 @@ def ensemble(
     seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Splits into learned and held out.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """Metrics together, learned on some documents and judged on others: scores, weights, what each adds, what if one is left out.
+    """Combine metrics, learned on some documents and evaluated on others: scores, weights, added value, ablations.
 
     [bold]touchstone ensemble cosine jaccard my_metric.py --task sensitivity[/bold]
     """
@@ -78,9 +78,9 @@ def ensemble(
 
 @ensembles_app.command()
 def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Compute the text track's ensemble rows and what each metric adds to them; the store keeps them for board and release.
+    """Compute the ensemble rows of the text track and what each metric adds to them; stored for board and releases.
 
-    [bold]touchstone baselines[/bold]     what is kept is not computed again: stop it anywhere, the same line goes on
+    [bold]touchstone baselines[/bold]     resumes: stored results are not computed again
     """
     from harness.results.store import Store
     from leaderboard.cli.console import ConsoleProgress, output, plain_table
@@ -111,7 +111,7 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
 
 
 def left_out(table: Any) -> dict[str, float]:
-    """The score where one condition, or one dataset, was not learned from."""
+    """Return the scores without one condition or dataset in learning."""
     import numpy as np
 
     from leaderboard.ensembles.learning import without
@@ -127,13 +127,14 @@ def left_out(table: Any) -> dict[str, float]:
 
 
 def for_sure(added: dict[str, Any] | None) -> str:
-    """What is added, marked where the interval leaves no doubt that it is something."""
+    """Return an added value as text, marked if its interval excludes 0."""
     if added is None:
         return "-"
     return f"{added['value']:+.3f}" + ("*" if added["low"] is not None and (added["low"] > 0 or added["high"] < 0) else "")
 
 
 def said(estimate: dict[str, Any] | None) -> str:
+    """Return an estimate as text."""
     if estimate is None:
         return "-"
     between = f" ({estimate['low']:+.3f} to {estimate['high']:+.3f})" if estimate["low"] is not None and estimate["high"] is not None else ""

@@ -1,4 +1,4 @@
-"""The command `touchstone explain`: what a metric's value for two texts means."""
+"""The command `touchstone explain`."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ explaining_app = typer.Typer()
 @explaining_app.command()
 def explain(
     metric: Annotated[str, typer.Argument(help="A text metric, such as cosine or chrf\\[published].")],
-    first: Annotated[str, typer.Argument(metavar="TEXT", help="A text.")],
-    second: Annotated[str, typer.Argument(metavar="TEXT", help="Another.")],
+    first: Annotated[str, typer.Argument(metavar="TEXT", help="First text.")],
+    second: Annotated[str, typer.Argument(metavar="TEXT", help="Second text.")],
     suite: SuiteOption = "core",
     store: StoreOption = None,
     data_dir: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """What a value means: that of two texts, among the metric's values on random pairs, related pairs and paraphrases.
+    """Explain a metric's score of two texts: its position among random pairs, related pairs and paraphrases.
 
     [bold]touchstone explain cosine "The train is late." "Our train has a delay."[/bold]
 
-    The classes are made of the pairs that people rated in the suite's human_ordering, as far as a run has stored the metric's
-    values: at least 4 of 5 is a paraphrase, 2 to under 4 related, under 1 (or put together at random) random.
+    Classes consist of the rated pairs of the suite's human_ordering task with stored scores: at least 4 of 5 is a paraphrase, 2
+    to under 4 related, under 1 (or randomly combined) random.
     """
     from harness.results.store import Store
     from leaderboard.cli.console import ConsoleProgress, output
@@ -37,7 +37,7 @@ def explain(
 
     for text in (first, second):
         if any(0xD800 <= ord(letter) < 0xE000 for letter in text):
-            raise TouchstoneError("One of the texts is not UTF-8; write it in UTF-8.")
+            raise TouchstoneError("One of the texts is not valid UTF-8; encode it as UTF-8.")
     set_mirror(data_dir)
     explanation = explaining.explain(metric, first, second, load_suite(suite), Store(store_address(store), read_only=True), ConsoleProgress())
     if as_json:

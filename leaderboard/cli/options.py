@@ -1,4 +1,4 @@
-"""What the command groups share: options, and how JSON is printed."""
+"""Options that several commands share, and JSON output."""
 
 from __future__ import annotations
 
@@ -29,23 +29,24 @@ ANSWERED, SOME_FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 
 
 def set_mirror(folder: Path | None) -> None:
+    """Use a folder of snapshots as the mirror of datasets."""
     if folder is not None:
         os.environ["TOUCHSTONE_DATA"] = str(folder.resolve())
 
 
 def default_jobs(jobs: int | None) -> int:
-    """As many as were asked for, or one a processor."""
+    """Return the requested number of jobs, or the number of processors."""
     return jobs or len(os.sched_getaffinity(0))
 
 
 def unknown_metric_error(name: str, suite: str, names: Iterable[str]) -> TouchstoneError:
-    """What to say of a metric that the store knows nothing of."""
+    """Return the error for a metric without results in the store."""
     return TouchstoneError(f'The store has no answers of "{name}" to the suite {suite}.{did_you_mean(name, names)} '
                            f"`touchstone run {name} --suite {suite}` asks it.")
 
 
 def store_address(named: str | None) -> str:
-    """The store's file or address; a password has no place on a command line, which everybody on the machine can read."""
+    """Return the path or address of the store; raise if the address contains a password, which other users could see."""
     from urllib.parse import urlsplit
 
     from harness.base.paths import default_store
@@ -57,4 +58,5 @@ def store_address(named: str | None) -> str:
 
 
 def print_json(value: Any) -> None:
+    """Print a value as JSON."""
     print(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))

@@ -1,4 +1,4 @@
-"""The commands `touchstone data ...` and `touchstone models ...`: where texts and vectors come from."""
+"""The commands `touchstone data ...` and `touchstone models ...`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ models_app = typer.Typer(no_args_is_help=True, help="The embedding models: what 
 
 @data_app.command("list")
 def data_list(as_json: JsonOption = False) -> None:
-    """Every dataset: kind, size, source, licence, whether it is verified."""
+    """List datasets: kind, size, source, licence, verification."""
     from leaderboard.cli.datasets import describe_all, print_list
 
     rows = describe_all()
@@ -29,7 +29,7 @@ def data_list(as_json: JsonOption = False) -> None:
 @data_app.command("show")
 def data_show(name: Annotated[str, typer.Argument(help="A dataset's name.")], data_dir: DataOption = None,
               as_json: JsonOption = False) -> None:
-    """One dataset: where it comes from, its licence and citation, its size and fingerprint."""
+    """Show one dataset: source, licence, citation, size, fingerprint."""
     from leaderboard.cli.console import ConsoleProgress
     from leaderboard.cli.datasets import describe_one, print_one
 
@@ -50,7 +50,7 @@ def data_fetch(
     data_dir: DataOption = None,
     again: Annotated[bool, typer.Option("--again", help="Fetch even what is there already.")] = False,
 ) -> None:
-    """Fetch datasets from where they live; what is there is not fetched again.
+    """Download datasets that are not available locally.
 
     [bold]touchstone data fetch sms tweets[/bold]
     [bold]touchstone data fetch stsb scifact --mirror snapshots[/bold]
@@ -65,7 +65,7 @@ def data_fetch(
 @data_app.command("verify")
 def data_verify(names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None,
                 data_dir: DataOption = None) -> None:
-    """Read datasets that are here and compare their rows with the fingerprints; fetches nothing."""
+    """Compare the rows of local datasets with their fingerprints; downloads nothing."""
     from leaderboard.cli.datasets import verify_all
 
     set_mirror(data_dir)
@@ -74,7 +74,7 @@ def data_verify(names: Annotated[list[str] | None, typer.Argument(metavar="[NAME
 
 @models_app.command("list")
 def models_list(as_json: JsonOption = False) -> None:
-    """Every embedding model: dimensions, where it comes from, licence, whether it is verified and here."""
+    """List models: dimensions, origin, licence, verification, availability."""
     from leaderboard.cli.embedding_models import describe_all, print_list
 
     rows = describe_all()
@@ -89,10 +89,10 @@ def models_fetch(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="owner/name on the hub, or wordnet, glove-6b-50d.")],
     again: Annotated[bool, typer.Option("--again", help="Take what the hub has now, even if it is another one.")] = False,
 ) -> None:
-    """Fetch sentence-transformers models of the Hugging Face hub, try them, and note what they are.
+    """Download sentence-transformers models from the Hugging Face Hub, try them, and record their fingerprints.
 
     [bold]touchstone models fetch BAAI/bge-m3[/bold]
-    Then a suite may say [bold]model = "BAAI/bge-m3"[/bold], and a submission may name it in its header.
+    A suite may then contain [bold]model = "BAAI/bge-m3"[/bold], and a submission may name the model in its header.
     """
     from leaderboard.cli.embedding_models import fetch_all
 
@@ -101,7 +101,7 @@ def models_fetch(
 
 @models_app.command("verify")
 def models_verify() -> None:
-    """Compare the files of the models that are here with their fingerprints; fetches nothing."""
+    """Compare the files of local models with their fingerprints; downloads nothing."""
     from leaderboard.cli.embedding_models import verify_all
 
     sys.exit(ANSWERED if verify_all() else REFUSED)

@@ -1,4 +1,4 @@
-"""The commands `touchstone submit` and `touchstone rerun`: the way of a metric into the table."""
+"""The commands `touchstone submit` and `touchstone rerun`."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def submit(
     data_dir: DataOption = None,
     jobs: JobsOption = None,
 ) -> None:
-    """Check a metric, ask it a whole suite, and write a bundle for a pull request (see CONTRIBUTING.md).
+    """Check a metric, run it on a suite, and write a bundle for a pull request (see CONTRIBUTING.md).
 
     [bold]touchstone submit my_metric.py[/bold]
     """
@@ -51,7 +51,7 @@ def submit(
     reports, confinement = checking.check_entries(submission.entries, read, False, progress)
     print_check(reports, confinement)
     if any(report.failures for report in reports):
-        messages.print("Not submitted: mend what failed, then submit again.")
+        messages.print("Not submitted: fix the failures above and submit again.")
         sys.exit(SOME_FAILED)
     report_run(run_suite(submission.entries, read, path, jobs=default_jobs(jobs), progress=progress))
     target, made = write_bundle(submission, read, reports, Store(path, read_only=True), folder)
@@ -69,7 +69,7 @@ def rerun(
     data_dir: DataOption = None,
     jobs: JobsOption = None,
 ) -> None:
-    """Ask a bundle's metric everything again and print its row: what the checks of a pull request call.
+    """Run a bundle's metric again and print its standing, as the checks of a pull request do.
 
     [bold]touchstone rerun bundles/my_metric[/bold]
     """
@@ -83,12 +83,13 @@ def rerun(
     for rerun_entry in reruns:
         overall = {track: rerun_entry.scored.in_track(track).overall for track in rerun_entry.scored.tracks}
         output.print(f"{rerun_entry.said.name}: {rerun_entry.state.value}" + (f": {rerun_entry.reason}" if rerun_entry.reason else "")
-                     + f"{above_chance(overall) or ', no score'}, {rerun_entry.rank}; largest difference from the bundle {rerun_entry.off:.2g}",
+                     + f"{above_chance(overall) or ', no score'}, {rerun_entry.rank}; largest difference from the bundle "
+                       f"{rerun_entry.off:.2g}",
                      soft_wrap=True, markup=False)
     sys.exit(ANSWERED if all(rerun_entry.state is State.CHECKED for rerun_entry in reruns) else SOME_FAILED)
 
 
 def above_chance(overall: Mapping[str, float | None]) -> str:
-    """The overall scores of the tracks, in words; the track is named where there are several."""
+    """Return the overall scores in words; tracks are named if there are several."""
     values = {track: value for track, value in overall.items() if value is not None}
     return "".join(f", {value:.3f} above chance" + (f" ({track})" if len(values) > 1 else "") for track, value in values.items())

@@ -1,4 +1,4 @@
-"""The report of `check`: plain values for machines, sentences for people."""
+"""Tables of checks, explanations, parity and findings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from leaderboard.workflows.parity import ParityRow
 
 
 def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
+    """Print the reports of a check."""
     for report in reports:
         header = report.entry.header
         output.print(Text.assemble((report.entry.name, "bold"), f"  {header.title}, {header.kind} metric, takes {header.input}, "
                                    f"returns a {header.returns}"))
-        output.print(Text(f"{report.entry.submission.filename}: the header is right. Entry digest {report.entry.digest[:12]}.",
+        output.print(Text(f"{report.entry.submission.filename}: valid header. Entry digest {report.entry.digest[:12]}.",
                           style="dim"))
         if report.axioms is not None:
             shares = {name: share for name, share in report.axioms.values.items() if share is not None}
@@ -33,20 +34,21 @@ def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
             for line in failure.places:
                 output.print(f"  {escape(line)}")
             if failure.output:
-                output.print(f"  it printed: {escape(failure.output)}", style="dim")
+                output.print(f"  output: {escape(failure.output)}", style="dim")
         if report.accuracy is not None and report.calls_per_second is not None and report.seconds_on_core is not None:
-            output.print(f"\nOn corpora made here, A = {report.accuracy:.2f} (0.5 is chance, 1 is perfect). About "
-                         f"{report.calls_per_second:,.0f} calls a second at n = 100; core would take it at most about "
-                         f"{format_duration(report.seconds_on_core)} on one processor.")
+            output.print(f"\nOn synthetic corpora, accuracy A = {report.accuracy:.2f} (0.5 is chance, 1 is perfect). About "
+                         f"{report.calls_per_second:,.0f} calls per second at n = 100; on core known similarity takes at most "
+                         f"about {format_duration(report.seconds_on_core)} on one processor.")
         for sentence in give_advice(report):
             output.print(f"[yellow]Consider:[/yellow] {escape(sentence)}")
-        verdict = (f"Sound. Next: touchstone run {report.entry.submission.filename}" if report.sound
-                   else "Not sound yet: mend what is said above, then check again.")
+        verdict = (f"Valid. Next: touchstone run {report.entry.submission.filename}" if report.sound
+                   else "Not valid yet. Fix the errors above and run the check again.")
         circumstances = f"checked in {format_duration(report.seconds)}; layers: {', '.join(confinement.layers)}"
         output.print(f"\n{escape(verdict)}   [dim]({circumstances})[/dim]\n")
 
 
 def explanation_table(explanation: Explanation) -> Table:
+    """Return an explanation as a table."""
     return plain_table(("pairs", "how many", *(f"{percentile}%" for percentile in PERCENTILES), "less alike than this one", "which"), [
         (Text(position.of, style="bold"), f"{position.pairs:,}", *(f"{position.quantiles[str(percentile)]:.4g}" if position.quantiles else "-"
                                                                    for percentile in PERCENTILES),
@@ -55,6 +57,7 @@ def explanation_table(explanation: Explanation) -> Table:
 
 
 def parity_table(rows: Sequence[ParityRow]) -> Table:
+    """Return a comparison of libraries as a table."""
     return plain_table(("", "call", "largest difference", "rank correlation", "the same as"), [
         (Text(row.name, style="bold"), *map(Text, (row.call, *((row.missing, "", "") if row.missing else (
             f"{row.difference:.3f}", "-" if row.correlation is None else f"{row.correlation:.3f}", row.same_as or "")))))
@@ -62,5 +65,6 @@ def parity_table(rows: Sequence[ParityRow]) -> Table:
 
 
 def print_findings(findings: list[Finding]) -> None:
+    """Print the findings of the doctor."""
     output.print(plain_table(("", "", ""), [
         ("[green]ok[/green]" if finding.ok else "[red]no[/red]", finding.what, finding.says) for finding in findings]))

@@ -72,7 +72,8 @@ class WordIndex:
         code = 1 + len(self._letters)
         code += len(SURROGATES) if code >= SURROGATES.start else 0
         if code >= ALPHABET:
-            raise TouchstoneError("The corpus has more than 1,112,063 different words, too many for the word index. Use a sample of it.")
+            raise TouchstoneError("The corpus has more than 1,112,063 different words, too many for the word index. Use a sample "
+                                  "of it.")
         return self._letters.setdefault(word, chr(code))
 
     def nearest(self, texts: Sequence[str], progress: Progress | None = None, title: str = "Edit distances") -> Nearest:

@@ -18,7 +18,8 @@ def read_texts(source: str) -> list[str]:
     path = Path(source)
     if path.suffix.lower() not in EXTENSIONS:
         if path.exists():
-            raise TouchstoneError(f'{source} is not a text file that can be read. Use a file that ends in {", ".join(EXTENSIONS)}.')
+            raise TouchstoneError(f'{source} is not a text file that can be read. Use a file that ends in '
+                                  f'{", ".join(EXTENSIONS)}.')
         return list(data.load_corpus(source))
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines() if path.suffix.lower() == ".txt" else read_column(path)

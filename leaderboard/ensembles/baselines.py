@@ -1,7 +1,7 @@
-"""Ensembles as baselines of the text track, and what each text metric adds to them: computed once, kept in the store.
+"""Ensembles as baselines of the text track, and what each text metric adds to them; computed once and kept in the store.
 
-The ensemble of the five metrics that USMB joins, learned and judged task by task as `learning.py` says.  Forests
-take seconds a split: few splits, and what a metric adds is told with forests that learn from fewer pairs.
+The ensemble of USMB's five metrics is learned and evaluated per task as in `learning.py`. A forest takes seconds per split, so it
+gets few splits, and added values are measured with forests trained on fewer pairs.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from leaderboard.ensembles.learning import TrainingTable, general, learn, value_
 from leaderboard.ensembles.training_tables import MADE, task_of, training_tables
 from leaderboard.scoring.scores import Scored
 
-MEMBERS = ("cosine", "levenshtein", "rouge", "jaccard", "bm25_plus")        # whose ensembles USMB prints
-KIND, VERSION = "ensemble", 2               # of what is kept; the version changes with what is computed
+MEMBERS = ("cosine", "levenshtein", "rouge", "jaccard", "bm25_plus")        # the metrics of USMB's ensembles
+KIND, VERSION = "ensemble", 2               # kind of stored values; change the version with the computation
 LINEAR_SPLITS, LINEAR_DRAWS, FOREST_SPLITS = 100, 200, 5
 ADDED_SPLITS, ADDED_FOREST_SPLITS, ADDED_PAIRS = 20, 3, 5_000
-LEAVES, GENERAL = "leaves", "general"       # kinds of ensembles beside the paper's
+LEAVES, GENERAL = "leaves", "general"       # kinds of ensembles in addition to the paper's
 
 
 @dataclass(frozen=True)
 class LearnedEnsemble:
-    """An ensemble on one table, beside its members on the same held-out parts."""
+    """An ensemble on one table, with its members on the same held-out parts."""
 
     table: str
     learner: str
     splits: int
     score: float
-    units: int                              # documents, queries, texts or pairs, of which a fifth is held out
+    units: int                              # documents, queries, texts or pairs; a fifth is held out
     low: float | None = None
     high: float | None = None
     weights: Mapping[str, float] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class LearnedEnsemble:
 
 @dataclass(frozen=True)
 class AddedValue:
-    """What a metric adds on one table: the ensemble with it less the ensemble without it."""
+    """What a metric adds on one table: the ensemble with it minus the ensemble without it."""
 
     table: str
     learner: str
@@ -58,7 +58,7 @@ class AddedValue:
 
 @dataclass(frozen=True)
 class Job:
-    """Something to be computed, and under what key it is kept: the key names all that it follows from."""
+    """A computation and the key of its result, which names everything that it depends on."""
 
     key: str
     title: str
@@ -67,7 +67,7 @@ class Job:
 
 
 class Baselines:
-    """What is known of a suite's ensembles, from what a store keeps."""
+    """The ensembles of a suite, from the results that a store keeps."""
 
     def __init__(self, suite: Suite, scored: Sequence[Scored], kept: Mapping[str, Any]) -> None:
         self.suite, self.kept = suite, kept
@@ -75,10 +75,11 @@ class Baselines:
 
     @cached_property
     def members(self) -> list[Scored]:
+        """The entries that the ensembles combine."""
         return [self.scored[name] for name in MEMBERS if name in self.scored]
 
     def reason(self) -> str | None:
-        """Why no ensemble can be computed yet; None if nothing is in the way."""
+        """Why no ensemble can be computed yet, or None."""
         lacking = [name for name in MEMBERS if name not in self.scored or not self.tables_of([self.scored[name]])]
         if lacking:
             return (f"not everything was asked of {', '.join(lacking)}; `touchstone run {' '.join(lacking)} --suite "
@@ -86,13 +87,13 @@ class Baselines:
         return None
 
     def tables_of(self, scored: Sequence[Scored]) -> list[str]:
-        """The tables for which all of some entries answered every unit."""
+        """Return the tables for which all given entries answered every test unit."""
         return [name for name in MADE if all(
             task_of(name) in entry.tasks and entry.tasks[task_of(name)].planned == len(entry.tasks[task_of(name)].observed) > 0
             for entry in scored)]
 
     def jobs(self) -> Iterator[Job]:
-        """All there is to compute: the ensembles, then what each metric adds."""
+        """Return all computations: the ensembles, then what each metric adds."""
         if self.reason() is not None:
             return
         digests = [entry.stored.digest for entry in self.members]
@@ -107,12 +108,13 @@ class Baselines:
 
     @cached_property
     def questions(self) -> str:
-        """What names the questions that are learned from: other tasks may change without anything being learned anew."""
+        """What identifies the questions that are learned from, independent of other tasks."""
         learned_from = {task_of(name) for name in MADE}
         return digest_of([[task.name, task.info.measure_version, [unit.id for unit in self.suite.units(task)]]
                           for task in self.suite.tasks if task.name in learned_from])
 
     def key(self, table: str, what: str, *names: Sequence[str]) -> str:
+        """Return the key of a result."""
         settings = (LINEAR_SPLITS, LINEAR_DRAWS, FOREST_SPLITS) if what != "added" else (ADDED_SPLITS, LINEAR_DRAWS,
                                                                                         ADDED_FOREST_SPLITS, ADDED_PAIRS)
         return digest_of([VERSION, self.questions, table, what, list(settings), [list(group) for group in names]])
@@ -120,9 +122,11 @@ class Baselines:
     # ---- computing -------------------------------------------------------------------------------------------------------
 
     def table(self, name: str, scored: Sequence[Scored]) -> TrainingTable:
+        """Return a training table."""
         return training_tables(scored, name)[0]
 
     def learn(self, name: str) -> list[LearnedEnsemble]:
+        """Learn the ensembles of a table."""
         table = self.table(name, self.members)
         if table.learner == "linear":
             return [learn_ensemble(table, "linear regression without intercept", LINEAR_SPLITS, LINEAR_DRAWS)]
@@ -130,11 +134,13 @@ class Baselines:
         return [learn_ensemble(table, "random forest", splits), learn_ensemble(table, LEAVES, splits)]
 
     def learn_general(self, names: Sequence[str]) -> list[LearnedEnsemble]:
+        """Learn one linear combination for several tables."""
         made = [self.table(name, self.members) for name in names]
         scores = general(made, LINEAR_SPLITS)
         return [LearnedEnsemble(table.task, GENERAL, LINEAR_SPLITS, scores[table.task], len(table.names)) for table in made]
 
     def worth(self, entry: Scored, name: str) -> AddedValue:
+        """Return what an entry adds on a table."""
         table = self.table(name, [*(member for member in self.members if member.name != entry.name), entry])
         if table.learner == "linear":
             added, splits, learner = value_added(table, entry.name, ADDED_SPLITS, LINEAR_DRAWS), ADDED_SPLITS, "linear regression"
@@ -146,15 +152,16 @@ class Baselines:
     # ---- reading ---------------------------------------------------------------------------------------------------------
 
     def missing(self) -> list[Job]:
+        """Return the computations without a stored result."""
         return [job for job in self.jobs() if job.key not in self.kept]
 
     def learned(self) -> list[LearnedEnsemble]:
-        """The ensembles that are kept, of all tables."""
+        """The stored ensembles of all tables."""
         kept = [adapter().validate_python(self.kept[job.key]) for job in self.jobs() if job.key in self.kept]
         return [ensemble for some in kept if isinstance(some, list) for ensemble in some]
 
     def added_by(self) -> dict[str, list[AddedValue]]:
-        """What each metric adds, as far as it is kept."""
+        """Return what each metric adds, as far as it is stored."""
         added: dict[str, list[AddedValue]] = {}
         for job in self.jobs():
             worth = adapter().validate_python(self.kept[job.key]) if job.key in self.kept else None
@@ -165,17 +172,19 @@ class Baselines:
 
 @cache
 def adapter() -> TypeAdapter[list[LearnedEnsemble] | AddedValue]:
+    """Return the converter of stored ensembles."""
     return TypeAdapter(list[LearnedEnsemble] | AddedValue)
 
 
 def learn_ensemble(table: TrainingTable, learner: str, splits: int, draws: int = 0) -> LearnedEnsemble:
+    """Learn one ensemble on a table."""
     ensemble = learn(table, splits, draws, "leaves" if learner == LEAVES else None)
     return LearnedEnsemble(table.task, learner, splits, ensemble.score, len(table.names), ensemble.low, ensemble.high, ensemble.weights,
                            ensemble.members)
 
 
 def compute_baselines(suite: Suite, scored: Sequence[Scored], store: Store, progress: Progress) -> int:
-    """Computes what is not kept yet, each kept the moment it is known; how many that were."""
+    """Compute and store missing results one by one, and return their number."""
     baselines = Baselines(suite, scored, store.cache_get(KIND))
     reason = baselines.reason()
     if reason is not None:
@@ -193,9 +202,10 @@ def compute_baselines(suite: Suite, scored: Sequence[Scored], store: Store, prog
 
 
 def small(table: TrainingTable) -> bool:
-    """Whether a forest learns it so soon that it can be learned on many splits."""
+    """Return whether a forest is fast enough on a table for many splits."""
     return len(table.target) <= ADDED_PAIRS
 
 
 def plain(result: list[LearnedEnsemble] | AddedValue) -> Any:
+    """Return a result as plain values."""
     return [asdict(ensemble) for ensemble in result] if isinstance(result, list) else asdict(result)

@@ -1,7 +1,7 @@
-"""Ensembles of metrics: learned on some documents, judged on others, and what one metric adds to the rest.
+"""Learn ensembles of metrics on some documents, evaluate them on others, and measure what each metric adds.
 
-Pure functions over arrays.  A row is a question; it belongs to groups (a document, a query, two texts), and a group is either
-learned from or judged on, never both: USMB splits rows, so that its forests have seen the texts they are asked about.
+Pure functions over arrays. A row is a question that belongs to groups (a document, a query, two texts); a group is used either
+for learning or for evaluation. USMB splits rows instead, so its forests have seen the texts that they are evaluated on.
 """
 
 from __future__ import annotations
@@ -17,53 +17,53 @@ from scipy import stats
 
 from leaderboard.scoring.estimates import Estimate, stratified_mean
 
-HELD_OUT = 0.2                              # of the groups
-MOST_PAIRS = 20_000                         # that a forest learns from
-AGAIN = 1_000                               # added to the seed of a forest that is learned once more
+HELD_OUT = 0.2                              # share of the groups that is held out
+MOST_PAIRS = 20_000                         # pairs that a forest is trained on
+AGAIN = 1_000                               # added to the seed of a forest that is trained once more
 LEAVES = 10                                 # `min_samples_leaf` of the forest beside scikit-learn's defaults
 
 Learner = Literal["linear", "intercept", "forest", "leaves"]
 
 
 class SplitScores(NamedTuple):
-    """Scores whose mean over strata is a table's score: of a choice, a query, a sample of texts."""
+    """Scores of a choice, a query or a sample of texts, whose mean over strata is a table's score."""
 
     values: np.ndarray
-    times: np.ndarray                       # how often each counts
-    cluster: np.ndarray                     # numbers: what would be drawn again together
+    times: np.ndarray                       # weights
+    cluster: np.ndarray                     # cluster numbers, for resampling
     stratum: np.ndarray                     # numbers
 
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """The questions of one task as rows, with the answers of some metrics and what would be right."""
+    """The questions of one task as rows, with the answers of some metrics and the targets."""
 
     task: str
     metrics: tuple[str, ...]
     answers: np.ndarray                     # rows x metrics, similarities in [0, 1]
     target: np.ndarray                      # rows
     groups: np.ndarray                      # rows x 1 or 2: numbers of groups
-    condition: np.ndarray                   # of each row, by name: what can be left out
+    condition: np.ndarray                   # labels of each row, by name, that can be left out
     dataset: np.ndarray                     # likewise
     learner: Learner
-    score: Callable[[np.ndarray, np.ndarray], float]        # of predictions, and how often each row counts: 0 if it is not judged
-    middle: float = 0.0                     # taken off a forest's probabilities, where 0 is undecided
-    each: Callable[[np.ndarray, np.ndarray], SplitScores] | None = None        # where the score is a mean: what of
+    score: Callable[[np.ndarray, np.ndarray], float]        # function of predictions and of how often each row counts
+    middle: float = 0.0                     # subtracted from a forest's probabilities if 0 means undecided
+    each: Callable[[np.ndarray, np.ndarray], SplitScores] | None = None        # if the score is a mean: the terms of that mean
 
     @cached_property
     def names(self) -> np.ndarray:
-        """The groups that there are."""
+        """The numbers of all groups."""
         return np.unique(self.groups)
 
     def of(self, metrics: Sequence[str]) -> TrainingTable:
-        """The same questions with the answers of some of the metrics."""
+        """Return the same questions with the answers of some of the metrics."""
         columns = [self.metrics.index(name) for name in metrics]
         return replace(self, metrics=tuple(metrics), answers=self.answers[:, columns])
 
 
 @dataclass(frozen=True)
 class Split:
-    """How often each row is learned from, and how often judged."""
+    """How often each row counts in learning, and how often in evaluation."""
 
     learned: np.ndarray
     judged: np.ndarray
@@ -71,15 +71,15 @@ class Split:
 
 @dataclass(frozen=True)
 class JudgedSplit:
-    """What came of one split."""
+    """The result of one split."""
 
     score: float
-    weights: np.ndarray                     # metrics: share of |beta|, or of the decrease in impurity
-    predictions: np.ndarray                 # rows; not a number where none was asked for
+    weights: np.ndarray                     # by metric: share of |beta|, or of the decrease in impurity
+    predictions: np.ndarray                 # by row; nan where no prediction was requested
 
 
 def split_groups(table: TrainingTable, seed: int, drawn: bool = False) -> Split:
-    """A fifth of the groups held out; with `drawn`, of groups that are first drawn again with replacement."""
+    """Hold out a fifth of the groups; with `drawn`, of groups resampled with replacement."""
     rng = np.random.default_rng(seed)
     names = table.names
     counts = np.zeros(int(names.max()) + 1)
@@ -98,7 +98,7 @@ def split_groups(table: TrainingTable, seed: int, drawn: bool = False) -> Split:
 
 
 def judge_split(table: TrainingTable, parted: Split, seed: int = 0, learner: Learner | None = None, most: int = MOST_PAIRS) -> JudgedSplit:
-    """Learns from the one part, answers for the other, and scores that."""
+    """Learn from one part, predict the other, and score the predictions."""
     learner = learner or table.learner
     rows = np.flatnonzero(parted.judged)
     if learner in ("linear", "intercept"):
@@ -111,7 +111,7 @@ def judge_split(table: TrainingTable, parted: Split, seed: int = 0, learner: Lea
 
 
 def fit_linear(table: TrainingTable, times: np.ndarray, rows: np.ndarray, intercept: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Least squares by the normal equations."""
+    """Fit least squares by the normal equations."""
     x = np.column_stack([table.answers, np.ones(len(table.answers))]) if intercept else table.answers
     weighted = x.T * times
     beta = np.linalg.lstsq(weighted @ x, weighted @ table.target, rcond=1e-10)[0]
@@ -120,7 +120,7 @@ def fit_linear(table: TrainingTable, times: np.ndarray, rows: np.ndarray, interc
 
 
 def fit_forest(table: TrainingTable, times: np.ndarray, rows: np.ndarray, seed: int, leaf: int, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """The probability that the target holds, by scikit-learn's random forest; learned from so many pairs at most."""
+    """Predict the probability of the target by scikit-learn's random forest, trained on at most `most` pairs."""
     from sklearn.ensemble import RandomForestClassifier
 
     sampled = np.flatnonzero(times)
@@ -136,7 +136,7 @@ def fit_forest(table: TrainingTable, times: np.ndarray, rows: np.ndarray, seed: 
 
 @dataclass(frozen=True)
 class Ensemble:
-    """An ensemble's mean over splits, beside its members on the same held-out parts."""
+    """The mean score of an ensemble over splits, with its members on the same held-out parts."""
 
     score: float
     low: float | None                       # 95%; None: unknown
@@ -146,14 +146,14 @@ class Ensemble:
 
 
 def learn(table: TrainingTable, seeds: int, draws: int = 0, learner: Learner | None = None) -> Ensemble:
-    """The score of an ensemble over so many splits.
+    """Return the score of an ensemble over `seeds` splits.
 
-    Its interval is of groups drawn again with the splits inside; without draws, of what was judged, as it was learned.
+    With draws, the interval resamples groups with the splits inside; without, it covers the evaluation only.
     """
     splits = [split_groups(table, seed) for seed in range(seeds)]
     judged = [judge_split(table, split, seed, learner) for seed, split in enumerate(splits)]
     weights = np.mean([split.weights for split in judged], axis=0)
-    alone = np.ascontiguousarray(table.answers.T)       # a score looks at nothing but what is judged
+    alone = np.ascontiguousarray(table.answers.T)       # a score depends on evaluated rows only
     members = {name: float(np.nanmean([table.score(answers, split.judged) for split in splits]))
                for name, answers in zip(table.metrics, alone, strict=True)}
     if draws:
@@ -166,9 +166,9 @@ def learn(table: TrainingTable, seeds: int, draws: int = 0, learner: Learner | N
 
 def mean_over_splits(table: TrainingTable, splits: Sequence[Split], predictions: Sequence[np.ndarray],
                      less: Sequence[np.ndarray] | None = None) -> Estimate:
-    """The mean score of predictions over splits, or of how much they score above others.
+    """Return the mean score of predictions over splits, or of its difference to other predictions.
 
-    Its interval is Student's t over clusters, where the score is a mean: what was learned is not learned again.
+    The interval is Student's t over clusters if the score is a mean; nothing is learned again.
     """
     if table.each is None:
         scores = [table.score(values_of, parted.judged) for values_of, parted in zip(predictions, splits, strict=True)]
@@ -191,7 +191,7 @@ def mean_over_splits(table: TrainingTable, splits: Sequence[Split], predictions:
 
 
 def mean_of_strata(each: SplitScores) -> float:
-    """The mean over strata of the weighted means within them; not a number where nothing is judged."""
+    """Return the mean over strata of weighted means; nan if nothing is evaluated."""
     weight = np.bincount(each.stratum, each.times)
     whole, weighted = np.bincount(each.stratum, each.times * each.values), weight > 0
     return float(np.mean(whole[weighted] / weight[weighted])) if weighted.any() else float("nan")
@@ -199,7 +199,7 @@ def mean_of_strata(each: SplitScores) -> float:
 
 @dataclass(frozen=True)
 class ValueAdded:
-    """What a metric adds to others: the ensemble with it less the ensemble without."""
+    """What a metric adds to others: the score of the ensemble with it minus the score without it."""
 
     value: float
     low: float | None
@@ -208,10 +208,10 @@ class ValueAdded:
 
 def value_added(table: TrainingTable, metric: str, seeds: int, draws: int = 0, learner: Learner | None = None,
                 most: int = MOST_PAIRS) -> ValueAdded:
-    """With an intercept on both sides: without one a constant would add what an intercept does.
+    """Return what a metric adds to others; both sides have an intercept, so that a constant adds nothing.
 
-    The interval is of groups drawn again with the splits inside; without draws, of what was judged, and of the chance in
-    learning: how far the ensemble without it is from itself when it is learned once more.
+    With draws, the interval resamples groups with the splits inside; without, it covers the evaluation and the randomness of
+    learning, estimated by learning the ensemble without the metric once more.
     """
     learner = "intercept" if table.learner in ("linear", "intercept") else learner or table.learner
     others = table.of([name for name in table.metrics if name != metric])
@@ -232,7 +232,7 @@ def value_added(table: TrainingTable, metric: str, seeds: int, draws: int = 0, l
 
 
 def widened(estimate: Estimate, by_chance: np.ndarray) -> ValueAdded:
-    """An estimate over splits whose interval holds too what chance alone makes of the difference in each of them."""
+    """Return an estimate whose interval also covers the randomness of learning in each split."""
     if estimate.low is None or estimate.high is None:
         return ValueAdded(estimate.value, None, None)
     reach = float(stats.t.ppf(0.975, len(by_chance)) * np.sqrt(np.mean(by_chance ** 2) / len(by_chance)))
@@ -241,14 +241,14 @@ def widened(estimate: Estimate, by_chance: np.ndarray) -> ValueAdded:
 
 
 def without(table: TrainingTable, what: Literal["condition", "dataset"], name: str, seed: int) -> JudgedSplit:
-    """Learned without the rows of one condition or dataset, judged as ever; of a dataset, on that one alone."""
+    """Learn without the rows of one condition or dataset, and evaluate as before; a dataset is evaluated on its own."""
     parted, of_it = split_groups(table, seed), getattr(table, what) == name
     judged = parted.judged * of_it if what == "dataset" else parted.judged
     return judge_split(table, Split(parted.learned * ~of_it, judged), seed)
 
 
 def general(tables: Sequence[TrainingTable], seeds: int) -> dict[str, float]:
-    """One linear combination for all tasks, each of the same weight in learning: its score on each."""
+    """Return the score of one linear combination on all tasks; each task has the same weight in learning."""
     found: dict[str, list[float]] = {table.task: [] for table in tables}
     for seed in range(seeds):
         parted = [split_groups(table, seed) for table in tables]
@@ -263,14 +263,15 @@ def general(tables: Sequence[TrainingTable], seeds: int) -> dict[str, float]:
 
 
 def scaled(table: TrainingTable, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The normal equations of one task, per row."""
+    """Return the normal equations of one task, per row."""
     weighted = table.answers * times[:, None] / times.sum()
     return weighted.T @ table.answers, weighted.T @ table.target
 
 
 def interval(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return the 2.5% and 97.5% quantiles of the finite values."""
     finite = [value for value in values if np.isfinite(value)]
-    if len(finite) < 40:                     # too few for a tail of 2.5%
+    if len(finite) < 40:                     # too few for 2.5% quantiles
         return None, None
     low, high = np.quantile(finite, [0.025, 0.975])
     return float(low), float(high)

@@ -1,4 +1,4 @@
-"""From the answers in a store to the tables that ensembles learn from: one for each task of the text track."""
+"""Build the tables that ensembles are trained on from stored answers: one per task of the text track."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tasks.common.transformations import SEMANTIC, SUPERFICIAL
 from tasks.text import alignment, clustering, human_ordering, retrieval, robustness, sensitivity
 
 TARGETS = {**dict.fromkeys(SEMANTIC, 0.0), "summary": 0.5, **dict.fromkeys(SUPERFICIAL, 1.0)}
-UNION = 50                                  # of each metric's first documents, which are ranked again together
+UNION = 50                                  # documents of each metric that are re-ranked together
 
-Seen = Sequence[tuple[Unit, Sequence[Any]]]             # of each unit, an observation a metric
+Seen = Sequence[tuple[Unit, Sequence[Any]]]             # per test unit, one observation per metric
 
 
 def training_tables(scored: Sequence[Scored], task: str | None) -> list[TrainingTable]:
-    """The tables of one task, or of all that any of the metrics was asked; refuses those that have not answered everything."""
+    """Return the tables of one task, or of all tasks that any entry was run on; raise if an entry's answers are incomplete."""
     if task is not None and task not in MADE:
         raise TouchstoneError(f'There is no ensemble of the task "{task}".{did_you_mean(task, MADE)} There are '
                               f'{", ".join(MADE)}.')
@@ -42,30 +42,31 @@ def training_tables(scored: Sequence[Scored], task: str | None) -> list[Training
 
 
 def task_of(table: str) -> str:
-    """The task that a table is of: alignment has two."""
+    """Return the task of a table; alignment has two tables."""
     return "alignment" if table in (alignment.AXIS, alignment.COMPARISONS) else table
 
 
 def observed(scored: Sequence[Scored], task: str) -> Seen:
+    """Return the test units of a task with the observations of all entries."""
     for entry in scored:
         if task not in entry.tasks:
             raise TouchstoneError(f'"{entry.name}" is no text metric; ensembles are made of text metrics.')
         if len(entry.tasks[task].observed) < entry.tasks[task].planned:
-            raise TouchstoneError(f'"{entry.name}" has answered {len(entry.tasks[task].observed)} of {entry.tasks[task].planned} units '
-                                  'of '
+            raise TouchstoneError(f'"{entry.name}" has answered {len(entry.tasks[task].observed)} of {entry.tasks[task].planned} '
+                                  'units of '
                                   f"{task}; `touchstone run {entry.name} --suite {entry.suite.name}` asks the rest.")
     units = scored[0].suite.units(scored[0].tasks[task].task)
     return [(unit, [entry.tasks[task].observed[unit.id] for entry in scored]) for unit in units]
 
 
 def number_groups(values: Sequence[Any]) -> np.ndarray:
-    """Values as numbers, by their first appearance."""
+    """Number values by their first appearance."""
     numbers: dict[Any, int] = {}
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=int)
 
 
 def unit_scale(observation: Any, raw: np.ndarray) -> np.ndarray:
-    """Answers without a self-similarity at hand, brought to [0, 1] where their range says how; else as they are."""
+    """Return answers brought to [0, 1] if their range allows it without self-similarities, else unchanged."""
     scale = observation.scale
     if scale.returns == "similarity" and scale.high is None:
         return raw
@@ -73,6 +74,7 @@ def unit_scale(observation: Any, raw: np.ndarray) -> np.ndarray:
 
 
 def axis(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
+    """Return the table of rated summaries."""
     answers, target, groups, datasets = [], [], [], []
     for unit, each in units:
         if unit.parameters["kind"] == alignment.AXIS and each[0].places:
@@ -93,7 +95,7 @@ def axis(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
 
 
 def scaled(target: Sequence[float], names: np.ndarray) -> np.ndarray:
-    """Ratings from 0 to 1 within each dataset: the scales differ."""
+    """Return ratings scaled to [0, 1] within each dataset."""
     target_values = np.array(target, dtype=float)
     for name in np.unique(names):
         mine = names == name
@@ -102,6 +104,7 @@ def scaled(target: Sequence[float], names: np.ndarray) -> np.ndarray:
 
 
 def comparisons(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
+    """Return the table of compared summaries."""
     answers, target, groups, datasets = [], [], [], []
     for unit, observed in units:
         if unit.parameters["kind"] == alignment.COMPARISONS and observed[0].places:
@@ -123,6 +126,7 @@ def comparisons(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
 
 
 def robustness_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
+    """Return the table of robustness."""
     answers, groups, datasets = [], [], []
     columns = [robustness.CONDITIONS.index(name) for name in TARGETS]
     for unit, observed in units:
@@ -151,6 +155,7 @@ def robustness_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
 
 
 def sensitivity_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
+    """Return the table of sensitivity."""
     answers, groups, datasets = [], [], []
     count = len(sensitivity.CONDITIONS)
     for unit, observed in units:
@@ -173,7 +178,7 @@ def sensitivity_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
 
 
 def clustering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
-    """A row a pair of texts of one sample; judged are pairs of which both texts are held out."""
+    """Return the table of clustering: a row per pair of texts of a sample; pairs with both texts held out are evaluated."""
     answers, target, groups, datasets, starts, offset = [], [], [], [], [0], 0
     labels_of: list[np.ndarray] = []
     for unit, observed in units:
@@ -210,7 +215,7 @@ def clustering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
 
 
 def retrieval_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
-    """A row a query and a document that is among the first of some metric; a query stands in all conditions at once."""
+    """Return the table of retrieval: a row per query and document that is among the first of some metric."""
     answers, target, groups, conditions, datasets, number, relevant = [], [], [], [], [], [], []
     query_number = 0
     for unit, observed in units:
@@ -246,7 +251,7 @@ def retrieval_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
 
 
 def human_ordering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
-    """A row a pair that people rated, of parallel texts."""
+    """Return the table of human ordering: a row per rated pair of parallel texts."""
     answers, target, texts, sets = [], [], [], []
     for unit, each in units:
         if unit.parameters["kind"] == human_ordering.PARALLEL and each[0].places:
@@ -268,7 +273,7 @@ def human_ordering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable
 
 
 def met(texts: np.ndarray, names: np.ndarray) -> np.ndarray:
-    """The groups of pairs of texts: all that is tied together by pairs is one; where that is half of a dataset, each text is."""
+    """Return groups of pairs that share texts; if one group is half of a dataset, each text is a group."""
     ties = coo_array((np.ones(len(texts)), (texts[:, 0], texts[:, 1])), shape=(int(texts.max()) + 1,) * 2)
     together = connected_components(ties, directed=False)[1][texts] + int(texts.max()) + 1
     groups = together

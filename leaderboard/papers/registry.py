@@ -30,8 +30,10 @@ def reproduce(paper: str, store: Path | str | None = None, *, only: Sequence[str
         progress: Receiver of progress messages; silent if omitted.
     """
     if paper not in REPRODUCTIONS:
-        raise TouchstoneError(f'There is no reproduction of "{paper}".{did_you_mean(paper, Paper)} Available: {", ".join(Paper)}.')
+        raise TouchstoneError(f'There is no reproduction of "{paper}".{did_you_mean(paper, Paper)} Available: '
+                              f'{", ".join(Paper)}.')
     if with_figures and paper != Paper.ackerman:
-        raise TouchstoneError(f"Figures are available for ackerman, not for {paper}. Use `touchstone figure` to draw stored results.")
+        raise TouchstoneError(f"Figures are available for ackerman, not for {paper}. Use `touchstone figure` to draw stored "
+                              "results.")
     options = Options(str(store or default_store()), progress or NoProgress(), only, repetitions, jobs, with_figures)
     return REPRODUCTIONS[Paper(paper)](options)

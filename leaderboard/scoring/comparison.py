@@ -1,7 +1,7 @@
-"""Two metrics beside each other: paired differences on each task, and on how many of them one is better for sure.
+"""Compare two metrics: paired differences on each task, and the number of tasks on which one is significantly better.
 
-What is compared are samples: the score of each unit where a task's score is a mean over units, replicates under the task's one
-plan where it is not.  They come from a store's scores or from the files of a release, and are compared alike.
+Samples are compared: the score of each test unit where a task's score is a mean over test units, else bootstrap replicates under
+the task's resampling plan. Samples come from a store or from the files of a release.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ DRAWS = 5_000
 
 @dataclass(frozen=True)
 class ByUnit:
-    """A score that is the mean over strata of the means over units: that of each unit."""
+    """A score that is the mean over strata of means over test units, by test unit."""
 
     score: Mapping[str, float]
     stratum: Mapping[str, str]
 
 
 Sample = ByUnit | Resampled
-Samples = Mapping[tuple[str, str], Sample]                  # by entry and task
+Samples = Mapping[tuple[str, str], Sample]                  # keyed by entry and task
 
 
 @dataclass(frozen=True)
 class Difference:
-    """By how much one metric is above another on a task; p says how sure it is that it is above at all (one-sided)."""
+    """The difference of two metrics on a task, with its one-sided p-value."""
 
     estimate: Estimate
     p: float
 
 
 def load_samples(rankings: Iterable[Ranking]) -> dict[tuple[str, str], Sample]:
-    """The samples of everybody, on the ranked tasks."""
+    """Return the samples of all entries on the ranked tasks."""
     samples: dict[tuple[str, str], Sample] = {}
     for ranking in rankings:
         for scored in (entry.scored for entry in ranking.places):
@@ -62,7 +62,7 @@ def load_samples(rankings: Iterable[Ranking]) -> dict[tuple[str, str], Sample]:
 
 
 def samples_of_release(units: pd.DataFrame, replicates: pd.DataFrame) -> dict[tuple[str, str], Sample]:
-    """The same from the files of a release."""
+    """Return the samples stored in a release."""
     samples: dict[tuple[str, str], Sample] = {}
     for (entry, task), rows in units.groupby(["entry", "task"], sort=False):
         score, stratum = (dict(zip(rows.unit, column, strict=True)) for column in (rows.score, rows.stratum))
@@ -74,7 +74,7 @@ def samples_of_release(units: pd.DataFrame, replicates: pd.DataFrame) -> dict[tu
 
 
 def paired_difference(a: Sample, b: Sample) -> Difference | None:
-    """a less b, paired; None where they share nothing to be paired on."""
+    """Return the paired difference a - b; None if the two share no test units."""
     estimate = estimate_difference(a, b)
     if estimate is None:
         return None
@@ -92,7 +92,7 @@ def paired_difference(a: Sample, b: Sample) -> Difference | None:
 
 
 def estimate_difference(a: Sample, b: Sample) -> Estimate | None:
-    """The same without p, which takes thousands of draws."""
+    """Return the difference without its p-value, which takes thousands of draws."""
     if isinstance(a, Resampled) and isinstance(b, Resampled):
         return a.minus(b).estimate()
     if not isinstance(a, ByUnit) or not isinstance(b, ByUnit):
@@ -104,20 +104,25 @@ def estimate_difference(a: Sample, b: Sample) -> Estimate | None:
 
 
 def common_units(a: ByUnit, b: ByUnit) -> list[str]:
+    """Return the test units that both samples contain."""
     return [unit for unit in a.score if unit in b.score]
 
 
 def one_sided_p(p: float, difference: float) -> float:
+    """Return the p-value of "a is better" from a two-sided p-value and the sign of the difference."""
     return p / 2 if difference > 0 else 1 - p / 2
 
 
 def count_better(p: Sequence[float], level: float = 1 - CONFIDENCE) -> int:
-    """On how many tasks, at least, it is better for sure: the largest u with p(u of n) <= level (Benjamini and Heller 2008)."""
+    """Return a lower bound on the number of tasks on which a is better (Benjamini and Heller 2008).
+
+    It is the largest u whose partial conjunction p-value p(u of n) is at most `level`.
+    """
     return max((u for u in range(1, len(p) + 1) if partial_conjunction_p(p, u) <= level), default=0)
 
 
 def compare_metrics(samples: Samples, names: Sequence[str], tasks: Sequence[str]) -> dict[str, Any]:
-    """Every pair of some metrics on some tasks, as plain values."""
+    """Return all paired comparisons of some metrics on some tasks, as plain values."""
     pairs = []
     for a, b in itertools.combinations(names, 2):
         differences = {task: paired_difference(samples[a, task], samples[b, task]) for task in tasks

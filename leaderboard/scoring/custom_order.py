@@ -1,6 +1,6 @@
-"""Other orders than the ranking's: by one's own weights of the tasks, or by Borda points against a panel.
+"""Alternative orders of ranked entries: by custom task weights, or by Borda points against a panel.
 
-They are orders without intervals or lines: what parts metrics for sure is the ranking's to say.
+These orders have no intervals and no significance; those belong to the ranking.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from harness.base.errors import TouchstoneError, did_you_mean, printable
 from leaderboard.report.build import borda_of
 from leaderboard.scoring.ranking import Ranking
 
-Order = dict[str, tuple[int, float]]        # of each entry: its rank, and what it was ranked by
+Order = dict[str, tuple[int, float]]        # of each entry: its rank and the score that it is ordered by
 
 
 def parse_weights(text: str) -> dict[str, float]:
-    """task:weight pairs, parted by commas."""
+    """Return the weights in a string of comma-separated `task:weight` pairs."""
     weights = {}
     for item in text.split(","):
         task, _, weight = item.partition(":")
@@ -30,19 +30,20 @@ def parse_weights(text: str) -> dict[str, float]:
 
 def weighted_score(above_chance: Mapping[str, Mapping[str, float | None]], tasks: Sequence[str],
                    weights: Mapping[str, float]) -> Order:
-    """Entries by the weighted mean of their scores above chance; no weight is 0, an unknown score chance."""
+    """Return the weighted mean score above chance of each entry; a task without a weight counts as 0, an unknown score as chance.
+    """
     for name in weights:
         if name not in tasks:
             raise TouchstoneError(f'There is no ranked task "{printable(name, 80)}" in this track.{did_you_mean(name, tasks)}')
     if not check_weights(weights.values()):
-        raise TouchstoneError("Weights are 0 or more, and one of them is more.")
+        raise TouchstoneError("Weights must be non-negative, and at least one must be positive.")
     whole = sum(weights.values())
     return sort_by_score({name: sum(weight * (scores[task] or 0.0) for task, weight in weights.items()) / whole
                           for name, scores in above_chance.items()})
 
 
 def check_weights(weights: Iterable[float | str]) -> bool:
-    """Whether it can be weighed with them: all 0 or more, one of them more."""
+    """Raise unless all weights are non-negative and at least one is positive."""
     try:
         values = [float(weight) for weight in weights]
     except ValueError:
@@ -51,30 +52,31 @@ def check_weights(weights: Iterable[float | str]) -> bool:
 
 
 def order_tracks(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[str, Ranking]:
-    """The rankings of the tracks of whose tasks the weights speak; the first one if of none, where they are refused."""
+    """Return the rankings of the tracks whose tasks have weights; the first ranking if there is none."""
     tasks = {track: set(ranked_tasks(ranking)) for track, ranking in rankings.items()}
     fitting = {track: rankings[track] for track in rankings if tasks[track] & weights.keys()}
     return fitting or dict(list(rankings.items())[:1])
 
 
 def ranked_tasks(ranking: Ranking) -> list[str]:
+    """Return the names of a ranking's ranked tasks."""
     return [score.task.name for score in ranking.ranked[0].scored.ranked_tasks] if ranking.ranked else []
 
 
 def order_by_weights(ranking: Ranking, weights: Mapping[str, float]) -> Order:
-    """The ranked entries of a track by one's own weights."""
+    """Return the ranked entries of a track ordered by custom weights."""
     scores = {entry.scored.name: {score.task.name: score.above_chance for score in entry.scored.ranked_tasks}
               for entry in ranking.ranked}
     return weighted_score(scores, ranked_tasks(ranking), weights)
 
 
 def order_by_borda(ranking: Ranking) -> Order:
-    """The ranked entries of a track by the share of them that each beats, mean over the tasks; an unknown score beats nobody."""
+    """Return the ranked entries of a track ordered by the mean share of entries that each beats on a task."""
     panel = [entry.scored for entry in ranking.ranked]
     return sort_by_score({scored.name: borda_of(scored, panel) or 0.0 for scored in panel})
 
 
 def sort_by_score(values: Mapping[str, float]) -> Order:
-    """Ranks, ties sharing one, the best first."""
+    """Return ranks, best first; ties share a rank."""
     best_first = sorted(values.items(), key=lambda item: (-item[1], item[0]))
     return {name: (1 + sum(other > value for other in values.values()), value) for name, value in best_first}

@@ -1,7 +1,7 @@
-"""Estimates, their intervals, and what parts two of them: pure functions over arrays.
+"""Estimates with confidence intervals: pure functions over arrays.
 
-Axes: a matrix of scores has a row an entry and a column a unit of work; units carry weights, so that a weighted sum of a
-row is its score (see `weights`).  All draws come from a generator that the caller seeds: one plan for all entries.
+A matrix of scores has one row per entry and one column per test unit. Units carry weights, so that a weighted row sum is a score
+(see `unit_weights`). All random draws come from a generator that the caller seeds.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from scipy import stats
 
 CONFIDENCE = 0.95
-FEW_UNITS = 10                              # below, an interval is shown grey and parts nobody
+FEW_UNITS = 10                              # with fewer, an interval is shown in grey and no difference is significant
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A statistic with its 95% interval; None where too few units tell nothing about the spread."""
+    """A statistic with its 95% confidence interval; None if there are too few test units for one."""
 
     value: float
     low: float | None
@@ -32,10 +32,10 @@ class Estimate:
 
 
 def stratified_mean(strata: Iterable[Sequence[float]]) -> Estimate | None:
-    """The mean over strata of the means within them, with Student's t interval.
+    """Return the mean over strata of the means within them, with Student's t interval.
 
-    Its variance is the sum of s_c^2/n_c over the C strata, divided by C^2; the degrees of freedom are Welch and
-    Satterthwaite's, (sum v_c)^2 / sum(v_c^2/(n_c - 1)) with v_c = s_c^2/n_c.
+    The variance is the sum of s_c^2/n_c over the C strata, divided by C^2; the degrees of freedom are Welch and Satterthwaite's,
+    (sum v_c)^2 / sum(v_c^2/(n_c - 1)) with v_c = s_c^2/n_c.
     """
     cells = [np.asarray(values, dtype=float) for values in strata if len(values)]
     if not cells:
@@ -53,9 +53,10 @@ def stratified_mean(strata: Iterable[Sequence[float]]) -> Estimate | None:
 
 
 def mean_of_estimates(estimates: Sequence[Estimate]) -> Estimate:
-    """The mean of independent estimates; its interval recovers their variances from their own (Zou and Donner 2008).
+    """Return the mean of independent estimates, with an interval by MOVER (Zou and Donner 2008).
 
-    low = mean - sqrt(sum((value - low)^2))/n, and the same upwards: exact for symmetric intervals, right in order for others.
+    low = mean - sqrt(sum((value - low)^2))/n, and accordingly for high: exact for symmetric intervals, first-order correct for
+    others.
     """
     value = float(np.mean([estimate.value for estimate in estimates]))
     units = min(estimate.units for estimate in estimates)
@@ -67,7 +68,7 @@ def mean_of_estimates(estimates: Sequence[Estimate]) -> Estimate:
 
 
 def unit_weights(strata: Sequence[object]) -> np.ndarray:
-    """Of each unit in the mean over strata of the means within them: 1/(C n_c)."""
+    """Return the weight of each test unit in the mean over strata of the means within them: 1/(C n_c)."""
     _, stratum_of, sizes = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True, return_counts=True)
     return 1 / (len(sizes) * sizes[stratum_of])
 
@@ -85,23 +86,23 @@ def unit_weights(strata: Sequence[object]) -> np.ndarray:
 
 
 def above_chance(value: float, chance: float) -> float:
-    """(value - chance)/(1 - chance): 0 is chance, 1 is perfect."""
+    """Return (value - chance)/(1 - chance): 0 is chance, 1 is perfect."""
     return (value - chance) / (1 - chance)
 
 
 def borda_share(value: float, panel: Sequence[float]) -> float:
-    """The share of a panel that is beaten, ties one half: nobody else's presence changes it."""
+    """Return the share of a panel that a value beats; ties count one half."""
     return sum(1.0 if value > other else 0.5 if value == other else 0.0 for other in panel) / len(panel)
 
 
 def answer_correlation(answers: np.ndarray) -> np.ndarray:
-    """m x m: Spearman correlation of the entries' answers (a row each) to the same questions; not a number for constants."""
+    """Return the m x m Spearman correlations of the entries' answers (one row each); nan for constant rows."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.atleast_2d(np.corrcoef(stats.rankdata(answers, axis=1)))
 
 
 def pareto_front(cost: Sequence[float], value: Sequence[float]) -> list[int]:
-    """Whom nobody beats at a cost that is no higher, cheapest first."""
+    """Return the indices of the Pareto-optimal entries (no other is better at no higher cost), cheapest first."""
     kept: list[int] = []
     for i in sorted(range(len(cost)), key=lambda i: (cost[i], -value[i])):
         if not kept or value[i] > value[kept[-1]]:

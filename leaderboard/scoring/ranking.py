@@ -1,8 +1,8 @@
-"""The one ranking: terminal, pages and releases all call `rank`, once a track.
+"""The ranking of a track; the command line, the board and releases all use it.
 
-An entry's place depends on its own scores and on how many are better, on nothing else: adding a metric never swaps two
-others.  Controls and entries that cannot be ranked are listed apart, with the reason.  Who is better than whom for sure is
-judged for all pairs at once, on the units that all of them share.
+An entry's rank depends only on its own score and on the number of better ones, so adding a metric never swaps two others. Trivial
+baselines and entries that cannot be ranked are listed separately, with the reason. Significance is tested for all pairs at once,
+on the test units that all of them share.
 """
 
 from __future__ import annotations
@@ -36,29 +36,30 @@ DRAWS = 5_000
 
 @dataclass(frozen=True)
 class RankedEntry:
-    """An entry and its place, or why it has none."""
+    """An entry with its rank, or the reason why it has none."""
 
     scored: Scored
-    rank: int | None                        # entries with equal scores share the better rank
+    rank: int | None                        # ties share the better rank
     reason: str | None
-    interval: tuple[int, int] | None = None     # 1 + how many are better for sure, m - how many are worse for sure
+    interval: tuple[int, int] | None = None     # 1 + number significantly better, m - number significantly worse
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """Everybody in order, and what parts them."""
+    """All entries of a track in order, with pairwise tests."""
 
     places: tuple[RankedEntry, ...]
-    lines: tuple[int, ...]                  # after how many ranked entries a line is drawn
-    parted: PairwiseTests | None                   # of the ranked, in their order; None where too few units would part them
+    lines: tuple[int, ...]                  # positions of dividing lines, in ranked entries
+    parted: PairwiseTests | None                   # of the ranked entries, in order; None with too few test units
 
     @cached_property
     def ranked(self) -> tuple[RankedEntry, ...]:
+        """The entries that have a rank."""
         return tuple(entry for entry in self.places if entry.rank is not None)
 
     @cached_property
     def gameable(self) -> dict[str, list[str]]:
-        """The tasks on which controls do as well as half of the ranked metrics, and which controls."""
+        """The tasks on which trivial baselines do as well as half of the ranked metrics, and which baselines."""
         controls = [entry.scored for entry in self.places if entry.scored.entry.header.control]
         controls_by_task: dict[str, list[str]] = {}
         for name in [score.task.name for score in self.ranked[0].scored.ranked_tasks] if self.ranked else []:
@@ -71,7 +72,7 @@ class Ranking:
         return controls_by_task
 
     def p(self, a: str, b: str) -> float | None:
-        """The p-value of the difference of two entries' overall scores, adjusted for all pairs; None if not both are ranked."""
+        """Return the adjusted p-value of the difference of two entries' overall scores; None unless both are ranked."""
         names = [entry.scored.name for entry in self.ranked]
         if self.parted is None or a not in names or b not in names:
             return None
@@ -79,7 +80,7 @@ class Ranking:
 
 
 def rank_entries(scored: Iterable[Scored]) -> Ranking:
-    """Everybody in order, with rank intervals and dividing lines."""
+    """Return the ranking of entries of one track."""
     places = rank_order(scored)
     ranked = [entry.scored for entry in places if entry.rank is not None]
     parted = compare_means(ranked)
@@ -93,14 +94,14 @@ def rank_entries(scored: Iterable[Scored]) -> Ranking:
 
 
 def rank_suite(store: Store, suite: Suite) -> dict[str, Ranking]:
-    """Everybody whom the store has answers of, by the tracks in which anybody was asked."""
+    """Return the ranking of each track that has entries in the store."""
     scored = score_suite(store, suite)
     rankings = {track: rank_entries(entry.in_track(track) for entry in scored if track in entry.tracks) for track in suite.tracks}
     return {track: ranking for track, ranking in rankings.items() if ranking.places}
 
 
 def select_family_defaults(rankings: Mapping[str, Ranking], suite: Suite, track: str | None) -> dict[str, Ranking]:
-    """Those of all tracks, or of the one that was named."""
+    """Return all tracks' rankings, or that of the named track."""
     if track is not None and track not in suite.tracks:
         raise TouchstoneError(f'The suite {suite.name} has no track "{track}".{did_you_mean(track, suite.tracks)} It has '
                       f"{', '.join(suite.tracks)}.")
@@ -108,7 +109,7 @@ def select_family_defaults(rankings: Mapping[str, Ranking], suite: Suite, track:
 
 
 def ranks_on(ranked: Sequence[Scored], task: str) -> list[tuple[int | None, tuple[int, int] | None]]:
-    """The place of each ranked entry on one task, and the ranks it may have there; all pairs are judged at once, as overall."""
+    """Return each ranked entry's rank and rank range on one task; all pairs are tested at once."""
     scores = [scored.tasks[task].score for scored in ranked]
     parted = compare_means(ranked, task)
     intervals: Sequence[tuple[int, int] | None] = [None] * len(ranked) if parted is None else rank_intervals(parted.better())
@@ -117,10 +118,10 @@ def ranks_on(ranked: Sequence[Scored], task: str) -> list[tuple[int | None, tupl
 
 
 def compare_means(ranked: Sequence[Scored], only: str | None = None) -> PairwiseTests | None:
-    """All pairs of ranked entries, judged at once on the ranked tasks of their track, or on one of them.
+    """Test all pairs of ranked entries at once, on the ranked tasks of their track or on one of them.
 
-    Where all scores are means over units, on these, with signs drawn from the suite's fingerprint; else on replicates of the
-    overall score.  The same for whoever judges the same answers.
+    If all scores are means over test units, the tests use these, with signs drawn from the suite's fingerprint; otherwise they
+    use replicates of the overall score. Results are reproducible.
     """
     if len(ranked) < 2:
         return None
@@ -142,7 +143,7 @@ def compare_means(ranked: Sequence[Scored], only: str | None = None) -> Pairwise
 
 
 def compare_replicates(ranked: Sequence[Scored], scores_by_entry: Sequence[Sequence[TaskScore]], drawn: Mapping[str, Plan]) -> PairwiseTests | None:
-    """The same by the mean scores under the draws of the tasks' plans, which are independent of each other."""
+    """Test all pairs by the mean scores under the draws of the tasks' independent resampling plans."""
     if not all(drawn[score.task.name].tells for score in scores_by_entry[0]):
         return None
     count = len(scores_by_entry[0])
@@ -160,7 +161,7 @@ def compare_replicates(ranked: Sequence[Scored], scores_by_entry: Sequence[Seque
 
 
 def rank_order(scored: Iterable[Scored]) -> list[RankedEntry]:
-    """Ranked entries first, best first; then controls, then those that are not ranked; names settle the order of equals."""
+    """Return ranked entries best first, then trivial baselines, then other unranked entries; ties are ordered by name."""
     standing: list[tuple[float, Scored]] = []
     apart: list[RankedEntry] = []
     for entry in scored:
@@ -176,7 +177,7 @@ def rank_order(scored: Iterable[Scored]) -> list[RankedEntry]:
 
 
 def unranked_reason(scored: Scored) -> str | None:
-    """The reason why an entry has no rank; None if it has one."""
+    """Return why an entry has no rank, or None if it has one."""
     if scored.entry.header.control:
         return "control"
     if scored.entry.variant is not None:

@@ -1,4 +1,4 @@
-"""What is drawn again when scores are resampled whole: one plan for each task of a suite, the same for all entries."""
+"""Resampling plans: one per task of a suite, shared by all entries, for scores that are not means over test units."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DRAWS = 2_000
 
 @dataclass(frozen=True)
 class Plan:
-    """How often each cluster of a task counts in each draw."""
+    """How often each cluster of a task counts in each bootstrap draw."""
 
     clusters: tuple[Cluster, ...]
     counts: np.ndarray                      # draws x clusters
@@ -34,17 +34,17 @@ class Plan:
 
     @property
     def tells(self) -> bool:
-        """Whether it parts anybody: enough clusters, and more than one in each stratum."""
+        """Whether there are enough clusters for tests, and more than one in each stratum."""
         return len(self.clusters) >= FEW_UNITS and bool(np.bincount(self.strata).min() > 1)
 
     def restricted(self, clusters: Sequence[Cluster]) -> Plan:
-        """The same draws of some of the clusters."""
+        """Return the same draws for a subset of the clusters."""
         column = {cluster: index for index, cluster in enumerate(self.clusters)}
         return Plan(tuple(clusters), self.counts[:, [column[cluster] for cluster in clusters]])
 
 
 def make_plans(suite: Suite) -> dict[str, Plan]:
-    """The plan of every ranked task of a suite, by its name; drawn from the suite's fingerprint and that name."""
+    """Return the plan of every ranked task of a suite by name, drawn from the suite's fingerprint and that name."""
     plans = {}
     for task in suite.tasks:
         if task.info.ranked:
@@ -55,13 +55,13 @@ def make_plans(suite: Suite) -> dict[str, Plan]:
 
 
 def task_clusters(task: Task[Any], units: Sequence[Unit]) -> tuple[Cluster, ...]:
-    """What a task says is drawn again; where it says nothing, its units."""
+    """Return the clusters of a task; by default its test units."""
     named = task.clusters(units)
     return tuple(Cluster(unit.stratum, unit.id) for unit in units) if named is None else tuple(named)
 
 
 def resample(task: Task[Any], units: Sequence[Unit], observations: Sequence[Any], plan: Plan) -> dict[str, Resampled]:
-    """The score of some units, as "score", and the measures that are resampled with it.  None among `seen` is a failed unit."""
+    """Return the score, and the measures that are resampled with it; None in `observations` is a failed test unit."""
     mine = plan.restricted(task_clusters(task, units))
     count = len(mine.clusters)
     rows = np.concatenate([np.ones((1, count)), 1 - np.eye(count), mine.counts])
@@ -70,7 +70,7 @@ def resample(task: Task[Any], units: Sequence[Unit], observations: Sequence[Any]
 
 
 def resampled_mean(units: Sequence[Unit], by_unit: Mapping[str, float], plan: Plan) -> Resampled:
-    """The score of a task without clusters, the mean over strata of the means within them, under its plan."""
+    """Return the resampled score of a task without clusters: the mean over strata of the means within them."""
     values, strata, count = np.array([by_unit[unit.id] for unit in units]), plan.strata, len(units)
     rows = np.concatenate([np.ones((1, count)), 1 - np.eye(count), plan.counts])
     means = np.mean([rows[:, strata == stratum] @ values[strata == stratum] / np.maximum(rows[:, strata == stratum].sum(axis=1), 1)
@@ -79,7 +79,7 @@ def resampled_mean(units: Sequence[Unit], by_unit: Mapping[str, float], plan: Pl
 
 
 def bootstrap_plan(clusters: Sequence[object], draws: int, rng: np.random.Generator) -> np.ndarray:
-    """How often each unit counts in each draw, draws x units: whole clusters are drawn with replacement."""
+    """Return how often each test unit counts in each draw (draws x units); whole clusters are drawn with replacement."""
     _, cluster_of = np.unique(np.array([str(cluster) for cluster in clusters]), return_inverse=True)
     count = int(cluster_of.max()) + 1
     times = rng.multinomial(count, np.full(count, 1 / count), size=draws)
@@ -87,10 +87,10 @@ def bootstrap_plan(clusters: Sequence[object], draws: int, rng: np.random.Genera
 
 
 def stratified_plan(strata: Sequence[object], draws: int, rng: np.random.Generator) -> np.ndarray:
-    """How often each cluster counts in each draw, draws x clusters: of a stratum's n, n - 1 are drawn with replacement.
+    """Return how often each cluster counts in each draw (draws x clusters); n - 1 of a stratum's n are drawn.
 
-    With one less than there are (Rao and Wu 1988) the replicates of a mean vary as the mean does, however few there are; with
-    all n they vary by (n - 1)/n of that, which three samples of a dataset would feel.  A stratum of one cannot be drawn again.
+    With n - 1 draws (Rao and Wu 1988) the variance of a mean's replicates is unbiased however small n is; with n draws it would
+    be too small by (n - 1)/n, which matters for three samples of a dataset. A stratum of one cannot be resampled.
     """
     _, stratum_of = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True)
     counts = np.ones((draws, len(stratum_of)))
@@ -103,31 +103,31 @@ def stratified_plan(strata: Sequence[object], draws: int, rng: np.random.Generat
 
 @dataclass(frozen=True)
 class Resampled:
-    """A statistic, without each of its clusters in turn, and under every draw of a `stratified_plan`."""
+    """A statistic, its jackknife values over clusters, and its replicates under a `stratified_plan`."""
 
     value: float
     left_out: np.ndarray                    # clusters
     replicates: np.ndarray                  # draws
-    strata: np.ndarray                      # of each cluster: a number
+    strata: np.ndarray                      # stratum number of each cluster
 
     def estimate(self) -> Estimate:
-        """The statistic with its BCa interval; unknown where a stratum has but one cluster."""
+        """Return the statistic with its BCa interval; no interval if a stratum has only one cluster."""
         count = len(self.strata)
         if np.bincount(self.strata).min() < 2:
             return Estimate(self.value, None, None, count)
         return bca_interval(self.value, self.left_out, self.replicates, self.strata, planned=True)
 
     def minus(self, other: Resampled) -> Resampled:
-        """The difference of two statistics under one plan."""
+        """Return the difference of two statistics under one plan."""
         return Resampled(self.value - other.value, self.left_out - other.left_out, self.replicates - other.replicates,
                          self.strata)
 
 
 def bca(statistic: Callable[[np.ndarray], float], clusters: Sequence[object], replicates: np.ndarray,
         expanded: bool = True) -> Estimate:
-    """Efron's bias-corrected and accelerated interval (Efron and Tibshirani 1993, equation 14.10), clustered.
+    """Return the clustered BCa interval (Efron and Tibshirani 1993, equation 14.10).
 
-    `statistic` takes how often each unit counts; `replicates` are its values under a `bootstrap_plan`.
+    `statistic` takes how often each test unit counts; `replicates` are its values under a `bootstrap_plan`.
     """
     _, cluster_of = np.unique(np.array([str(cluster) for cluster in clusters]), return_inverse=True)
     count = int(cluster_of.max()) + 1
@@ -138,11 +138,12 @@ def bca(statistic: Callable[[np.ndarray], float], clusters: Sequence[object], re
 
 def bca_interval(value: float, left_out: np.ndarray, replicates: np.ndarray, strata: np.ndarray, *, expanded: bool = True,
                  planned: bool = False) -> Estimate:
-    """The interval from a statistic, its jackknife over clusters, and its replicates; what is not finite does not count.
+    """Return the BCa interval from a statistic, its jackknife over clusters, and its replicates; non-finite values are ignored.
 
-    Of few clusters it is too narrow: 88% instead of 95% at 12.  So it reaches, for n clusters, sqrt(n/(n-1)) t(n-1) instead of
-    the normal quantile, as Hesterberg (2015) expands percentile intervals; `expanded=False` leaves that out.  Replicates of a
-    `stratified_plan` (`planned`) vary as they should, so of them t alone, with the degrees of freedom of Welch and Satterthwaite.
+    With few clusters BCa is too narrow (88% instead of 95% with 12), so for n clusters the normal quantile is replaced by
+    sqrt(n/(n-1)) t(n-1), as Hesterberg (2015) does for percentile intervals; `expanded=False` omits this. Replicates of a
+    `stratified_plan` (`planned`) have the right variance, so they need t only, with the degrees of freedom of Welch and
+    Satterthwaite.
     """
     count = len(left_out)
     ordered = np.sort(replicates[np.isfinite(replicates)])

@@ -1,4 +1,4 @@
-"""From stored observations to scores: what each metric got on each task of one suite."""
+"""Compute the scores of entries on the tasks of a suite from stored observations."""
 
 from __future__ import annotations
 
@@ -27,28 +27,29 @@ LARGEST_FAILED_SHARE = 0.20                 # beyond: listed, not ranked
 
 @dataclass(frozen=True)
 class TaskScore:
-    """What one entry got on one task."""
+    """The result of one entry on one task."""
 
     task: Task[Any]
-    score: Estimate | None                  # None: nothing to score (not applicable, or nothing asked yet)
-    measures: Mapping[str, Estimate]        # means of the known values; a measure unknown everywhere is not there
+    score: Estimate | None                  # None: not applicable, or not run yet
+    measures: Mapping[str, Estimate]        # means of the known values; measures without any value are absent
     planned: int
     asked: int
     failures: tuple[Failure, ...]
     not_applicable: str | None
     marks: frozenset[str]
-    observed: Mapping[str, Any]             # the observation of each answered unit
-    by_unit: Mapping[str, float]            # the score of each unit that was asked: worst where it failed, chance where unknown
+    observed: Mapping[str, Any]             # by unit id
+    by_unit: Mapping[str, float]            # by unit id: worst if it failed, chance if unknown
     chance: float
-    resampled: Resampled | None = None      # the score, where it is no mean over units
+    resampled: Resampled | None = None      # if the score is not a mean over test units
 
     @property
     def complete(self) -> bool:
+        """Whether all test units have an outcome."""
         return self.asked == self.planned
 
     @property
     def above_chance(self) -> float | None:
-        """(score - chance)/(1 - chance): 0 is chance, 1 is perfect."""
+        """The score above chance, (score - chance)/(1 - chance): 0 is chance, 1 is perfect."""
         return None if self.score is None else above_chance(self.score.value, self.chance)
 
     @property
@@ -62,18 +63,19 @@ class TaskScore:
 
     @property
     def meanings(self) -> dict[str, str]:
-        """Its measures by name and what they are: those that are declared, then those of single datasets."""
+        """The measures and their descriptions: declared ones first, then those of single datasets."""
         declared = self.task.info.measures
         return {**declared, **{name: "" for name in self.measures if name not in declared}}
 
     @property
     def too_many_failed(self) -> bool:
+        """Whether too many test units failed for a rank."""
         return self.asked > 0 and len(self.failures) / self.asked > LARGEST_FAILED_SHARE
 
 
 @dataclass(frozen=True)
 class Scored:
-    """What one entry got on the tasks of a suite that it is meant for, as one track sees it."""
+    """The results of one entry on the tasks of one track."""
 
     stored: StoredEntry
     suite: Suite
@@ -82,63 +84,69 @@ class Scored:
 
     @property
     def entry(self) -> Entry:
+        """The entry."""
         return self.stored.entry
 
     @property
     def name(self) -> str:
+        """The entry's name."""
         return self.entry.name
 
     @property
     def lifted(self) -> bool:
+        """Whether a text metric is lifted in this track."""
         return self.entry.header.kind == "text" and self.track == "corpus"
 
     def in_track(self, track: str) -> Scored:
+        """Return the same results as another track sees them."""
         return replace(self, track=track)
 
     @property
     def tracks(self) -> list[str]:
-        """In which tracks it was asked anything; axioms alone, which all are asked, put nobody into one."""
+        """The tracks in which the entry was run; tasks that accept all entries, such as axioms, do not count."""
         ranked = {score.task.info.track for score in self.tasks.values() if score.task.info.ranked}
         return [track for track in self.suite.tracks if (track in ranked or not ranked)
                 and any(score.asked for score in self.tasks.values() if score.task.info.track == track)]
 
     @cached_property
     def marks(self) -> frozenset[str]:
+        """The marks of all tasks."""
         return frozenset().union(*(score.marks for score in self.tasks.values()))
 
     @property
     def ranked_tasks(self) -> list[TaskScore]:
-        """Those of its track."""
+        """The results on the ranked tasks of the track."""
         return [score for score in self.tasks.values() if score.task.info.ranked and score.task.info.track == self.track]
 
     @property
     def shown_tasks(self) -> list[TaskScore]:
-        """Those of its track, and the properties."""
+        """The results on the tasks of the track and on properties."""
         return [score for score in self.tasks.values()
                 if not score.task.info.ranked or score.task.info.track == self.track]
 
     @property
     def overall(self) -> float | None:
-        """Mean of the chance-corrected scores of the track's ranked tasks; None while one of them has none."""
+        """The overall score; None while a ranked task has no score."""
         parts = [score.above_chance for score in self.ranked_tasks]
         scored_tasks = [part for part in parts if part is not None]
         return sum(scored_tasks) / len(scored_tasks) if parts and len(scored_tasks) == len(parts) else None
 
     @property
     def overall_estimate(self) -> Estimate | None:
-        """The same with its interval."""
+        """The overall score with its interval."""
         parts = [score.corrected for score in self.ranked_tasks]
         estimates = [part for part in parts if part is not None]
         return mean_of_estimates(estimates) if parts and len(estimates) == len(parts) else None
 
     @property
     def usmb(self) -> float | None:
-        """USMB's own column: the mean of its tasks' scores as it computes them; None while one of them has none."""
+        """The mean of the USMB tasks' scores as USMB computes them; None while one of them has none."""
         parts = [score.measures.get(USMB) for score in self.ranked_tasks if USMB in score.task.info.measures]
         values = [part.value for part in parts if part is not None]
         return sum(values) / len(values) if parts and len(values) == len(parts) else None
 
     def signature(self, score: TaskScore) -> Signature:
+        """Return the signature of a score, or of the overall score."""
         header, declares = self.entry.header, score.task.info
         model = vector_model_id(self.entry.vectors, self.suite.model) if header.input != "texts" else None
         return Signature(
@@ -149,13 +157,14 @@ class Scored:
 
 
 def score_suite(store: Store, suite: Suite) -> list[Scored]:
-    """Every entry of the store that was asked anything of this suite."""
+    """Return the results of every entry of the store that was run on this suite."""
     drawn = make_plans(suite)
     scored = [score_entry(store, suite, stored, drawn) for stored in store.entries()]
     return [entry for entry in scored if any(score.asked for score in entry.tasks.values())]
 
 
 def score_entry(store: Store, suite: Suite, stored: StoredEntry, drawn: Mapping[str, Plan]) -> Scored:
+    """Return the results of one entry."""
     meant = [task for task in suite.tasks if task.accepts(stored.entry)]
     outcomes = store.outcomes(stored.digest, suite.forms)
     scores = {task.name: score_task(task, suite.units(task), outcomes, drawn.get(task.name)) for task in meant}
@@ -163,9 +172,9 @@ def score_entry(store: Store, suite: Suite, stored: StoredEntry, drawn: Mapping[
 
 
 def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Outcome], plan: Plan | None = None) -> TaskScore:
-    """Pure: the score of one entry on one task from its outcomes.  A failed unit counts as the declared worst.
+    """Return the result of one entry on one task; a pure function. A failed test unit counts as the worst score.
 
-    The plan says what is drawn again where the score is no mean over units; a task of which that is true needs one.
+    The plan is needed if the score is not a mean over test units.
     """
     run_units = [unit for unit in units if unit.id in outcomes]
     failures, observed, inapplicable = [], {}, None
@@ -184,7 +193,7 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
     by_unit = dict.fromkeys((unit.id for unit in scored), task.info.worst)
     by_unit |= {unit.id: chance if one.score is None else one.score for unit, one in zip(answered, measured, strict=True)}
     if not task.info.ranked and all(measures.score is None for measures in measured):
-        by_unit.clear()                     # a property that is no single number
+        by_unit.clear()                     # a property without a single score
     values: dict[str, dict[tuple[str, ...], list[float]]] = defaultdict(lambda: defaultdict(list))
     for unit, measures in zip(answered, measured, strict=True):
         for name, value in measures.values.items():

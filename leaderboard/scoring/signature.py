@@ -1,11 +1,10 @@
-"""The signature that travels with every number: which metric, asked what, scored how, on which vectors, by which version.
+"""Signatures: short strings that identify how a number was computed.
 
     energy@d4e5|core@1a2b3c|ks.m2|emb:minilm@9f|ts:0.1.0
 
-Fields are parted by `|`, in this order: entry@digest, suite@fingerprint, task.m<measure version> (or `all` for an
-overall score), `lifted` where a text metric was lifted to corpora, `emb:model@fingerprint` where it was given vectors or
-a model's tokens (`emb:minilm+wordllama@9f`: of two models; `emb:minilm+chunks@9f`: in chunks), `ts:version`.  No name may hold
-`|`, `@` or `:`, so the form can be read back.
+Fields are separated by `|`: entry@digest, suite@fingerprint, task.m<measure version> (`all` for an overall score), `lifted` for a
+lifted text metric, `emb:model@fingerprint` if the entry takes vectors or tokens (`emb:minilm+wordllama@9f` for two models,
+`emb:minilm+chunks@9f` for chunks), `ts:version`. Names never contain `|`, `@` or `:`, so a signature can be parsed.
 """
 
 from __future__ import annotations
@@ -28,6 +27,8 @@ _GRAMMAR = re.compile(
 
 @dataclass(frozen=True)
 class Signature:
+    """The fields of a signature."""
+
     entry: str
     digest: str
     suite: str
@@ -50,7 +51,7 @@ class Signature:
 
 
 def parse_signature(text: str) -> Signature:
-    """The signature that was written; digests and fingerprints come back as short as they were written."""
+    """Parse a signature; digests and fingerprints remain abbreviated."""
     match = _GRAMMAR.fullmatch(text)
     if not match:
         raise TouchstoneError(f"{printable(text, 80)!r} is not a signature; one looks like "

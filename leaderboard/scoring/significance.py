@@ -11,13 +11,13 @@ from scipy import stats
 
 from leaderboard.scoring.estimates import CONFIDENCE
 
-BORROWED_UNITS = 30                             # at most, what the other pairs' spread counts for beside a pair's own
+BORROWED_UNITS = 30                             # maximal weight of the other pairs' spread beside a pair's own
 
-DRAWS_AT_ONCE = 128                         # keeps 19,900 pairs of 200 entries below 50 MB
+DRAWS_AT_ONCE = 128                         # keeps the memory for 19,900 pairs of 200 entries below 50 MB
 
 
 def jackknife_influences(left_out: np.ndarray, strata: np.ndarray) -> list[np.ndarray]:
-    """What each cluster does to each of m statistics, by the jackknife within strata: m x clusters, an array a stratum."""
+    """Return the jackknife influence of each cluster on each of m statistics: one m x clusters array per stratum."""
     influences = []
     for stratum in np.unique(strata):
         mine = left_out[:, strata == stratum]
@@ -28,7 +28,7 @@ def jackknife_influences(left_out: np.ndarray, strata: np.ndarray) -> list[np.nd
 
 
 def degrees_of_freedom(parts: Sequence[np.ndarray], first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Welch and Satterthwaite's degrees of freedom of the difference of two statistics, or of one (`first` is `second`)."""
+    """Return the Welch-Satterthwaite degrees of freedom of differences of two statistics, or of one (`first` is `second`)."""
     whole, squared = np.zeros(len(first)), np.zeros(len(first))
     for part in parts:
         count = part.shape[1]
@@ -44,29 +44,29 @@ def degrees_of_freedom(parts: Sequence[np.ndarray], first: np.ndarray, second: n
 
 @dataclass(frozen=True)
 class PairwiseTests:
-    """All pairs of m entries, judged at once."""
+    """Tests of all pairs of m entries."""
 
-    p: np.ndarray                           # m x m, symmetric: adjusted for the number of pairs
-    difference: np.ndarray                  # m x m: row less column
+    p: np.ndarray                           # m x m, symmetric, adjusted for all pairs
+    difference: np.ndarray                  # m x m: row - column
 
     def better(self, level: float = 1 - CONFIDENCE) -> np.ndarray:
-        """m x m: whether the row is better than the column for sure."""
+        """m x m: whether the row is significantly better than the column."""
         return np.asarray((self.p <= level) & (self.difference > 0))
 
 
 def pairwise_tests_of_means(scores: np.ndarray, unit_weights: np.ndarray, draws: int, rng: np.random.Generator,
                             groups: Sequence[int] | None = None) -> PairwiseTests:
-    """Which weighted means differ: step-down max-T (Westfall and Young 1993) over all pairs, by flipping the signs of residuals.
+    """Test which weighted means differ, by step-down max-T (Westfall and Young 1993) with sign-flipped residuals.
 
-    A unit's residual is its weighted score less the mean of its group, the units of one task.  For a pair T = sum(w D)/s, with
-    s^2 = (n S + m S')/(n + m): S is the variance of the sum from the n residuals, S' the median of S over all pairs, and m, what
-    that counts for, the number of the other entries, at most 30.  Under the null T is drawn from residuals with their signs
-    flipped, all pairs together, and s is found anew in every draw.
+    A unit's residual is its weighted score minus the mean of its group, the units of one task. For a pair T = sum(w D)/s, with
+    s^2 = (n S + m S')/(n + m): S is the variance of the sum from the n residuals, S' the median of S over all pairs, and the
+    weight m is the number of other entries, at most 30. Under the null, T is drawn from residuals with flipped signs, for all
+    pairs together, and s is recomputed in every draw.
 
-    Flipping the signs of the differences themselves is exact for two metrics whose differences are symmetric.  But a difference
-    is then part of its own spread, and where noise is unequal and skewed the differences are not symmetric: with 15 units half
-    of the metrics 2 standard errors apart are parted by a line in 47% of runs (here 61%), and equal metrics of unequal noise in
-    11% (here 5.5%).  See `tests/benchmarks/test_calibration.py`.
+    Flipping the signs of the differences themselves is exact for two metrics with symmetric differences. But then a difference is
+    part of its own spread, and with unequal, skewed noise the differences are not symmetric: with 15 units, half of the metrics 2
+    standard errors apart are separated by a line in 47% of runs (here 61%), and equal metrics of unequal noise in 11% (here
+    5.5%). See `tests/benchmarks/test_calibration.py`.
     """
     count = len(scores)
     first, second = np.triu_indices(count, 1)
@@ -107,12 +107,12 @@ def pairwise_tests_of_means(scores: np.ndarray, unit_weights: np.ndarray, draws:
 
 
 def pairwise_tests_of_replicates(values: np.ndarray, replicates: np.ndarray, parts: Sequence[np.ndarray] = ()) -> PairwiseTests:
-    """Which statistics differ: step-down max-T over all pairs, from bootstrap replicates (entries x draws) of one plan.
+    """Test which statistics differ, by step-down max-T from bootstrap replicates (entries x draws) of one plan.
 
-    T is the difference over its standard deviation among the replicates; under the null it is drawn about the observed one.
-    That standard deviation is itself uncertain where there are few clusters: with the `influences` of the statistics (`parts`)
-    the observed T is taken for Student's, with the degrees of freedom of its pair, and turned into the normal's quantile
-    before it is judged.  Without that 7.5% of runs among equals part somebody where half of the score rests on 12 units.
+    T is the difference over its standard deviation among the replicates; under the null it is drawn around the observed
+    difference. With few clusters this standard deviation is itself uncertain: given the `influences` of the statistics (`parts`),
+    the observed T is treated as Student's t with the degrees of freedom of its pair and converted to a normal quantile. Without
+    this, 7.5% of runs among equals have a significant difference if half of the score rests on 12 test units.
     """
     first, second = np.triu_indices(len(values), 1)
     covariance = np.atleast_2d(np.cov(replicates))
@@ -133,7 +133,7 @@ def pairwise_tests_of_replicates(values: np.ndarray, replicates: np.ndarray, par
 
 
 def step_down(observed: np.ndarray, drawn: Iterable[np.ndarray], draws: int) -> np.ndarray:
-    """Adjusted p-values, (c + 1)/(B + 1): each statistic against the largest drawn of itself and all smaller ones."""
+    """Return adjusted p-values (c + 1)/(B + 1): each statistic against the maximum of its own and all smaller ones' draws."""
     order = np.argsort(-observed, kind="stable")
     exceeded = np.zeros(len(observed))
     for block in drawn:
@@ -145,23 +145,24 @@ def step_down(observed: np.ndarray, drawn: Iterable[np.ndarray], draws: int) -> 
 
 
 def fill_matrices(m: int, first: np.ndarray, second: np.ndarray, p: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the symmetric matrix of p-values and the antisymmetric matrix of differences."""
     square = np.ones((m, m))
     square[first, second] = square[second, first] = p
     return square, values[:, None] - values[None, :]
 
 
 def rank_intervals(better: np.ndarray) -> list[tuple[int, int]]:
-    """Of each entry: 1 + how many are better for sure, m - how many are worse for sure."""
+    """Return each entry's rank range: 1 + number significantly better, m - number significantly worse."""
     return [(1 + int(better[:, i].sum()), len(better) - int(better[i].sum())) for i in range(len(better))]
 
 
 def dividing_lines(order: Sequence[int], better: np.ndarray) -> list[int]:
-    """After how many entries of the order a line is drawn: everybody above is better for sure than everybody below."""
+    """Return the positions after which every entry above is significantly better than every entry below."""
     ordered = better[np.ix_(order, order)]
     return [i for i in range(1, len(order)) if ordered[:i, i:].all()]
 
 
 def partial_conjunction_p(p: Sequence[float], u: int) -> float:
-    """The p-value of "true in at least u of n": (n - u + 1) p_(u), of Benjamini and Heller 2008."""
+    """Return the p-value of "true for at least u of n": (n - u + 1) p_(u) (Benjamini and Heller 2008)."""
     ordered = sorted(p)
     return min(1.0, (len(ordered) - u + 1) * ordered[u - 1])

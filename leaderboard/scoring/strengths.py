@@ -11,14 +11,14 @@ import numpy as np
 from leaderboard.scoring.comparison import ByUnit, Samples
 from tasks.text.sensitivity import CONDITIONS, condition_name
 
-CHANGED = "found "                          # retrieval's measures of single conditions
+CHANGED = "found "                          # measures of retrieval for single conditions
 BY_MEASURE = {condition_name(condition): condition for condition in CONDITIONS}
-SMALLEST = 0.005                            # a difference that is shown as 0 says nothing
+SMALLEST = 0.005                            # smaller differences are displayed as 0
 
 
 @dataclass(frozen=True)
 class TaskPart:
-    """Some of a task's questions, and what two metrics score on them; 1 is perfect."""
+    """A part of a task's test units, with the scores of two metrics; 1 is perfect."""
 
     task: str
     where: str
@@ -27,11 +27,12 @@ class TaskPart:
 
     @property
     def difference(self) -> float:
+        """The difference of the two scores."""
         return self.a - self.b
 
 
 def task_parts(samples: Samples, a: Mapping[str, Any], b: Mapping[str, Any], tasks: Sequence[str]) -> list[TaskPart]:
-    """Every part of the tasks that both entries (as the facts have them) were asked."""
+    """Return every part of the tasks that both entries were run on."""
     common_parts = []
     for task in tasks:
         both = [dict(score_parts(samples, entry, task)) for entry in (a, b)]
@@ -40,7 +41,9 @@ def task_parts(samples: Samples, a: Mapping[str, Any], b: Mapping[str, Any], tas
 
 
 def score_parts(samples: Samples, entry: Mapping[str, Any], task: str) -> Iterator[tuple[str, float]]:
-    """The mean score of each stratum where a score is a mean over units; else the measures of single datasets and conditions."""
+    """Return the mean score of each stratum where a score is a mean over test units, else the measures of datasets and
+    conditions.
+    """
     sample = samples.get((entry["name"], task))
     if isinstance(sample, ByUnit):
         strata: dict[str, list[float]] = {}
@@ -62,7 +65,7 @@ def score_parts(samples: Samples, entry: Mapping[str, Any], task: str) -> Iterat
 
 
 def largest_differences(parts: Sequence[TaskPart], count: int) -> tuple[list[TaskPart], list[TaskPart]]:
-    """Those on which the first is furthest ahead, and those on which the second is, the largest first."""
+    """Return the parts with the largest lead of the first entry, and those with the largest lead of the second."""
     ahead = sorted((part for part in parts if part.difference >= SMALLEST), key=lambda part: -part.difference)
     behind = sorted((part for part in parts if part.difference <= -SMALLEST), key=lambda part: part.difference)
     return ahead[:count], behind[:count]

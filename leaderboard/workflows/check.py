@@ -1,4 +1,4 @@
-"""What a submitter wants to know before submitting: is the file right, does it behave, how fast is it."""
+"""Check a submission before it is submitted: header, axioms, direction, speed."""
 
 from __future__ import annotations
 
@@ -34,32 +34,33 @@ SECONDS_PER_UNIT = 10.0
 
 @dataclass(frozen=True)
 class CheckReport:
-    """What was found out about one entry."""
+    """The result of a check of one entry."""
 
     entry: Entry
-    axioms: Measures | None                 # None: no trial got through
+    axioms: Measures | None                 # None: no trial succeeded
     worst: dict[str, Verdict]
-    accuracy: float | None                  # A on corpora made here; None: not to be had
+    accuracy: float | None                  # accuracy on synthetic corpora; None: unknown
     calls_per_second: float | None          # at n=100
     seconds_on_core: float | None
     has_matrix: bool
     failures: tuple[Failure, ...]
-    refused: tuple[tuple[str, str], ...]    # what it tried that the walls refuse, and in which line
+    refused: tuple[tuple[str, str], ...]    # attempts that the sandbox refused, and their lines
     seconds: float
 
     @property
     def sound(self) -> bool:
+        """Whether the entry may be submitted."""
         return not self.failures and self.axioms is not None and self.axioms.values["finite_when_awkward"] == 1
 
 
 def check_entries(entries: Sequence[Entry], suite: Suite, trust: bool, progress: Progress) -> tuple[list[CheckReport], Sandbox]:
-    """A report on every entry of a submission, and behind which walls they were made."""
+    """Return a report on every entry of a submission, and the sandbox in which they ran."""
     made = prepare_conditions(entries, Limits(seconds_per_unit=SECONDS_PER_UNIT), trust, progress, watched=True)
     return [check_entry(entry, suite, made, progress) for entry in entries], made.confinement
 
 
 def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress) -> CheckReport:
-    """Asks one entry a few axioms and one known-similarity collection, on texts made here; stores nothing."""
+    """Run a few axioms and one known-similarity collection of synthetic texts on an entry; nothing is stored."""
     started = time.monotonic()
     axioms, similarity = check_units(suite.model)
     cache = VectorCache(suite.model.name, cache_folder())
@@ -92,7 +93,7 @@ def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Pr
 
 
 def check_units(model: Source) -> tuple[list[TaskUnit], TaskUnit]:
-    """Three trials of the axioms, and one collection of 7 corpora of 100 made texts."""
+    """Return three trials of the axioms, and one collection of 7 corpora of 100 synthetic texts."""
     context = Context(SEED, model, {name: data.dataset_fingerprint(name) for name in DOMAINS})
     axioms, similarity = TASKS["axioms"], TASKS["known_similarity"]
     trials = axioms.units(axioms.settings_type.model_validate({"trials": TRIALS}), context)
@@ -102,7 +103,7 @@ def check_units(model: Source) -> tuple[list[TaskUnit], TaskUnit]:
 
 
 def merge_trials(questions: Sequence[TaskUnit], observations: Sequence[Trials]) -> Measures | None:
-    """The axioms over all trials together."""
+    """Return the measures of the axioms over all trials."""
     if not observations:
         return None
     whole = Trials(tuple(trial for observation in observations for trial in observation.trials), observations[0].scale, observations[0].low, observations[0].high)
@@ -110,7 +111,7 @@ def merge_trials(questions: Sequence[TaskUnit], observations: Sequence[Trials]) 
 
 
 def give_advice(report: CheckReport) -> list[str]:
-    """What a submitter can do about what was found."""
+    """Return recommendations for the author of a submission."""
     header, sentences = report.entry.header, []
     shares: dict[str, Any] = dict(report.axioms.values) if report.axioms else {}
     if report.accuracy is not None and report.accuracy < 0.4:
@@ -123,22 +124,24 @@ def give_advice(report: CheckReport) -> list[str]:
     if shares.get("within_range", 1) < 1:
         sentences.append(f"Answers lie outside the declared range {list(header.range)}: widen the range or clip.")
     if header.repeatable and shares.get("repeatable", 1) < 1:
-        sentences.append("The same question gets different answers: draw from NumPy's or Python's global generator, which is seeded "
-                         "before every call, or say `repeatable = false`.")
+        sentences.append("The same question gets different answers: draw from NumPy's or Python's global generator, which is "
+                         "seeded before every call, or say `repeatable = false`.")
     if header.kind == "text" and not report.has_matrix and report.calls_per_second is not None and report.calls_per_second < 200:
         sentences.append("A function `matrix(a, b)` that answers all pairs at once would make it much faster on corpora.")
     if shares.get("company", 1) < 1 or shares.get("order_of_calls", 1) < 1:
         sentences.append("Answers depend on what else is asked: such a metric is shown, not ranked.")
     if report.refused:
         tries = ", ".join(f"{what} (line {line.rpartition(':')[2]})" for what, line in report.refused)
-        sentences.append(f"It tried to {tries}. A metric is kept from that: it has its libraries, its models, an empty folder of its "
-                         "own, and nothing else.")
+        sentences.append(f"It tried to {tries}. A metric is kept from that: it has its libraries, its models, an empty folder of "
+                         "its own, and nothing else.")
     if shares.get("finite_when_awkward", 1) < 1:
-        sentences.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a unit.")
+        sentences.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a "
+                         "unit.")
     return sentences
 
 
 def check_json(report: CheckReport) -> dict[str, Any]:
+    """Return a report as plain values."""
     return {
         "name": report.entry.name, "digest": report.entry.digest, "sound": report.sound,
         "axioms": dict(report.axioms.values) if report.axioms else None,

@@ -1,4 +1,4 @@
-"""What works on this machine: each thing is tried, not asked for its version."""
+"""Check what works on this machine, by trying each thing."""
 
 from __future__ import annotations
 
@@ -42,13 +42,15 @@ SENTENCES = (
 
 @dataclass(frozen=True)
 class Finding:
+    """The result of one check."""
+
     what: str
     ok: bool
     says: str
 
 
 def examine_machine() -> list[Finding]:
-    """Everything a run needs, tried once."""
+    """Return a finding on everything that a run needs."""
     return [
         Finding("Python", sys.version_info >= (3, 11), f"{sys.version.split()[0]} on {platform.platform()}"),
         run_check("Workers", check_workers),
@@ -61,6 +63,7 @@ def examine_machine() -> list[Finding]:
 
 
 def run_check(what: str, examine: Callable[[], str]) -> Finding:
+    """Run one check and return its finding."""
     try:
         return Finding(what, True, examine())
     except (TouchstoneError, OSError) as wrong:
@@ -68,7 +71,7 @@ def run_check(what: str, examine: Callable[[], str]) -> Finding:
 
 
 def check_workers() -> str:
-    """Starts one and asks it something."""
+    """Start a worker and call a metric."""
     confinement, started = probe_sandbox(), time.perf_counter()
     host = Supervisor(confinement, Limits())
     try:
@@ -83,7 +86,7 @@ def check_workers() -> str:
 
 
 def check_vectors(model: Model) -> str:
-    """Embed twenty sentences, compare them with the vectors pinned at registration, and each alone with all in batches."""
+    """Compare the vectors of twenty sentences with pinned ones, and each sentence alone with all in batches."""
     model.verify()
     batched = embed_sentences(model)
     off = float(np.abs(batched - np.load(PINNED / f"{model.name}.npy")).max())
@@ -100,7 +103,7 @@ def check_vectors(model: Model) -> str:
 
 
 def embed_sentences(model: Model) -> np.ndarray:
-    """The vectors of the twenty sentences."""
+    """Return the vectors of the twenty sentences."""
     encoder = model.encoder()
     rows = np.empty((len(SENTENCES), model.dimensions), np.float32)
     for batch in encoder.batches(SENTENCES):
@@ -109,6 +112,7 @@ def embed_sentences(model: Model) -> np.ndarray:
 
 
 def check_store() -> str:
+    """Check that the results store can be used."""
     address = default_store()
     if not address.startswith(POSTGRES):
         return check_folder(Path(address).parent)
@@ -120,6 +124,7 @@ def check_store() -> str:
 
 
 def check_folder(path: Path) -> str:
+    """Check that a folder is writable."""
     path.mkdir(parents=True, exist_ok=True)
     probe = path / ".doctor"
     probe.write_bytes(b"x")
@@ -128,6 +133,7 @@ def check_folder(path: Path) -> str:
 
 
 def check_mirror() -> str:
+    """Describe the mirror of datasets."""
     named = mirror_folder()
     if named is None:
         return "none (TOUCHSTONE_DATA is not set); datasets come from their own sources"
@@ -137,6 +143,7 @@ def check_mirror() -> str:
 
 
 def check_index() -> str:
+    """Check that the package index answers."""
     tried = []
     for address in index_urls():
         try:

@@ -1,4 +1,4 @@
-"""Texts embedded by a process of their own: a server must not grow by what a model takes.
+"""Embed texts in a subprocess, so that a server does not load the embedding model.
 
     python -m leaderboard.workflows.embed_in_subprocess MODEL FOLDER < texts.json
 """
@@ -23,24 +23,24 @@ from harness.models.vector_cache import VectorCache
 
 
 class EmbeddingProcess:
-    """Texts on their way to vectors in a folder of one's own."""
+    """A subprocess that embeds texts into a vector cache in a folder."""
 
     def __init__(self, model: str, texts: Sequence[str], folder: Path) -> None:
         self._model, self._folder = model, folder
         self._process: subprocess.Popen[bytes] | None = None
         try:
             find_model(model).path()
-        except TouchstoneError as wrong:            # a service among others, which would be paid for by whoever serves
+        except TouchstoneError as wrong:            # such as a paid web API, which would charge the owner of the server
             self._lacking = str(wrong)
             return
-        with tempfile.TemporaryFile() as request:         # it has no name, so that nothing stays of the texts
+        with tempfile.TemporaryFile() as request:         # an unnamed file, so that no text remains on disk
             request.write(json.dumps(list(texts)).encode())
             request.seek(0)
             self._process = subprocess.Popen([sys.executable, "-m", __name__, model, str(folder)], stdin=request,
                                              stdout=subprocess.DEVNULL, cwd=PROJECT)
 
     def vectors(self, until: float) -> VectorCache:
-        """The vectors when they are there; refuses if they are not by then."""
+        """Wait for the vectors and return their cache; raise if they are not complete in time."""
         if self._process is None:
             raise TouchstoneError(self._lacking)
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -51,12 +51,14 @@ class EmbeddingProcess:
         return VectorCache(self._model, self._folder)
 
     def close(self) -> None:
+        """End the subprocess."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
 
 
 def main() -> None:
+    """Embed the texts on standard input."""
     model, folder = sys.argv[1:]
     VectorCache(model, Path(folder)).fill(json.load(sys.stdin.buffer), NoProgress(), threads=len(os.sched_getaffinity(0)))
 

@@ -1,6 +1,6 @@
-"""What a value means: where it lies among a text metric's values on random pairs, related pairs, and paraphrases.
+"""Explain a score: its position among a metric's scores of random pairs, related pairs, and paraphrases.
 
-The values are those that a run has stored for `human_ordering`: pairs that people rated.
+The scores are those that a run has stored for `human_ordering`, whose pairs people have rated.
 """
 
 from __future__ import annotations
@@ -21,33 +21,34 @@ from harness.submission.submission import Entry
 from leaderboard.report.rated_pairs import CLASSES, FEWEST, HARDLY, by_class, share_below, sign_of, told_apart
 from tasks.text.human_ordering import HumanOrdering, RatedAnswers, pairs_of
 
-PERCENTILES = (5, 25, 50, 75, 95)                 # percentiles
+PERCENTILES = (5, 25, 50, 75, 95)                 # percentiles that are shown
 
 
 @dataclass(frozen=True)
 class ClassPosition:
-    """A class of pairs, and where a value lies in it."""
+    """A class of pairs, and the position of a score in it."""
 
     of: str
     meaning: str
     pairs: int
-    quantiles: Mapping[str, float]          # of the raw values, by percentile; nothing of fewer than FEWEST pairs
-    percentile: float | None                # share of the class that is less alike, ties one half, in percent
+    quantiles: Mapping[str, float]          # of the raw scores, by percentile; empty with fewer than FEWEST pairs
+    percentile: float | None                # share of the class that is less similar, in percent; ties count one half
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A value, and its places."""
+    """A score and its positions."""
 
     metric: str
     returns: str
     value: float
     places: tuple[ClassPosition, ...]
-    datasets: Mapping[str, int]             # how many pairs of each are behind it, those of no class too
-    told_apart: float | None                # share of (paraphrase, random) of which the paraphrase is more alike, ties one half
+    datasets: Mapping[str, int]             # number of rated pairs per dataset, including pairs of no class
+    told_apart: float | None                # share of (paraphrase, random) pairs in which the paraphrase scores higher
 
     @property
     def sentence(self) -> str:
+        """A summary of the explanation."""
         positions = [position for position in self.places if position.percentile is not None]
         if not positions:
             return f"{self.metric} says {self.value:.4g}; too few pairs are stored to say what that means."
@@ -60,7 +61,7 @@ class Explanation:
 
 
 def explain(name: str, a: str, b: str, suite: Suite, store: Store, progress: Progress) -> Explanation:
-    """Asks an entry of the store for its value of two texts, and places it among those that it has given."""
+    """Score two texts with an entry of the store, and return the position of the score among stored scores."""
     entry, answers = stored_answers(name, suite, store)
     rated = [pair for question in suite.of([HumanOrdering.name]) for pair in pairs_of(question.unit)]
     collection = [text for pair in rated for text in (pair.a, pair.b)]
@@ -68,7 +69,7 @@ def explain(name: str, a: str, b: str, suite: Suite, store: Store, progress: Pro
 
 
 def stored_answers(name: str, suite: Suite, store: Store) -> tuple[Entry, list[tuple[str, str, RatedAnswers]]]:
-    """The entry of that name, and its answers as (dataset, kind of pairs, answers)."""
+    """Return the entry of that name and its stored answers as (dataset, kind of pairs, answers)."""
     entries = {stored.entry.name: stored for stored in store.entries()}
     questions = suite.of([HumanOrdering.name])
     get = f"`touchstone run {name} --suite {suite.name} --only {HumanOrdering.name}` gets them"
@@ -95,7 +96,7 @@ def score_pair(entry: Entry, a: str, b: str, collection: Sequence[str], suite: S
 
 
 def place_value(entry: Entry, value: float, answers: Sequence[tuple[str, str, RatedAnswers]]) -> Explanation:
-    """Pure: a value among the answers of the same entry."""
+    """Return the position of a score among the answers of the same entry; a pure function."""
     classes = by_class(answers)
     datasets: dict[str, int] = {}
     for dataset, _, rated in answers:
@@ -107,6 +108,7 @@ def place_value(entry: Entry, value: float, answers: Sequence[tuple[str, str, Ra
 
 
 def position_in_class(name: str, sign: int, value: float, values: np.ndarray) -> ClassPosition:
+    """Return the position of a score among those of one class."""
     if len(values) < FEWEST:
         return ClassPosition(name, CLASSES[name], len(values), {}, None)
     quantiles = {str(percentile): float(np.percentile(values, percentile)) for percentile in PERCENTILES}
@@ -114,10 +116,11 @@ def position_in_class(name: str, sign: int, value: float, values: np.ndarray) ->
 
 
 def describe_classes(explanation: Explanation) -> str:
-    """What the classes are made of."""
+    """Return a sentence on the origin of the classes."""
     held = ", ".join(f"{pairs:,} pairs of {name}" for name, pairs in explanation.datasets.items())
     return f"From the stored answers for {held}; a rating of 5 is the greatest of its dataset."
 
 
 def explanation_json(explanation: Explanation) -> dict[str, Any]:
+    """Return an explanation as plain values."""
     return {**dataclasses.asdict(explanation), "sentence": explanation.sentence, "made_of": describe_classes(explanation)}

@@ -1,7 +1,4 @@
-"""The same name, other numbers: what several libraries say by default of the same pairs, beside our submission.
-
-The pairs are of our own writing: made sentences, edited in ways that libraries disagree about.
-"""
+"""Compare a metric of ours with the defaults of other libraries on the same pairs of synthetic texts."""
 
 from __future__ import annotations
 
@@ -29,18 +26,18 @@ SAME = 1e-7                                 # some libraries add 1e-8 where they
 
 @dataclass(frozen=True)
 class ParityRow:
-    """An entry of ours, or a library; the differences are from our default."""
+    """An entry of ours or a library; differences are from our default entry."""
 
     name: str
     call: str
     difference: float | None = None         # the largest
-    correlation: float | None = None        # of ranks; None: one of the two is constant
-    same_as: str | None = None              # the entry of ours that gives the same numbers
-    missing: str | None = None              # why it was not asked
+    correlation: float | None = None        # Spearman; None if one of the two is constant
+    same_as: str | None = None              # our entry with the same scores
+    missing: str | None = None              # why it was not run
 
 
 def compare_libraries(metric: str, progress: Progress) -> list[ParityRow]:
-    """Our entries, then the libraries.  Scores without bounds are scaled from their least to their greatest over the pairs."""
+    """Return one row per entry of ours and per library; unbounded scores are scaled to [0, 1] over the pairs."""
     if metric not in LIBRARIES:
         raise TouchstoneError(f'There is no comparison of "{metric}".{did_you_mean(metric, LIBRARIES)} There is one of '
                               f"{', '.join(LIBRARIES)}.")
@@ -60,13 +57,15 @@ def compare_libraries(metric: str, progress: Progress) -> list[ParityRow]:
 
 
 def score_differences(values: np.ndarray, default: np.ndarray) -> tuple[float, float | None]:
+    """Return the largest difference and the rank correlation."""
     varied = np.ptp(values) > 0 and np.ptp(default) > 0
     return float(np.abs(values - default).max()), float(spearmanr(values, default).statistic) if varied else None
 
 
 def library_scores(library: Library, a: list[str], b: list[str]) -> np.ndarray:
+    """Return the scores of a library."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")     # of short texts, of orders without matches
+        warnings.simplefilter("ignore")     # about short texts and n-gram orders without matches
         values = np.array(library.ask(a, b), dtype=float)
     return (values - values.min()) / np.ptp(values) if library.scale is None else values / library.scale
 
@@ -83,7 +82,7 @@ def entry_scores(entries: list[Entry], a: list[str], b: list[str], progress: Pro
 # ---- the pairs -------------------------------------------------------------------------------------------------------------
 
 def make_pairs(count: int = PAIRS, seed: int = SEED) -> tuple[list[str], list[str]]:
-    """Made sentences, and the same edited or not: case, punctuation, spaces, words left out, swapped, replaced, repeated."""
+    """Return synthetic sentences and edited copies: case, punctuation, spaces, words deleted, swapped, replaced, repeated."""
     rng = np.random.default_rng(seed)
     frames = [frame for domain in FRAMES.values() for frame in domain]
 
@@ -102,23 +101,27 @@ def make_pairs(count: int = PAIRS, seed: int = SEED) -> tuple[list[str], list[st
 
 
 def cut(text: str, other: str, rng: np.random.Generator) -> str:
+    """Delete a few words."""
     words = text.split()
     start = int(rng.integers(len(words))) if words else 0
     return " ".join(words[:start] + words[start + int(rng.integers(1, 5)):])
 
 
 def swap(text: str, other: str, rng: np.random.Generator) -> str:
+    """Swap the two halves."""
     words = text.split()
     half = int(rng.integers(len(words))) if words else 0
     return " ".join(words[half:] + words[:half])
 
 
 def mix(text: str, other: str, rng: np.random.Generator) -> str:
+    """Join halves of two sentences."""
     words = text.split()
     return " ".join(words[:len(words) // 2] + other.split()[len(words) // 2:])
 
 
 def repeat(text: str, other: str, rng: np.random.Generator) -> str:
+    """Repeat some words."""
     words = text.split()
     return " ".join(word for word in words for _ in range(1 + int(rng.random() < 0.3)))
 

@@ -1,6 +1,6 @@
-"""The libraries that users take a text metric from, each by its default; the first text of a pair is the reference.
+"""Text metrics of other libraries, with their default settings; the first text of a pair is the reference.
 
-A library is imported only where it is asked; the extra "parity" installs those that the harness itself does not need.
+A library is imported only when it is used; the extra "parity" installs those that the harness does not need.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ Values = Sequence[float]
 
 @dataclass(frozen=True)
 class Library:
-    """A library's default for a metric: `ask` takes references and candidates, and says by the library's own name what it is."""
+    """A library's default implementation of a metric."""
 
     package: str                            # on the package index
     module: str
-    call: str                               # as its users write it
+    call: str                               # the call as its users write it
     ask: Callable[[Texts, Texts], Values]
-    scale: float | None = 1.0               # what its values are divided by to be in [0, 1]; None: they are unbounded
-    needs: str | None = None                # a model of ours
+    scale: float | None = 1.0               # divisor that brings scores to [0, 1]; None if unbounded
+    needs: str | None = None                # a model that it needs
 
     @property
     def missing(self) -> str | None:
-        """Why it cannot be asked here; None if it can."""
+        """Why the library cannot be used here, or None."""
         if importlib.util.find_spec(self.module) is None:
             return f"{self.package} is not installed (pip install -e '.[parity]')"
         if self.needs is not None and not PACKAGE_INDEX_MODELS[self.needs].folder.is_dir():
@@ -38,6 +38,7 @@ class Library:
 
     @property
     def name(self) -> str:
+        """The package and its version."""
         return f"{self.package} {importlib.metadata.version(self.package)}"
 
 
@@ -89,7 +90,7 @@ def rouge_rouge_l(a: Texts, b: Texts) -> Values:
     from rouge import Rouge
 
     package = Rouge(metrics=["rouge-l"], stats=["f"])
-    return [package.get_scores(y, x)[0]["rouge-l"]["f"] if x.strip(".") and y.strip(".") else 0.0      # it refuses such texts
+    return [package.get_scores(y, x)[0]["rouge-l"]["f"] if x.strip(".") and y.strip(".") else 0.0      # it rejects such texts
             for x, y in zip(a, b, strict=True)]
 
 
@@ -130,7 +131,7 @@ def rank_bm25(name: str) -> Callable[[Texts, Texts], Values]:
     return ask
 
 
-# Of each metric our submission, and the libraries.
+# By metric: our submission, and the libraries.
 LIBRARIES: dict[str, tuple[str, tuple[Library, ...]]] = {
     "chrf": ("chrf", (
         Library("sacrebleu", "sacrebleu", "CHRF().sentence_score", sacrebleu_chrf, 100),

@@ -1,7 +1,7 @@
-"""Submitting: a bundle of a metric's file and what came out, and running a bundle again.
+"""Write a submission bundle (the file and its scores), and run a bundle again.
 
-A submission is *checked* when its file is sound and a run answered every unit, *rejected* with the reason otherwise;
-it is *ranked* when its file is in submissions/ and a release lists it.
+A submission is *checked* if its file is valid and a run answered every test unit, else *rejected* with the reason; it is *ranked*
+once its file is in submissions/ and a release lists it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,14 @@ FACTS_BYTES = 50_000_000
 
 
 class State(StrEnum):
+    """The state of a submitted entry."""
+
     CHECKED = "checked"
     REJECTED = "rejected"
 
 
 class EntryClaim(BaseModel):
-    """What a bundle says of one entry."""
+    """What a bundle claims about one entry."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -47,13 +49,13 @@ class EntryClaim(BaseModel):
     digest: str
     state: State
     reason: str | None
-    overall: dict[str, float | None]        # above chance, by track
+    overall: dict[str, float | None]        # score above chance, by track
     signatures: dict[str, str]
-    scores: dict[str, Annotated[dict[str, float], Field(max_length=1_000_000)]]     # by task and unit
+    scores: dict[str, Annotated[dict[str, float], Field(max_length=1_000_000)]]     # by task and test unit
 
 
 class Bundle(BaseModel):
-    """`bundle.json`: claims, until they come out again."""
+    """The contents of `bundle.json`: claims that a rerun verifies."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -68,18 +70,18 @@ class Bundle(BaseModel):
 
 @dataclass(frozen=True)
 class Rerun:
-    """One entry of a bundle, asked again."""
+    """The result of running one entry of a bundle again."""
 
     said: EntryClaim
     scored: Scored
-    rank: str                               # in each track, among the entries of the store at hand, or why it has none
-    off: float                              # the largest difference of a unit's score
+    rank: str                               # in each track, among the entries of the store, or why it has none
+    off: float                              # largest difference of a test unit's score
     state: State
     reason: str | None
 
 
 def write_bundle(submission: Submission, suite: Suite, reports: Sequence[CheckReport], store: Store, folder: Path) -> tuple[Path, Bundle]:
-    """Writes a folder with the file and what came out."""
+    """Write a folder with the submission and its scores."""
     scored = {entry.stored.digest: entry for entry in score_suite(store, suite)}
     entries: list[EntryClaim] = []
     environment: dict[str, str] = {}
@@ -106,7 +108,7 @@ def write_bundle(submission: Submission, suite: Suite, reports: Sequence[CheckRe
 
 
 def submission_state(scored: Scored, report: CheckReport | None) -> tuple[State, str | None]:
-    """Whether a submission can be ranked, and if not why."""
+    """Return whether a submission can be ranked, and why not."""
     if report is not None and report.failures:
         return State.REJECTED, f"the check failed: {report.failures[0]}"
     for score in (task_score for task_score in scored.tasks.values() if task_score.task.info.ranked):
@@ -121,7 +123,7 @@ def submission_state(scored: Scored, report: CheckReport | None) -> tuple[State,
 
 
 def read_bundle(path: Path) -> tuple[Bundle, Submission]:
-    """A bundle, as a stranger wrote it: only the two files that it names are opened."""
+    """Read an untrusted bundle; only the two files that it names are opened."""
     try:
         with (path / FACTS).open("rb") as file:
             content = file.read(FACTS_BYTES + 1)
@@ -138,7 +140,7 @@ def read_bundle(path: Path) -> tuple[Bundle, Submission]:
 
 
 def rerun_bundle(path: Path, store: Path | str, limits: Limits, jobs: int, progress: Progress) -> list[Rerun]:
-    """Asks the bundle's entries everything again, and compares."""
+    """Run the entries of a bundle on its suite again and compare the scores."""
     bundle, submission = read_bundle(path)
     suite = load_suite(bundle.suite)
     if suite.fingerprint != bundle.fingerprint:
@@ -169,7 +171,7 @@ def rerun_bundle(path: Path, store: Path | str, limits: Limits, jobs: int, progr
 
 
 def entry_standing(digest: str, ranking: Ranking) -> str | None:
-    """The rank of an entry in a track, or why it has none; None if it is not there at all."""
+    """Return the rank of an entry in a track, or why it has none; None if it is not in the track."""
     for entry in ranking.places:
         if entry.scored.stored.digest == digest:
             return f"rank {entry.rank} of {len(ranking.ranked)}" if entry.rank is not None else f"not ranked: {entry.reason}"
@@ -177,7 +179,7 @@ def entry_standing(digest: str, ranking: Ranking) -> str | None:
 
 
 def largest_difference(a: dict[str, dict[str, float]], b: dict[str, dict[str, float]]) -> float:
-    """The largest difference of two entries' scores of units; infinite where they were not asked the same."""
+    """Return the largest difference of two entries' scores of test units; infinite if the test units differ."""
     if a.keys() != b.keys() or any(a[name].keys() != b[name].keys() for name in a):
         return float("inf")
     return max((abs(a[name][unit] - b[name][unit]) for name in a for unit in a[name]), default=0.0)

@@ -1,7 +1,7 @@
-"""Quick metrics asked about texts that somebody brings: two texts, or two corpora; nothing of it is kept.
+"""Score texts of a user with fast metrics: two texts, or two corpora; nothing is stored.
 
-They are asked behind the same walls as in a run.  A distance of two corpora says little by itself, so each corpus is also cut
-into random halves: what halves of one corpus are apart is what chance does at that size.
+Metrics run in the sandbox as in any run. A distance of two corpora says little by itself, so each corpus is also split into
+random halves: the distances between halves of the same corpus show what chance does at this size.
 """
 
 from __future__ import annotations
@@ -33,52 +33,52 @@ from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
 from leaderboard.workflows.embed_in_subprocess import EmbeddingProcess
 
-# Quick ones that need no collection to be fitted on, and no model but the suite's.
+# Fast metrics without `fit` that need no model but the suite's.
 PAIR_METRICS = ("cosine", "word_overlap", "jaccard", "dice_bigrams", "containment", "levenshtein", "chrf", "bleu_sentence",
                 "rouge1", "rouge2", "rouge_l")
 CORPUS_METRICS = ("energy", "mmd", "sliced_wasserstein", "medoid", "fid", "cosine", "chi", "zipf", "vocabulary_jsd", "self_bleu",
                   "jaccard", "levenshtein")
 TEXT_CHARACTERS = 5_000
-CORPUS_TEXTS, FEWEST_TEXTS = 200, 4         # two in each half
+CORPUS_TEXTS, FEWEST_TEXTS = 200, 4         # two texts per half
 LINE_CHARACTERS = 1_000
 SPLITS = 5
 SEED = 7
 LIMITS = Limits(seconds_per_unit=5.0, seconds_to_start=20.0, processor_seconds=60, memory_bytes=2_000_000_000, threads=8)
-SECONDS = 30.0                              # for all metrics together
+SECONDS = 30.0                              # seconds for all metrics together
 
-LOCK = threading.Lock()                   # held while somebody asks
+LOCK = threading.Lock()                   # held while a request is processed
 SessionCall = Callable[[MetricSession], Sequence[float]]
 
 
 class TryBusy(Exception):
-    """Somebody else is asking."""
+    """Another request is being processed."""
 
 
 @dataclass(frozen=True)
 class TriedMetric:
-    """What one metric said, or why it said nothing."""
+    """The answers of one metric, or why there are none."""
 
     entry: Entry
-    values: tuple[float, ...]               # of a pair of texts one; of corpora those that `HalfDistances` reads
+    values: tuple[float, ...]               # one score for a pair of texts; for corpora those that `HalfDistances` reads
     failure: str | None = None
 
 
 @dataclass(frozen=True)
 class HalfDistances:
-    """Distances of two corpora and of their halves, larger is more different."""
+    """Distances of two corpora and of their halves; larger means more different."""
 
     whole: float
-    across: tuple[float, ...]               # a half of the one, a half of the other
-    within: tuple[float, ...]               # the two halves of one
+    across: tuple[float, ...]               # between halves of different corpora
+    within: tuple[float, ...]               # between halves of the same corpus
 
     @property
     def apart(self) -> bool:
-        """Whether halves of different corpora are always further apart than halves of one."""
+        """Whether halves of different corpora are always further apart than halves of the same one."""
         return min(self.across) > max(self.within)
 
 
 def try_texts(a: str, b: str, model: str) -> list[TriedMetric]:
-    """What metrics of pairs say of two texts; refuses empty and too long ones."""
+    """Return the scores of two texts by all fast text metrics; raise if a text is empty or too long."""
     for name, text in (("first", a), ("second", b)):
         if not text.strip():
             raise TouchstoneError(f"The {name} text is empty; write something into its field.")
@@ -90,7 +90,7 @@ def try_texts(a: str, b: str, model: str) -> list[TriedMetric]:
 
 
 def try_corpora(a: str, b: str, model: str) -> list[TriedMetric]:
-    """What metrics of corpora say of two corpora, a text a line, and of their halves."""
+    """Return the distances of two corpora (one text per line) and of their halves by all fast corpus metrics."""
     p, q = (split_lines("first", a), split_lines("second", b))
     collection, pairs = split_in_halves(p, q)
     return run_exclusively(CORPUS_METRICS, [*p, *q], model,
@@ -98,7 +98,7 @@ def try_corpora(a: str, b: str, model: str) -> list[TriedMetric]:
 
 
 def split_lines(name: str, text: str) -> list[str]:
-    """The texts of a pasted corpus; refuses too few, too many and too long ones."""
+    """Return the texts of a pasted corpus; raise if there are too few, too many or too long ones."""
     texts = [replace_surrogates(line.strip()) for line in text.splitlines() if line.strip()]
     if not FEWEST_TEXTS <= len(texts) <= CORPUS_TEXTS:
         raise TouchstoneError(f"Corpora of {FEWEST_TEXTS} to {CORPUS_TEXTS} texts are tried here, one a line; the {name} one has "
@@ -110,14 +110,14 @@ def split_lines(name: str, text: str) -> list[str]:
 
 
 def replace_surrogates(text: str) -> str:
-    """The text without what cannot be written: half a pair of surrogates."""
+    """Return the text with unpaired surrogates replaced."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def split_in_halves(p: Sequence[str], q: Sequence[str]) -> tuple[list[list[str]], list[tuple[int, int]]]:
-    """The corpora and random halves of both, and which are compared: the whole ones, then for each split p with q, p, q.
+    """Return the corpora and random halves of both, and the pairs to compare: the whole corpora, then p-q, p-p, q-q for each split.
 
-    All halves have the size of half of the smaller corpus, since distances depend on the size.
+    All halves have half the size of the smaller corpus, because distances depend on the size.
     """
     rng, size = np.random.default_rng(SEED), min(len(p), len(q)) // 2
     collection, pairs = [list(p), list(q)], [(0, 1)]
@@ -131,12 +131,12 @@ def split_in_halves(p: Sequence[str], q: Sequence[str]) -> tuple[list[list[str]]
 
 
 def read_halves(values: Sequence[float]) -> HalfDistances:
-    """The distances in the order of `halved`."""
+    """Return the distances in the order of `split_in_halves`."""
     return HalfDistances(values[0], tuple(values[1::3]), (*values[2::3], *values[3::3]))
 
 
 def run_exclusively(names: Sequence[str], texts: Sequence[str], model: str, question: SessionCall) -> list[TriedMetric]:
-    """Every metric's answer to a question about some texts; one asker at a time, and not for long."""
+    """Return every metric's answers about some texts; one request at a time, within a time limit."""
     if not LOCK.acquire(blocking=False):
         raise TryBusy
     try:
@@ -146,7 +146,7 @@ def run_exclusively(names: Sequence[str], texts: Sequence[str], model: str, ques
 
 
 def run_in_turn(names: Sequence[str], texts: Sequence[str], model: str, question: SessionCall) -> list[TriedMetric]:
-    """In the order of the names; those that need no vectors are asked while another process embeds the texts."""
+    """Run the metrics in order; those without vectors run while a subprocess embeds the texts."""
     entries = [entry for entry in select_entries(names, SUBMISSIONS)
                if entry.variant is None and not unmet_dependencies(entry.header)]
     slot, until, results = WorkerSlot(Conditions(probe_sandbox(), LIMITS)), time.monotonic() + SECONDS, {}
@@ -169,6 +169,7 @@ def run_in_turn(names: Sequence[str], texts: Sequence[str], model: str, question
 
 
 def run_metric(slot: WorkerSlot, entry: Entry, texts: Sequence[str], inputs: InputEncoder, question: SessionCall) -> TriedMetric:
+    """Run one metric and return its answers or its failure."""
     model = Source(inputs.cache.model.name, inputs.cache.model.fingerprint)
     unit = Unit("trying", 1, (), {"texts": digest_of(list(texts))}, (), model, seed_of(SEED, "trying"))
     session = MetricSession(entry, unit, inputs, slot.start, None, LIMITS)

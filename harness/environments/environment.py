@@ -181,7 +181,9 @@ def remove_old_environments(folder: Path) -> None:
     sound = [pointer for pointer in pointers if is_usable(pointer)]
     kept = {folder / environment_name(read_lock(pointer)) for pointer in sound[:KEPT]}
     for pointer in pointers:
-        if pointer not in sound or not (folder / environment_name(read_lock(pointer)) in kept or is_in_use(folder / environment_name(read_lock(pointer)))):
+        if pointer not in sound or not (
+            folder / environment_name(read_lock(pointer)) in kept or is_in_use(folder / environment_name(read_lock(pointer)))
+        ):
             pointer.unlink()
     for path in folder.iterdir():
         if path.is_dir() and path not in kept and not is_in_use(path):
@@ -254,7 +256,8 @@ def check_zip_directory(wheel: Path) -> None:
     offset = end.rfind(b"PK\5\6")
     if offset < 0 or len(end) < offset + 22:
         raise zipfile.BadZipFile("no end record")
-    if int.from_bytes(end[offset + 12:offset + 16], "little") > DIRECTORY_BYTES:      # all ones in zip64 files, which store it elsewhere
+    # all ones in zip64 files, which store it elsewhere
+    if int.from_bytes(end[offset + 12:offset + 16], "little") > DIRECTORY_BYTES:
         raise TouchstoneError(f"{printable(wheel.name, 80)} holds too many files.")
 
 

@@ -30,7 +30,7 @@ class Conditions:
 
     confinement: Sandbox
     limits: Limits = field(default_factory=Limits)
-    environments: Mapping[str, Environment] = field(default_factory=dict)      # by entry digest, where it is not the harness's own
+    environments: Mapping[str, Environment] = field(default_factory=dict)  # by entry digest, where it is not the harness's own
     watched: bool = False                   # log what a metric attempts and is refused
 
     @property

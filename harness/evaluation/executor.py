@@ -119,7 +119,8 @@ class WorkerSlot:
         self._hosts: list[Supervisor] = []            # most recently used last
         self._worker: Worker | None = None
         self._entry: Entry | None = None
-        self.refused_attempts: dict[tuple[str, str], None] = {}      # attempts of metrics that were refused, with the line of the submission
+        # attempts of metrics that were refused, with the line of the submission
+        self.refused_attempts: dict[tuple[str, str], None] = {}
 
     @property
     def limits(self) -> Limits:

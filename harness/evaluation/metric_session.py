@@ -81,7 +81,9 @@ class MetricSession:
         """Return the vectors of texts from the suite's model, for tasks with `needs_vectors`."""
         return self._inputs.cache.vectors(texts)
 
-    def recheck_corpora(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], indices: Sequence[int]) -> list[tuple[float, float]]:
+    def recheck_corpora(
+        self, corpora: Corpora, pairs: Sequence[tuple[int, int]], indices: Sequence[int]
+    ) -> list[tuple[float, float]]:
         """For each of the given positions in `pairs`, return two answers of a fresh worker that sees only that pair."""
         answer_pairs = []
         contents = self._contents(corpora, [pairs[index] for index in indices])

@@ -60,9 +60,13 @@ class SentenceTransformerEncoder:
         unique_rows = list(rows_by_tokens.values())
         groups = equal_length_groups([len(inputs[rows[0]]["input_ids"]) for rows in unique_rows], BATCH_TOKENS)
         random.Random(0).shuffle(groups)    # mix long and short texts, so that the time left is representative
-        return [Batch([row for position in group for row in unique_rows[position]],
-                      [[inputs[unique_rows[position][0]] for position in group], [len(unique_rows[position]) for position in group]])
-                for group in groups]
+        return [
+            Batch(
+                [row for position in group for row in unique_rows[position]],
+                [[inputs[unique_rows[position][0]] for position in group], [len(unique_rows[position]) for position in group]],
+            )
+            for group in groups
+        ]
 
     def _read(self, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Yield the tokenizer's output for each text, without padding."""

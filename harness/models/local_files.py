@@ -133,8 +133,15 @@ def get_local_model(name: str) -> LocalModel:
     """Return a model by name, whether its files are present or not."""
     card = BROUGHT[name]
     fingerprint = read_entries(lock_path()).get(name)
-    return LocalModel(name, card.title, card.dimensions, fingerprint if isinstance(fingerprint, str) else "", card.licence, card.files,
-                      card.instruction)
+    return LocalModel(
+        name,
+        card.title,
+        card.dimensions,
+        fingerprint if isinstance(fingerprint, str) else "",
+        card.licence,
+        card.files,
+        card.instruction,
+    )
 
 
 def find_local(name: str) -> LocalModel:

@@ -40,8 +40,20 @@ class Provenance:
 def current_provenance(layers: tuple[str, ...], limits: Limits, locks: dict[str, tuple[str, ...]], suite: str,
                        fingerprint: str) -> Provenance:
     """Return the provenance of a run on this machine: versions, processor, packages, and the given conditions."""
-    return Provenance(harness_version(), harness_commit(), sys.version.split()[0], platform.platform(), processor_name(), os.cpu_count() or 1,
-                      installed_packages(), layers, dataclasses.asdict(limits), locks, suite, fingerprint)
+    return Provenance(
+        harness_version(),
+        harness_commit(),
+        sys.version.split()[0],
+        platform.platform(),
+        processor_name(),
+        os.cpu_count() or 1,
+        installed_packages(),
+        layers,
+        dataclasses.asdict(limits),
+        locks,
+        suite,
+        fingerprint,
+    )
 
 
 @cache

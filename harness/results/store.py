@@ -153,7 +153,9 @@ class Store:
     def begin_run(self, provenance: Provenance) -> int:
         """Record the start of a run and return its number."""
         with self._explained(), self._engine.begin() as connection:
-            inserted = connection.execute(sa.insert(RUNS).values(started=current_time(), provenance=dataclasses.asdict(provenance)))
+            inserted = connection.execute(
+                sa.insert(RUNS).values(started=current_time(), provenance=dataclasses.asdict(provenance))
+            )
             key = inserted.inserted_primary_key
             assert key is not None
             return int(key[0])
@@ -246,9 +248,13 @@ class Store:
         outcomes = {}
         with self._explained(), self._engine.connect() as connection:
             for row in connection.execute(query):
-                observation = None if row.observation is None else unpack_observation(row.observation, forms[row.unit_id], self.arrays)
+                observation = (
+                    None if row.observation is None else unpack_observation(row.observation, forms[row.unit_id], self.arrays)
+                )
                 failure = None if row.failure is None else Failure(**{**row.failure, "places": tuple(row.failure["places"])})
-                outcomes[row.unit_id] = Outcome(row.unit_id, row.entry_digest, Status(row.status), observation, failure, row.seconds)
+                outcomes[row.unit_id] = Outcome(
+                    row.unit_id, row.entry_digest, Status(row.status), observation, failure, row.seconds
+                )
         return outcomes
 
     def raw(self) -> list[tuple[str, str, str, str]]:

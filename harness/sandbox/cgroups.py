@@ -45,8 +45,14 @@ def find_hierarchies() -> list[Hierarchy]:
         mount, _, kind = line.partition(" - ")
         mounted = Path(mount.split()[4])
         if kind.startswith("cgroup2 "):
-            available.append(Hierarchy(mounted, group_folder(mounted, ours.get("", "/")), {"memory.max": "memory", "pids.max": "processes"},
-                                       {"memory.swap.max": "nothing"}))
+            available.append(
+                Hierarchy(
+                    mounted,
+                    group_folder(mounted, ours.get("", "/")),
+                    {"memory.max": "memory", "pids.max": "processes"},
+                    {"memory.swap.max": "nothing"},
+                )
+            )
         elif kind.startswith("cgroup "):
             controllers = kind.split()[2].split(",")
             path = next((path for names, path in ours.items() if set(names.split(",")) & set(controllers)), "/")

@@ -57,7 +57,9 @@ class Sandbox:
             return None
         return ControlGroup(name, limits.memory_bytes + SUPERVISOR_BYTES, limits.threads + SUPERVISOR_THREADS)
 
-    def command(self, worker: Sequence[str], ground: WorkerEnvironment, folder: Path, limits: Limits, group: ControlGroup | None) -> list[str]:
+    def command(
+        self, worker: Sequence[str], ground: WorkerEnvironment, folder: Path, limits: Limits, group: ControlGroup | None
+    ) -> list[str]:
         """Return the command that sets the limits, enters the outer layers and becomes the worker's interpreter."""
         if BUBBLEWRAP in self.layers:
             worker = bubblewrap_command(worker, [*readable_paths(ground), *ground.models, worker[0], str(INSIDE)], str(folder))
@@ -109,7 +111,8 @@ def readable_paths(ground: WorkerEnvironment) -> list[str]:
 def environment_variables(temporary: Path) -> dict[str, str]:
     """Return all environment variables of a worker: one thread, a fixed hash seed, no network libraries, no home."""
     one_thread = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "RAYON_NUM_THREADS")
-    backends = (f"POT_BACKEND_DISABLE_{name}" for name in ("JAX", "PYTORCH", "TENSORFLOW", "CUPY"))     # it imports any backend that is installed
+    # it imports any backend that is installed
+    backends = (f"POT_BACKEND_DISABLE_{name}" for name in ("JAX", "PYTORCH", "TENSORFLOW", "CUPY"))
     return {**dict.fromkeys((*one_thread, *backends), "1"),
             "MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 29),   # freed memory is reused
             "PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "HOME": str(temporary),

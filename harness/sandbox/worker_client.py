@@ -220,7 +220,9 @@ class Worker:
         if wrong.get("form") is True:
             return Fault(FaultKind.FORM, message, traceback_lines, self._output.last())
         name = sanitize_claim(wrong.get("type"), 80)
-        sentence = (f"raised {name}: {message}" if message else f"raised {name}") + self._host.limits.explain_failure(name, message)
+        sentence = (f"raised {name}: {message}" if message else f"raised {name}") + self._host.limits.explain_failure(
+            name, message
+        )
         return Fault(FaultKind.RAISED, sentence, traceback_lines, self._output.last())
 
     def _end(self, patience: float) -> int | None:

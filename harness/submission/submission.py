@@ -52,7 +52,9 @@ class Entry:
     @property
     def on_request(self) -> bool:
         """Whether the entry runs only if it is named."""
-        return self.header.on_request or any(variant.on_request for variant in self.header.variants if variant.name == self.variant)
+        return self.header.on_request or any(
+            variant.on_request for variant in self.header.variants if variant.name == self.variant
+        )
 
     @cached_property
     def digest(self) -> str:

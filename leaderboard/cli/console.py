@@ -81,8 +81,14 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
     table.add_column("")
     for number, entry in enumerate(ranking.ranked, start=1):
         name = Text(entry.scored.name, style="bold")
-        table.add_row(str(entry.rank), Text(format_ranks(entry), style="dim"), name, *_cells(entry.scored, measures_by_task, intervals),
-                      _notes(entry.scored), end_section=number in ranking.lines)
+        table.add_row(
+            str(entry.rank),
+            Text(format_ranks(entry), style="dim"),
+            name,
+            *_cells(entry.scored, measures_by_task, intervals),
+            _notes(entry.scored),
+            end_section=number in ranking.lines,
+        )
     rest = [entry for entry in ranking.places if entry.rank is None]
     if rest:
         table.add_row()
@@ -94,7 +100,10 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
     title = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}{of_track}")
     titles = {task.name: task.info.title for task in ranked}
     gameable = [f"{titles[name]} ({', '.join(controls)})" for name, controls in ranking.gameable.items()]
-    footnotes = [Text(""), Text(f"Gameable, since controls do as well as half of the metrics: {'; '.join(gameable)}.", style="dim")]
+    footnotes = [
+        Text(""),
+        Text(f"Gameable, since controls do as well as half of the metrics: {'; '.join(gameable)}.", style="dim"),
+    ]
     return Group(title, Text(""), table, *(footnotes if gameable else []))
 
 
@@ -148,7 +157,9 @@ def _notes(scored: Scored) -> Text:
     return Text(", ".join([*notes, *([f"{failed} failed"] if failed else [])]), style="dim")
 
 
-def card_view(places: Mapping[str, RankedEntry], provenance: Sequence[dict[str, Any]], beside: Sequence[str] = ()) -> RenderableType:
+def card_view(
+    places: Mapping[str, RankedEntry], provenance: Sequence[dict[str, Any]], beside: Sequence[str] = ()
+) -> RenderableType:
     """Return everything about one entry; `beside` are sentences on its relation to others."""
     scored = next(iter(places.values())).scored
     header = scored.entry.header
@@ -177,8 +188,9 @@ def _task_lines(scored: Scored, score: TaskScore, entry: RankedEntry | None) -> 
     if declares.ranked and entry is not None:
         between = f" ({format_ranks(entry)} for sure)" if entry.interval else ""
         stands = f"rank {entry.rank}{between}" if entry.rank is not None else f"not ranked: {entry.reason}"
-        heading = Text.assemble((declares.title, "bold"), f"  {format_number(score.score, 3)}  (95% ", format_interval(score.score, 3),
-                                f")  {stands}")
+        heading = Text.assemble(
+            (declares.title, "bold"), f"  {format_number(score.score, 3)}  (95% ", format_interval(score.score, 3), f")  {stands}"
+        )
     else:
         heading = Text.assemble((declares.title, "bold"), "  not asked yet" if declares.ranked else
                                 "  a property, not part of any score")
@@ -194,7 +206,12 @@ def _task_lines(scored: Scored, score: TaskScore, entry: RankedEntry | None) -> 
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         for name, meaning in score.meanings.items():
             estimate = score.measures.get(name)
-            table.add_row(name, format_number(estimate, 3) if estimate else "unknown", format_interval(estimate, 3), Text(meaning, style="dim"))
+            table.add_row(
+                name,
+                format_number(estimate, 3) if estimate else "unknown",
+                format_interval(estimate, 3),
+                Text(meaning, style="dim"),
+            )
         lines.append(Padding(table, (0, 0, 0, 2)))
     lines += [Text(f"  failed: {failure}", style="red") for failure in list(dict.fromkeys(map(str, score.failures)))[:5]]
     return lines

@@ -137,5 +137,9 @@ def said(estimate: dict[str, Any] | None) -> str:
     """Return an estimate as text."""
     if estimate is None:
         return "-"
-    between = f" ({estimate['low']:+.3f} to {estimate['high']:+.3f})" if estimate["low"] is not None and estimate["high"] is not None else ""
+    between = (
+        f" ({estimate['low']:+.3f} to {estimate['high']:+.3f})"
+        if estimate["low"] is not None and estimate["high"] is not None
+        else ""
+    )
     return f"{estimate['value']:+.3f}{between}"

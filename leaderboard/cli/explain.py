@@ -39,7 +39,9 @@ def explain(
         if any(0xD800 <= ord(letter) < 0xE000 for letter in text):
             raise TouchstoneError("One of the texts is not valid UTF-8; encode it as UTF-8.")
     set_mirror(data_dir)
-    explanation = explaining.explain(metric, first, second, load_suite(suite), Store(store_address(store), read_only=True), ConsoleProgress())
+    explanation = explaining.explain(
+        metric, first, second, load_suite(suite), Store(store_address(store), read_only=True), ConsoleProgress()
+    )
     if as_json:
         print_json(explaining.explanation_json(explanation))
         return

@@ -82,10 +82,14 @@ def rerun(
     reruns = ask_again(bundle, store_address(store), Limits(), default_jobs(jobs), ConsoleProgress())
     for rerun_entry in reruns:
         overall = {track: rerun_entry.scored.in_track(track).overall for track in rerun_entry.scored.tracks}
-        output.print(f"{rerun_entry.said.name}: {rerun_entry.state.value}" + (f": {rerun_entry.reason}" if rerun_entry.reason else "")
-                     + f"{above_chance(overall) or ', no score'}, {rerun_entry.rank}; largest difference from the bundle "
-                       f"{rerun_entry.off:.2g}",
-                     soft_wrap=True, markup=False)
+        output.print(
+            f"{rerun_entry.said.name}: {rerun_entry.state.value}"
+            + (f": {rerun_entry.reason}" if rerun_entry.reason else "")
+            + f"{above_chance(overall) or ', no score'}, {rerun_entry.rank}; largest difference from the bundle "
+            f"{rerun_entry.off:.2g}",
+            soft_wrap=True,
+            markup=False,
+        )
     sys.exit(ANSWERED if all(rerun_entry.state is State.CHECKED for rerun_entry in reruns) else SOME_FAILED)
 
 

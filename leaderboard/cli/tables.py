@@ -49,11 +49,19 @@ def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
 
 def explanation_table(explanation: Explanation) -> Table:
     """Return an explanation as a table."""
-    return plain_table(("pairs", "how many", *(f"{percentile}%" for percentile in PERCENTILES), "less alike than this one", "which"), [
-        (Text(position.of, style="bold"), f"{position.pairs:,}", *(f"{position.quantiles[str(percentile)]:.4g}" if position.quantiles else "-"
-                                                                   for percentile in PERCENTILES),
-         "unknown" if position.percentile is None else f"{position.percentile:.0f}%", Text(position.meaning, style="dim"))
-        for position in explanation.places])
+    return plain_table(
+        ("pairs", "how many", *(f"{percentile}%" for percentile in PERCENTILES), "less alike than this one", "which"),
+        [
+            (
+                Text(position.of, style="bold"),
+                f"{position.pairs:,}",
+                *(f"{position.quantiles[str(percentile)]:.4g}" if position.quantiles else "-" for percentile in PERCENTILES),
+                "unknown" if position.percentile is None else f"{position.percentile:.0f}%",
+                Text(position.meaning, style="dim"),
+            )
+            for position in explanation.places
+        ],
+    )
 
 
 def parity_table(rows: Sequence[ParityRow]) -> Table:

@@ -104,7 +104,9 @@ class Baselines:
                   partial(self.learn_general, named))
         for entry in self.scored.values():
             for name in self.tables_of([entry, *self.members]):
-                yield Job(self.key(name, "added", digests, [entry.stored.digest]), entry.name, name, partial(self.worth, entry, name))
+                yield Job(
+                    self.key(name, "added", digests, [entry.stored.digest]), entry.name, name, partial(self.worth, entry, name)
+                )
 
     @cached_property
     def questions(self) -> str:
@@ -179,8 +181,17 @@ def adapter() -> TypeAdapter[list[LearnedEnsemble] | AddedValue]:
 def learn_ensemble(table: TrainingTable, learner: str, splits: int, draws: int = 0) -> LearnedEnsemble:
     """Learn one ensemble on a table."""
     ensemble = learn(table, splits, draws, "leaves" if learner == LEAVES else None)
-    return LearnedEnsemble(table.task, learner, splits, ensemble.score, len(table.names), ensemble.low, ensemble.high, ensemble.weights,
-                           ensemble.members)
+    return LearnedEnsemble(
+        table.task,
+        learner,
+        splits,
+        ensemble.score,
+        len(table.names),
+        ensemble.low,
+        ensemble.high,
+        ensemble.weights,
+        ensemble.members,
+    )
 
 
 def compute_baselines(suite: Suite, scored: Sequence[Scored], store: Store, progress: Progress) -> int:

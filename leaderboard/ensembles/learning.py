@@ -97,7 +97,9 @@ def split_groups(table: TrainingTable, seed: int, drawn: bool = False) -> Split:
     return Split(times * ~any_held, times * all_held)
 
 
-def judge_split(table: TrainingTable, parted: Split, seed: int = 0, learner: Learner | None = None, most: int = MOST_PAIRS) -> JudgedSplit:
+def judge_split(
+    table: TrainingTable, parted: Split, seed: int = 0, learner: Learner | None = None, most: int = MOST_PAIRS
+) -> JudgedSplit:
     """Learn from one part, predict the other, and score the predictions."""
     learner = learner or table.learner
     rows = np.flatnonzero(parted.judged)
@@ -119,7 +121,9 @@ def fit_linear(table: TrainingTable, times: np.ndarray, rows: np.ndarray, interc
     return x[rows] @ beta, size / size.sum() if size.any() else size
 
 
-def fit_forest(table: TrainingTable, times: np.ndarray, rows: np.ndarray, seed: int, leaf: int, most: int) -> tuple[np.ndarray, np.ndarray]:
+def fit_forest(
+    table: TrainingTable, times: np.ndarray, rows: np.ndarray, seed: int, leaf: int, most: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Predict the probability of the target by scikit-learn's random forest, trained on at most `most` pairs."""
     from sklearn.ensemble import RandomForestClassifier
 
@@ -161,7 +165,9 @@ def learn(table: TrainingTable, seeds: int, draws: int = 0, learner: Learner | N
         estimate = Estimate(float(np.nanmean([split.score for split in judged])), *interval(again), seeds)
     else:
         estimate = mean_over_splits(table, splits, [split.predictions for split in judged])
-    return Ensemble(estimate.value, estimate.low, estimate.high, dict(zip(table.metrics, map(float, weights), strict=True)), members)
+    return Ensemble(
+        estimate.value, estimate.low, estimate.high, dict(zip(table.metrics, map(float, weights), strict=True)), members
+    )
 
 
 def mean_over_splits(table: TrainingTable, splits: Sequence[Split], predictions: Sequence[np.ndarray],

@@ -90,8 +90,18 @@ def axis(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
         r = [weighted_correlations(predictions[rows], ratings[rows], times[None, rows])[0] for rows in judged if len(rows) > 2]
         finite = [item for item in r if np.isfinite(item)]
         return float((1 + np.mean(finite)) / 2) if finite else float("nan")
-    return TrainingTable(alignment.AXIS, metrics, np.concatenate(answers), scaled(target, names), number_groups(groups)[:, None], names, names,
-                         "linear", score)
+
+    return TrainingTable(
+        alignment.AXIS,
+        metrics,
+        np.concatenate(answers),
+        scaled(target, names),
+        number_groups(groups)[:, None],
+        names,
+        names,
+        "linear",
+        score,
+    )
 
 
 def scaled(target: Sequence[float], names: np.ndarray) -> np.ndarray:
@@ -108,8 +118,15 @@ def comparisons(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
     answers, target, groups, datasets = [], [], [], []
     for unit, observed in units:
         if unit.parameters["kind"] == alignment.COMPARISONS and observed[0].places:
-            answers.append(np.column_stack([unit_scale(observation, np.array(observation.second)) - unit_scale(observation, np.array(observation.first))
-                                            for observation in observed]))
+            answers.append(
+                np.column_stack(
+                    [
+                        unit_scale(observation, np.array(observation.second))
+                        - unit_scale(observation, np.array(observation.first))
+                        for observation in observed
+                    ]
+                )
+            )
             target += [choice - 0.5 for choice in observed[0].choices]
             groups += [(unit.parameters["dataset"], document) for document in observed[0].places]
             datasets += [unit.parameters["dataset"]] * len(observed[0].places)
@@ -121,8 +138,20 @@ def comparisons(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
         rows = np.flatnonzero(times)
         right = np.where(predictions[rows] == 0, 0.5, ((predictions[rows] > 0) == (signs[rows] > 0)).astype(float))
         return SplitScores(right, times[rows], documents[rows], np.zeros(len(rows), dtype=int))
-    return TrainingTable(alignment.COMPARISONS, metrics, np.concatenate(answers), signs, documents[:, None], names, names, "forest",
-                         lambda predictions, times: mean_of_strata(each(predictions, times)), 0.5, each)
+
+    return TrainingTable(
+        alignment.COMPARISONS,
+        metrics,
+        np.concatenate(answers),
+        signs,
+        documents[:, None],
+        names,
+        names,
+        "forest",
+        lambda predictions, times: mean_of_strata(each(predictions, times)),
+        0.5,
+        each,
+    )
 
 
 def robustness_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
@@ -132,10 +161,15 @@ def robustness_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
     for unit, observed in units:
         raw = [np.array([[np.nan if value is None else value for value in row] for row in observation.answers], dtype=float)
                .reshape(len(observation.places), len(robustness.CONDITIONS)) for observation in observed]
-        values = [observation.scale.to_unit_interval(table, table[:, :1])[:, columns] for observation, table in zip(observed, raw, strict=True)]
+        values = [
+            observation.scale.to_unit_interval(table, table[:, :1])[:, columns]
+            for observation, table in zip(observed, raw, strict=True)
+        ]
         whole = np.isfinite(values[0]).all(axis=1)
         answers.append(np.stack(values, axis=-1)[whole])
-        groups += [(unit.parameters["dataset"], document) for document, good in zip(observed[0].places, whole, strict=True) if good]
+        groups += [
+            (unit.parameters["dataset"], document) for document, good in zip(observed[0].places, whole, strict=True) if good
+        ]
         datasets += [unit.parameters["dataset"]] * int(whole.sum())
     together, count = np.concatenate(answers), len(columns)
     targets, names = np.array(list(TARGETS.values())), np.array(datasets)
@@ -165,7 +199,12 @@ def sensitivity_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
         answers.append(np.stack(values, axis=-1))
         groups += [(unit.parameters["dataset"], document) for document in observed[0].places]
         datasets += [unit.parameters["dataset"]] * len(observed[0].places)
-    together, names, documents, strata = np.concatenate(answers), np.array(datasets), number_groups(groups), number_groups(datasets)
+    together, names, documents, strata = (
+        np.concatenate(answers),
+        np.array(datasets),
+        number_groups(groups),
+        number_groups(datasets),
+    )
 
     def each(predictions: np.ndarray, times: np.ndarray) -> SplitScores:
         at = np.flatnonzero(times[::count])
@@ -246,8 +285,19 @@ def retrieval_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
                 asked_at.append(start)
         at = np.array(asked_at, dtype=int)
         return SplitScores(np.array(shares), times[at], queries[at], strata[at])
-    return TrainingTable("retrieval", metrics, np.concatenate(answers), right, queries[:, None], np.array(conditions), names, "forest",
-                         lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
+
+    return TrainingTable(
+        "retrieval",
+        metrics,
+        np.concatenate(answers),
+        right,
+        queries[:, None],
+        np.array(conditions),
+        names,
+        "forest",
+        lambda predictions, times: mean_of_strata(each(predictions, times)),
+        each=each,
+    )
 
 
 def human_ordering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
@@ -268,8 +318,18 @@ def human_ordering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable
         r = [weighted_correlations(rankdata(predictions[rows]), rankdata(people[rows]), times[None, rows])[0]
              for rows in judged if len(rows) > 2]
         return float(np.mean(np.nan_to_num(r))) if r else float("nan")
-    return TrainingTable("human_ordering", metrics, np.concatenate(answers), scaled(target, names), met(numbers, names), names, names,
-                         "linear", score)
+
+    return TrainingTable(
+        "human_ordering",
+        metrics,
+        np.concatenate(answers),
+        scaled(target, names),
+        met(numbers, names),
+        names,
+        names,
+        "linear",
+        score,
+    )
 
 
 def met(texts: np.ndarray, names: np.ndarray) -> np.ndarray:

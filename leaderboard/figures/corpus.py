@@ -115,8 +115,15 @@ def draw_sensitivity(scored: Sequence[Scored]) -> go.Figure:
             measures = task_score(entry, "sensitivity").measures
             if not measures:
                 raise missing_results(entry, "sensitivity")
-            figure.add_scatter(x=sizes, y=[measures[condition_name(condition)].value for condition in conditions], mode="lines+markers",
-                               line_color=colour_of(entry_number), name=entry.name, legendgroup=entry.name, **cell)
+            figure.add_scatter(
+                x=sizes,
+                y=[measures[condition_name(condition)].value for condition in conditions],
+                mode="lines+markers",
+                line_color=colour_of(entry_number),
+                name=entry.name,
+                legendgroup=entry.name,
+                **cell,
+            )
     figure.update_xaxes(title_text="share of the tokens", tickformat=".0%", row=len(SIZES))
     figure.update_yaxes(title_text="similarity", range=[0, 1], col=1)
     return apply_layout(figure, "Similarity after insertion, deletion and replacement of tokens")

@@ -80,7 +80,9 @@ def paired_difference(a: Sample, b: Sample) -> Difference | None:
         return None
     if isinstance(a, Resampled) and isinstance(b, Resampled):
         both = np.array([a.left_out, b.left_out])
-        parted = pairwise_tests_of_replicates(np.array([a.value, b.value]), np.array([a.replicates, b.replicates]), jackknife_influences(both, a.strata))
+        parted = pairwise_tests_of_replicates(
+            np.array([a.value, b.value]), np.array([a.replicates, b.replicates]), jackknife_influences(both, a.strata)
+        )
         return Difference(estimate, one_sided_p(float(parted.p[0, 1]), a.value - b.value))
     assert isinstance(a, ByUnit)
     assert isinstance(b, ByUnit)
@@ -129,7 +131,17 @@ def compare_metrics(samples: Samples, names: Sequence[str], tasks: Sequence[str]
                        if (a, task) in samples and (b, task) in samples}
         comparable = {task: difference for task, difference in differences.items() if difference is not None}
         p = [difference.p for difference in comparable.values()]
-        pairs.append({
-            "a": a, "b": b, "tasks": {task: {**(estimate_facts(difference.estimate) or {}), "p": difference.p} for task, difference in comparable.items()},
-            "a_better_on": count_better(p), "b_better_on": count_better([1 - difference for difference in p]), "of": len(p)})
+        pairs.append(
+            {
+                "a": a,
+                "b": b,
+                "tasks": {
+                    task: {**(estimate_facts(difference.estimate) or {}), "p": difference.p}
+                    for task, difference in comparable.items()
+                },
+                "a_better_on": count_better(p),
+                "b_better_on": count_better([1 - difference for difference in p]),
+                "of": len(p),
+            }
+        )
     return {"entries": list(names), "pairs": pairs}

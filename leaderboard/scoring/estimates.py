@@ -62,8 +62,11 @@ def mean_of_estimates(estimates: Sequence[Estimate]) -> Estimate:
     units = min(estimate.units for estimate in estimates)
     if any(estimate.low is None or estimate.high is None for estimate in estimates):
         return Estimate(value, None, None, units)
-    below, above = (math.sqrt(sum((estimate.value - (edge or 0.0)) ** 2 for estimate, edge in zip(estimates, edges, strict=True)))
-                    / len(estimates) for edges in ([estimate.low for estimate in estimates], [estimate.high for estimate in estimates]))
+    below, above = (
+        math.sqrt(sum((estimate.value - (edge or 0.0)) ** 2 for estimate, edge in zip(estimates, edges, strict=True)))
+        / len(estimates)
+        for edges in ([estimate.low for estimate in estimates], [estimate.high for estimate in estimates])
+    )
     return Estimate(value, value - below, value + above, units)
 
 

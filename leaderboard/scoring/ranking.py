@@ -142,7 +142,9 @@ def compare_means(ranked: Sequence[Scored], only: str | None = None) -> Pairwise
     return pairwise_tests_of_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng, of_task)
 
 
-def compare_replicates(ranked: Sequence[Scored], scores_by_entry: Sequence[Sequence[TaskScore]], drawn: Mapping[str, Plan]) -> PairwiseTests | None:
+def compare_replicates(
+    ranked: Sequence[Scored], scores_by_entry: Sequence[Sequence[TaskScore]], drawn: Mapping[str, Plan]
+) -> PairwiseTests | None:
     """Test all pairs by the mean scores under the draws of the tasks' independent resampling plans."""
     if not all(drawn[score.task.name].tells for score in scores_by_entry[0]):
         return None

@@ -73,8 +73,13 @@ def resampled_mean(units: Sequence[Unit], by_unit: Mapping[str, float], plan: Pl
     """Return the resampled score of a task without clusters: the mean over strata of the means within them."""
     values, strata, count = np.array([by_unit[unit.id] for unit in units]), plan.strata, len(units)
     rows = np.concatenate([np.ones((1, count)), 1 - np.eye(count), plan.counts])
-    means = np.mean([rows[:, strata == stratum] @ values[strata == stratum] / np.maximum(rows[:, strata == stratum].sum(axis=1), 1)
-                     for stratum in np.unique(strata)], axis=0)
+    means = np.mean(
+        [
+            rows[:, strata == stratum] @ values[strata == stratum] / np.maximum(rows[:, strata == stratum].sum(axis=1), 1)
+            for stratum in np.unique(strata)
+        ],
+        axis=0,
+    )
     return Resampled(float(means[0]), means[1:count + 1], means[count + 1:], strata)
 
 

@@ -144,7 +144,9 @@ def step_down(observed: np.ndarray, drawn: Iterable[np.ndarray], draws: int) -> 
     return p
 
 
-def fill_matrices(m: int, first: np.ndarray, second: np.ndarray, p: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def fill_matrices(
+    m: int, first: np.ndarray, second: np.ndarray, p: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the symmetric matrix of p-values and the antisymmetric matrix of differences."""
     square = np.ones((m, m))
     square[first, second] = square[second, first] = p

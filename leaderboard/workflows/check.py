@@ -88,8 +88,18 @@ def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Pr
     finally:
         desk.close()
     has_matrix = any(trial.axiom == "matrix_agrees" for item in observations for trial in item.trials)
-    return CheckReport(entry, merge_trials(axioms, observations), worst_cases(observations), accuracy, rate, on_core, has_matrix, tuple(failures),
-                       tuple(desk.refused_attempts), time.monotonic() - started)
+    return CheckReport(
+        entry,
+        merge_trials(axioms, observations),
+        worst_cases(observations),
+        accuracy,
+        rate,
+        on_core,
+        has_matrix,
+        tuple(failures),
+        tuple(desk.refused_attempts),
+        time.monotonic() - started,
+    )
 
 
 def check_units(model: Source) -> tuple[list[TaskUnit], TaskUnit]:
@@ -106,7 +116,12 @@ def merge_trials(questions: Sequence[TaskUnit], observations: Sequence[Trials]) 
     """Return the measures of the axioms over all trials."""
     if not observations:
         return None
-    whole = Trials(tuple(trial for observation in observations for trial in observation.trials), observations[0].scale, observations[0].low, observations[0].high)
+    whole = Trials(
+        tuple(trial for observation in observations for trial in observation.trials),
+        observations[0].scale,
+        observations[0].low,
+        observations[0].high,
+    )
     return questions[0].task.measure(questions[0].unit, whole)
 
 

@@ -81,8 +81,11 @@ def stored_answers(name: str, suite: Suite, store: Store) -> tuple[Entry, list[t
         raise TouchstoneError(f'"{name}" compares corpora; only the values of text metrics, those of kind = "text", can be '
                               'explained.')
     outcomes = store.outcomes(stored.digest, {question.unit.id: RatedAnswers for question in questions})
-    answers = [(question.unit.parameters["dataset"], question.unit.parameters["kind"], outcome.observation) for question in questions
-               if (outcome := outcomes.get(question.unit.id)) is not None and outcome.observation is not None]
+    answers = [
+        (question.unit.parameters["dataset"], question.unit.parameters["kind"], outcome.observation)
+        for question in questions
+        if (outcome := outcomes.get(question.unit.id)) is not None and outcome.observation is not None
+    ]
     if not answers:
         raise TouchstoneError(f'The store has no answers of "{name}" for the rated pairs of the suite {suite.name}; {get}.')
     return stored.entry, answers

@@ -52,7 +52,9 @@ def compare_libraries(metric: str, progress: Progress) -> list[ParityRow]:
             continue
         values = library_scores(library, a, b)
         same = [name for name, own in ours.items() if np.abs(values - own).max() <= SAME]
-        rows.append(ParityRow(library.name, library.call, *score_differences(values, ours[submission]), same[0] if same else None))
+        rows.append(
+            ParityRow(library.name, library.call, *score_differences(values, ours[submission]), same[0] if same else None)
+        )
     return rows
 
 

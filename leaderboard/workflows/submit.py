@@ -80,7 +80,9 @@ class Rerun:
     reason: str | None
 
 
-def write_bundle(submission: Submission, suite: Suite, reports: Sequence[CheckReport], store: Store, folder: Path) -> tuple[Path, Bundle]:
+def write_bundle(
+    submission: Submission, suite: Suite, reports: Sequence[CheckReport], store: Store, folder: Path
+) -> tuple[Path, Bundle]:
     """Write a folder with the submission and its scores."""
     scored = {entry.stored.digest: entry for entry in score_suite(store, suite)}
     entries: list[EntryClaim] = []
@@ -90,12 +92,26 @@ def write_bundle(submission: Submission, suite: Suite, reports: Sequence[CheckRe
         state, reason = submission_state(scored_entry, report)
         runs = store.provenance(report.entry.digest)
         environment = dict(runs[0]["packages"]) if runs else environment
-        entries.append(EntryClaim(name=report.entry.name, digest=report.entry.digest, state=state, reason=reason,
-                                  overall={track: scored_entry.in_track(track).overall for track in scored_entry.tracks},
-                                  signatures={name: str(scored_entry.signature(score)) for name, score in scored_entry.tasks.items()},
-                                  scores={name: dict(score.by_unit) for name, score in scored_entry.tasks.items() if score.by_unit}))
-    made = Bundle(file=submission.filename, suite=suite.name, fingerprint=suite.fingerprint, version=harness_version(), commit=harness_commit(),
-                  environment=environment, entries=entries)
+        entries.append(
+            EntryClaim(
+                name=report.entry.name,
+                digest=report.entry.digest,
+                state=state,
+                reason=reason,
+                overall={track: scored_entry.in_track(track).overall for track in scored_entry.tracks},
+                signatures={name: str(scored_entry.signature(score)) for name, score in scored_entry.tasks.items()},
+                scores={name: dict(score.by_unit) for name, score in scored_entry.tasks.items() if score.by_unit},
+            )
+        )
+    made = Bundle(
+        file=submission.filename,
+        suite=suite.name,
+        fingerprint=suite.fingerprint,
+        version=harness_version(),
+        commit=harness_commit(),
+        environment=environment,
+        entries=entries,
+    )
     target = folder / submission.header.name
     try:
         target.mkdir(parents=True, exist_ok=True)

@@ -93,8 +93,12 @@ def try_corpora(a: str, b: str, model: str) -> list[TriedMetric]:
     """Return the distances of two corpora (one text per line) and of their halves by all fast corpus metrics."""
     p, q = (split_lines("first", a), split_lines("second", b))
     collection, pairs = split_in_halves(p, q)
-    return run_exclusively(CORPUS_METRICS, [*p, *q], model,
-                           lambda session: session.scale.as_distance(np.array(session.corpus_distances(collection, pairs))).tolist())
+    return run_exclusively(
+        CORPUS_METRICS,
+        [*p, *q],
+        model,
+        lambda session: session.scale.as_distance(np.array(session.corpus_distances(collection, pairs))).tolist(),
+    )
 
 
 def split_lines(name: str, text: str) -> list[str]:

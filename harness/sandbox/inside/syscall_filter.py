@@ -41,7 +41,7 @@ def enter_sandbox(readable: list[str], listed: list[str], folder: str, bounds: d
     check_call(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     check_call(LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
     if not nobody:
-        bounds = {name: bound for name, bound in bounds.items() if name != "RLIMIT_NPROC"}     # it counts all processes of the user
+        bounds = {name: bound for name, bound in bounds.items() if name != "RLIMIT_NPROC"}  # it counts all processes of the user
     restrict_resources(bounds)
     restrict_files(readable, listed, folder)
     restrict_system_calls()

@@ -154,7 +154,8 @@ class Metric:
         module.__file__ = filename
         sys.modules[MODULE] = module
         seed_generators(zlib.crc32(source))
-        exec(compile(source.decode(), filename, "exec", dont_inherit=True), module.__dict__)      # compiled from text: coding cookies have no effect
+        # compiled from text: coding cookies have no effect
+        exec(compile(source.decode(), filename, "exec", dont_inherit=True), module.__dict__)
         accepted: set[str] = set()
         for name in FUNCTIONS[:-1]:
             function = getattr(module, name, None)

@@ -278,6 +278,11 @@ class Store:
             return [{**row.provenance, "started": row.started} for row in connection.execute(query)]
 
 
+def open_store(store: Store | Path | str) -> Store:
+    """Return an open store as it is; open the store at a path or an address for reading."""
+    return store if isinstance(store, Store) else Store(store, read_only=True)
+
+
 def current_time() -> str:
     """Return the current time in UTC, in ISO format."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="microseconds")

@@ -5,8 +5,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Sequence
 
-from harness.base.errors import TouchstoneError
-
 
 class FaultKind(enum.StrEnum):
     """Kinds of faults."""
@@ -27,7 +25,7 @@ class Fault(Exception):
         self.kind, self.sentence, self.places, self.output = kind, sentence, tuple(places), output
 
 
-class SupervisorLost(TouchstoneError):
+class SupervisorLost(RuntimeError):
     """A supervisor did not start or has ended. The metric is not at fault, so the assignment is run once more."""
 
 

@@ -42,8 +42,7 @@ class Supervisor:
             self.group = confinement.group(self._folder.name, limits)
         except OSError as wrong:
             remove_tree(str(self._folder))
-            raise SupervisorLost(f"A control group could be made before, and cannot any more ({wrong.strerror}); the same line "
-                                 "goes on from here.") from None
+            raise SupervisorLost(f"A control group could be created before, but not any more ({wrong.strerror}).") from None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         wanted = {"control": theirs.fileno(), "libraries": self.ground.libraries, "preload": self.ground.preload,
                   "restrictions": confinement.entry_settings(self.ground, limits)}
@@ -64,7 +63,7 @@ class Supervisor:
         except (OSError, ValueError):
             output = self._output.last()
             self.close()
-            raise SupervisorLost(f"A worker's supervisor did not start: {output}") from None
+            raise SupervisorLost(f"The supervisor of a worker did not start: {output}.") from None
 
     def _control(self, frame: dict[str, Any], descriptors: Sequence[int] = ()) -> dict[str, Any]:
         """Send a command to the supervisor and return its reply; kill it if it does not answer."""
@@ -86,7 +85,7 @@ class Supervisor:
         except (OSError, ValueError):
             ours.close()
             os.close(printed)
-            raise SupervisorLost("A worker's supervisor was gone.") from None
+            raise SupervisorLost("The supervisor of a worker has ended.") from None
         finally:
             theirs.close()
             os.close(printing)
@@ -108,7 +107,7 @@ class Supervisor:
         try:
             peak: int | None = self._control({"do": "weigh", "worker": process})["bytes"]
         except (OSError, ValueError):
-            raise SupervisorLost("A worker's supervisor was gone.") from None
+            raise SupervisorLost("The supervisor of a worker has ended.") from None
         return peak
 
     def ran_out_of_memory(self) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from harness.base.errors import TouchstoneError
+from harness.sandbox.faults import SupervisorLost
 from leaderboard.cli.ensemble import ensembles_app
 from leaderboard.cli.explain import explaining_app
 from leaderboard.cli.figure import figures_app
@@ -81,6 +82,9 @@ def main() -> None:
     except TouchstoneError as refusal:
         print(f"touchstone: {refusal}", file=sys.stderr)
         sys.exit(REFUSED)
+    except SupervisorLost as lost:
+        print(f"touchstone: {lost} Nothing stored is lost; repeat the command to continue.", file=sys.stderr)
+        sys.exit(SOME_FAILED)
     except KeyboardInterrupt:
         print("touchstone: stopped.", file=sys.stderr)
         sys.exit(STOPPED)
@@ -134,8 +138,8 @@ def run(
         tally = run_suite(entries, read, path, only=only or [], rerun=refresh_env, retry_failed=retry, trust=trust, limits=limits,
                           jobs=default_jobs(jobs), progress=progress)
     except RunInterrupted as stopped:
-        progress.say(f"Stopped. {stopped.tally.done:,} units are done and stored, {stopped.tally.planned - stopped.tally.done:,} "
-                     "are left; the same line again goes on.")
+        progress.say(f"Stopped. {stopped.tally.done:,} test units are stored, {stopped.tally.planned - stopped.tally.done:,} "
+                     "are left; repeat the command to continue.")
         sys.exit(STOPPED)
     report_run(tally)
     show_ranking(read, path, as_json, only_entries={entry.name for entry in entries} if as_json and what else None)
@@ -267,9 +271,9 @@ def relation_to_others(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
         alike = most_alike(name, [entry.scored for entry in ranked.places])
         if alike:
             named = ", ".join(f"{other} ({r:.2f})" for other, r in alike)
-            sentences.append(f"Among {track} metrics it answers most like {named}: rank correlation of the answers.")
+            sentences.append(f"Most similar {track} metrics (rank correlation of answers): {named}.")
         if name in cost_frontier(ranked):
-            sentences.append(f"No ranked {track} metric that costs as little scores higher.")
+            sentences.append(f"Pareto-optimal among ranked {track} metrics: none scores higher at no higher cost.")
     return sentences
 
 
@@ -289,8 +293,8 @@ def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] 
 
 def nothing_answered(suite: Suite, path: str) -> TouchstoneError:
     """Return the error for a suite without results."""
-    return TouchstoneError(f"The store {path} has no answers to this state of the suite {suite.name} "
-                           f"({suite.name}@{suite.fingerprint[:6]}); `touchstone run --suite {suite.name}` asks for them.")
+    return TouchstoneError(f"The store {path} has no results of this version of the suite {suite.name} "
+                           f"({suite.name}@{suite.fingerprint[:6]}); run `touchstone run --suite {suite.name}`.")
 
 
 def show_own_order(suite: Suite, path: str, weights: str | None, track: str | None, as_json: bool) -> None:
@@ -302,7 +306,7 @@ def show_own_order(suite: Suite, path: str, weights: str | None, track: str | No
     if not rankings:
         raise nothing_answered(suite, path)
     if not any(ranked.ranked for ranked in rankings.values()):
-        raise TouchstoneError(f"Nobody is ranked on {suite.name} yet; `touchstone show` says why.")
+        raise TouchstoneError(f"No metric is ranked on {suite.name} yet; `touchstone show` prints the reasons.")
     if weights is None:
         orders = {name: order_by_borda(ranked) for name, ranked in rankings.items()}
     else:

@@ -51,9 +51,8 @@ def format_interval(estimate: Estimate | None, digits: int = 2) -> Text:
 
 def ranking_tables(rankings: Mapping[str, Ranking], suite: Suite, width: int) -> RenderableType:
     """Return one table per track."""
-    footing = Text("0 is chance, 1 is perfect. The intervals speak of new draws from these datasets. Under ranks: how many are "
-                   "better for sure, and worse, judged for all pairs at once (5%); a line is drawn where everybody above is "
-                   "better for sure than everybody below.", style="dim")
+    footing = Text("0 is chance, 1 is perfect; 95% intervals for new draws from these datasets. ranks: 95% range of the rank, "
+                   "corrected for all pairs. A line: every metric above is significantly better than every metric below.", style="dim")
     tables = [part for track, ranking in rankings.items() for part in (ranking_table(ranking, suite, track, width), Text(""))]
     return Group(*tables, footing)
 
@@ -102,7 +101,7 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> Ren
     gameable = [f"{titles[name]} ({', '.join(controls)})" for name, controls in ranking.gameable.items()]
     footnotes = [
         Text(""),
-        Text(f"Gameable, since controls do as well as half of the metrics: {'; '.join(gameable)}.", style="dim"),
+        Text(f"A trivial baseline does as well as half of the metrics on: {'; '.join(gameable)}.", style="dim"),
     ]
     return Group(title, Text(""), table, *(footnotes if gameable else []))
 
@@ -113,7 +112,7 @@ def own_order_tables(orders: Mapping[str, Mapping[str, tuple[int, float]]], head
     for track, entries in orders.items():
         rows = [(str(rank), name, f"{value:.3f}") for name, (rank, value) in entries.items()]
         parts += [Text(f"{track} metrics · {heading}", style="bold"), plain_table(("", "Metric", "value"), rows), Text("")]
-    return Group(*parts, Text("An order without intervals; who is better for sure, `touchstone show` says.", style="dim"))
+    return Group(*parts, Text("An order without intervals; `touchstone show` prints significance.", style="dim"))
 
 
 def columns_that_fit(tasks: Sequence[str], width: int) -> tuple[int, bool]:
@@ -172,7 +171,7 @@ def card_view(
         lines += [*_task_lines(scored, score, places.get(score.task.info.track)), Text("")]
     of_text = places.get("text")
     if of_text is not None and of_text.scored.usmb is not None:
-        lines += [Text(f"USMB's own mean of its five tasks, as it computes them: {of_text.scored.usmb:.3f}"), Text("")]
+        lines += [Text(f"Mean of USMB's five tasks as USMB computes them: {of_text.scored.usmb:.3f}"), Text("")]
     if beside:
         lines += [*(Text(sentence) for sentence in beside), Text("")]
     if provenance:
@@ -186,7 +185,7 @@ def card_view(
 def _task_lines(scored: Scored, score: TaskScore, entry: RankedEntry | None) -> list[RenderableType]:
     declares = score.task.info
     if declares.ranked and entry is not None:
-        between = f" ({format_ranks(entry)} for sure)" if entry.interval else ""
+        between = f" (95% {format_ranks(entry)})" if entry.interval else ""
         stands = f"rank {entry.rank}{between}" if entry.rank is not None else f"not ranked: {entry.reason}"
         heading = Text.assemble(
             (declares.title, "bold"), f"  {format_number(score.score, 3)}  (95% ", format_interval(score.score, 3), f")  {stands}"
@@ -194,12 +193,12 @@ def _task_lines(scored: Scored, score: TaskScore, entry: RankedEntry | None) -> 
     else:
         heading = Text.assemble((declares.title, "bold"), "  not asked yet" if declares.ranked else
                                 "  a property, not part of any score")
-    progress = f"{score.asked} of {score.planned} units asked"
+    progress = f"{score.asked} of {score.planned} test units run"
     if score.failures:
         progress += f", {len(score.failures)} failed"
     lines: list[RenderableType] = [heading, Text(f"{scored.signature(score)}   {progress}", style="dim")]
     if score.not_applicable:
-        return [*lines, Text(f"does not apply: {score.not_applicable}")]
+        return [*lines, Text(f"not applicable: {score.not_applicable}")]
     if score.task.name == "axioms":
         lines.append(Padding(axiom_table(score.measures, worst_cases(score.observed.values())), (0, 0, 0, 2)))
     else:
@@ -233,12 +232,11 @@ def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> Renderabl
     verdicts = [f"{difference} (5%, Benjamini and Heller 2008)." for difference in on]
     p = pair["p_of_overall"]
     if p is None:
-        verdicts.append("Whether one is better overall cannot be said: not both are ranked, or there are too few units.")
+        verdicts.append("No test of the overall scores: not both are ranked, or there are too few test units.")
     else:
         better = a.name if (a.overall or 0) > (b.overall or 0) else b.name
-        sure = f"{better} is better than {b.name if better == a.name else a.name} for sure" if p <= 0.05 else \
-            "Neither is better for sure"
-        verdicts.append(f"{sure}: p = {p:.4f}, adjusted for all pairs of ranked metrics.")
+        verdict = f"{better} is significantly better overall" if p <= 0.05 else "No significant overall difference"
+        verdicts.append(f"{verdict} (p = {p:.4f}, adjusted for all pairs of ranked metrics).")
     return Group(table, Text(""), *map(Text, verdicts))
 
 
@@ -335,7 +333,7 @@ def report_run(tally: RunSummary) -> None:
         words.append(f"{tally.not_applicable:,} not applicable")
     if tally.failures:
         words.append(f"{len(tally.failures):,} failed")
-    say(f"Asked {tally.planned:,} units in {format_duration(tally.seconds)}: {', '.join(words)}.")
+    say(f"Ran {tally.planned:,} test units in {format_duration(tally.seconds)}: {', '.join(words)}.")
     reasons: dict[tuple[str, str, str], int] = {}
     for name, question, failure in tally.failures:
         reasons[name, question.task.name, str(failure)] = reasons.get((name, question.task.name, str(failure)), 0) + 1

@@ -2,78 +2,64 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
-from harness.base.errors import TouchstoneError
-from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, print_json, store_address, unknown_metric_error
+from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, print_json, store_address
+
+if TYPE_CHECKING:
+    from leaderboard.ensembles.build import TaskEnsemble
 
 ensembles_app = typer.Typer()
-FEW_SEEDS, MANY_DRAWS = 5, 200              # forests take seconds per split: few splits, no resampling
-MOST_ADDED = 5                              # metrics whose added value is measured with forests
 
 
 @ensembles_app.command()
 def ensemble(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Text metrics, as the table calls them.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of text metrics.")],
     task: Annotated[str | None, typer.Option(help="axis, comparisons, robustness, sensitivity, clustering, retrieval, "
-                                             "human_ordering; none: all.", show_default=False)] = None,
+                                             "human_ordering; default: all.", show_default=False)] = None,
     suite: SuiteOption = "core",
     store: StoreOption = None,
-    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Splits into learned and held out.")] = 20,
+    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Number of splits into learned and held-out groups.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
     """Combine metrics, learned on some documents and evaluated on others: scores, weights, added value, ablations.
 
     [bold]touchstone ensemble cosine jaccard my_metric.py --task sensitivity[/bold]
     """
-    from harness.results.store import Store
     from leaderboard.cli.console import output, plain_table
-    from leaderboard.ensembles.learning import general, value_added
-    from leaderboard.ensembles.learning import learn as learn
-    from leaderboard.ensembles.training_tables import training_tables
-    from leaderboard.scoring.scores import score_suite
+    from leaderboard.ensembles.build import build_ensemble
     from tasks.suite_files import load_suite
 
-    if len(set(names)) != len(names) or len(names) < 2:
-        raise TouchstoneError("An ensemble is made of two metrics or more, each named once.")
     read = load_suite(suite)
-    scored = {entry.name: entry for entry in score_suite(Store(store_address(store), read_only=True), read)}
-    for name in names:
-        if name not in scored:
-            raise unknown_metric_error(name, suite, scored)
-    made = training_tables([scored[name] for name in names], task)
-    results: dict[str, Any] = {}
-    for table in made:
-        quick = table.learner == "linear"
-        rounds, draws = (seeds, MANY_DRAWS) if quick else (min(seeds, FEW_SEEDS), 0)
-        learned = learn(table, rounds, draws)
-        results[table.task] = {
-            "learner": "linear regression without intercept" if quick else "random forest", "splits": rounds,
-            "score": learned.score, "low": learned.low, "high": learned.high, "weights": learned.weights,
-            "members": learned.members,
-            "added": {name: vars(value_added(table, name, rounds, draws)) for name in names
-                      if quick or len(names) <= MOST_ADDED},
-            "left_out": left_out(table) if quick else {}}
-        if not quick:
-            results[table.task]["leaves_of_10"] = learn(table, rounds, learner="leaves").score
-    whole = general(made, seeds) if len(made) > 1 else {}
+    report = build_ensemble(store_address(store), read, names, task=task, splits=seeds)
     if as_json:
-        print_json({"suite": read.name, "fingerprint": read.fingerprint, "metrics": names, "tasks": results, "general": whole})
+        print_json({"suite": read.name, "fingerprint": read.fingerprint, "metrics": names, "general": report.general,
+                    "tasks": {name: ensemble_json(result) for name, result in report.tasks.items()}})
         return
-    for title, entry in results.items():
-        between = f" (95% {entry['low']:.3f} to {entry['high']:.3f})" if entry["low"] is not None else ""
-        output.print(f"[bold]{title}[/bold]  {entry['learner']}, {entry['splits']} splits: {entry['score']:.3f}{between}"
-                     + (f"; with leaves of at least 10: {entry['leaves_of_10']:.3f}" if "leaves_of_10" in entry else "")
-                     + (f"; the general ensemble: {whole[title]:.3f}" if whole else ""))
-        rows = [(escape(name), f"{entry['members'][name]:.3f}", f"{entry['weights'][name]:.2f}", said(entry["added"].get(name)))
-                for name in names]
-        output.print(plain_table(("", "alone, held out", "weight", "adds (95%)"), rows))
-        for name, score in entry["left_out"].items():
-            output.print(f"  not learned from {name}: {score:.3f}", style="dim")
+    for name, result in report.tasks.items():
+        learned = result.ensemble
+        interval = f" (95% {learned.low:.3f} to {learned.high:.3f})" if learned.low is not None else ""
+        leaves = f"; with at least 10 pairs per leaf: {result.leaves_of_10:.3f}" if result.leaves_of_10 is not None else ""
+        common = f"; one linear combination for all tasks: {report.general[name]:.3f}" if report.general else ""
+        output.print(f"[bold]{name}[/bold]  {result.learner}, {result.splits} splits: {learned.score:.3f}{interval}{leaves}{common}")
+        output.print(plain_table(("", "alone, held out", "weight", "adds (95%)"), [
+            (escape(member), f"{learned.members[member]:.3f}", f"{learned.weights[member]:.2f}",
+             format_estimate(vars(result.added[member]) if member in result.added else None)) for member in names]))
+        for left_out, score in result.left_out.items():
+            output.print(f"  without {left_out} in learning: {score:.3f}", style="dim")
         output.print()
+
+
+def ensemble_json(result: TaskEnsemble) -> dict[str, Any]:
+    """Return an ensemble as plain values."""
+    learned = result.ensemble
+    return {"learner": result.learner, "splits": result.splits, "score": learned.score, "low": learned.low, "high": learned.high,
+            "weights": learned.weights, "members": learned.members,
+            "added": {name: vars(added) for name, added in result.added.items()}, "left_out": result.left_out,
+            **({} if result.leaves_of_10 is None else {"leaves_of_10": result.leaves_of_10})}
 
 
 @ensembles_app.command()
@@ -105,35 +91,19 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
         for row in facts["rows"]]))
     named = list(dict.fromkeys(table for added in adds.values() for table in added))
     output.print(plain_table(("adds to the five", *(short.get(table, table[:5]) for table in named)), [
-        (escape(name), *(for_sure(added.get(table)) for table in named)) for name, added in adds.items()]))
-    output.print("all: the mean above chance. *: the 95% interval, which --json and the board show, is on one side of 0; of what "
-                 "adds nothing, one in twenty is so by chance.", style="dim")
+        (escape(name), *(mark_significant(added.get(table)) for table in named)) for name, added in adds.items()]))
+    output.print("all: mean score above chance. *: the 95% interval excludes 0 (see --json or the board for intervals); expect "
+                 "one in twenty by chance among metrics that add nothing.", style="dim")
 
 
-def left_out(table: Any) -> dict[str, float]:
-    """Return the scores without one condition or dataset in learning."""
-    import numpy as np
-
-    from leaderboard.ensembles.learning import without
-
-    results = {}
-    for what in ("condition", "dataset"):
-        names = np.unique(getattr(table, what)).tolist()
-        if 1 < len(names) <= 12:
-            for name in names:
-                scores = [without(table, what, name, seed).score for seed in range(FEW_SEEDS)]
-                results[name] = float(np.mean(scores))
-    return results
-
-
-def for_sure(added: dict[str, Any] | None) -> str:
+def mark_significant(added: dict[str, Any] | None) -> str:
     """Return an added value as text, marked if its interval excludes 0."""
     if added is None:
         return "-"
     return f"{added['value']:+.3f}" + ("*" if added["low"] is not None and (added["low"] > 0 or added["high"] < 0) else "")
 
 
-def said(estimate: dict[str, Any] | None) -> str:
+def format_estimate(estimate: dict[str, Any] | None) -> str:
     """Return an estimate as text."""
     if estimate is None:
         return "-"

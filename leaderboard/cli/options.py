@@ -41,8 +41,8 @@ def default_jobs(jobs: int | None) -> int:
 
 def unknown_metric_error(name: str, suite: str, names: Iterable[str]) -> TouchstoneError:
     """Return the error for a metric without results in the store."""
-    return TouchstoneError(f'The store has no answers of "{name}" to the suite {suite}.{did_you_mean(name, names)} '
-                           f"`touchstone run {name} --suite {suite}` asks it.")
+    return TouchstoneError(f'The store has no results of "{name}" on the suite {suite}.{did_you_mean(name, names)} '
+                           f"Run `touchstone run {name} --suite {suite}`.")
 
 
 def store_address(named: str | None) -> str:
@@ -52,7 +52,7 @@ def store_address(named: str | None) -> str:
     from harness.base.paths import default_store
 
     if named is not None and "://" in named and urlsplit(named).password is not None:
-        raise TouchstoneError("--store holds a password, which everybody on this machine can read there; put it into PGPASSWORD "
+        raise TouchstoneError("--store contains a password, which other users of this machine can see; put it into PGPASSWORD "
                               "or ~/.pgpass, or the whole address into TOUCHSTONE_STORE.")
     return named if named is not None else default_store()
 

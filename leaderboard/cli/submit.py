@@ -58,7 +58,7 @@ def submit(
     for claim in made.entries:
         messages.print(f"{claim.name}: {claim.state.value}" + (f": {claim.reason}" if claim.reason else "")
                        + above_chance(claim.overall), soft_wrap=True, markup=False)
-    messages.print(f"The bundle is in {target}; CONTRIBUTING.md says how it gets into the table.", soft_wrap=True, markup=False)
+    messages.print(f"The bundle is in {target}; see CONTRIBUTING.md for the next step.", soft_wrap=True, markup=False)
     sys.exit(ANSWERED if all(claim.state is State.CHECKED for claim in made.entries) else SOME_FAILED)
 
 

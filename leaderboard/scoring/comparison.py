@@ -9,15 +9,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.hashing import seed_of
+from harness.evaluation.suite import Suite
+from harness.results.store import Store
 from leaderboard.report.build import estimate_facts
 from leaderboard.scoring.estimates import CONFIDENCE, Estimate, stratified_mean, unit_weights
-from leaderboard.scoring.ranking import Ranking
+from leaderboard.scoring.ranking import Ranking, rank_suite
 from leaderboard.scoring.resampling import Resampled
 from leaderboard.scoring.significance import (
     jackknife_influences,
@@ -145,3 +149,40 @@ def compare_metrics(samples: Samples, names: Sequence[str], tasks: Sequence[str]
             }
         )
     return {"entries": list(names), "pairs": pairs}
+
+
+def compare(store: Store | Path | str, suite: Suite, a: str, b: str) -> pd.DataFrame:
+    """Return the paired comparison of two metrics: one row per ranked task, and one for the overall score of each track.
+
+    Args:
+        store: The results store, or its path or address.
+        suite: The suite whose results are compared.
+        a: Name of an entry.
+        b: Name of another entry.
+
+    Returns:
+        Columns track, task (`"overall"` for the overall score), difference (a - b), low and high (95% interval), and p: one-sided
+        for a task, two-sided and adjusted for all pairs of ranked metrics for the overall score.
+    """
+    rankings = rank_suite(store, suite)
+    names = {entry.scored.name for ranking in rankings.values() for entry in ranking.places}
+    for name in (a, b):
+        if name not in names:
+            raise TouchstoneError(f'The store has no results of "{name}" on the suite {suite.name}.{did_you_mean(name, names)}')
+    samples = load_samples(rankings.values())
+    rows: list[tuple[str, str, float, float | None, float | None, float | None]] = []
+    for track, ranking in rankings.items():
+        scored = {entry.scored.name: entry.scored for entry in ranking.places}
+        if a not in scored or b not in scored:
+            continue
+        for score in scored[a].ranked_tasks:
+            task = score.task.name
+            if (a, task) in samples and (b, task) in samples:
+                difference = paired_difference(samples[a, task], samples[b, task])
+                if difference is not None:
+                    rows.append((track, task, difference.estimate.value, difference.estimate.low, difference.estimate.high,
+                                 difference.p))
+        overall = [scored[name].overall for name in (a, b)]
+        if None not in overall:
+            rows.append((track, "overall", (overall[0] or 0.0) - (overall[1] or 0.0), None, None, ranking.p(a, b)))
+    return pd.DataFrame(rows, columns=["track", "task", "difference", "low", "high", "p"])

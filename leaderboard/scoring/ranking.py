@@ -11,8 +11,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.hashing import seed_of
@@ -71,6 +73,19 @@ class Ranking:
                     controls_by_task.setdefault(name, []).append(control.name)
         return controls_by_task
 
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per entry: rank, rank range, overall score above chance with its interval, and the score of each task."""
+        rows = []
+        for entry in self.places:
+            low, high = entry.interval or (None, None)
+            overall = entry.scored.overall_estimate
+            rows.append({
+                "name": entry.scored.name, "rank": entry.rank, "rank_low": low, "rank_high": high,
+                "overall": entry.scored.overall, "overall_low": overall and overall.low, "overall_high": overall and overall.high,
+                **{score.task.name: score.score and score.score.value for score in entry.scored.ranked_tasks},
+                "reason": entry.reason})
+        return pd.DataFrame(rows).astype({"rank": "Int64", "rank_low": "Int64", "rank_high": "Int64"})
+
     def p(self, a: str, b: str) -> float | None:
         """Return the adjusted p-value of the difference of two entries' overall scores; None unless both are ranked."""
         names = [entry.scored.name for entry in self.ranked]
@@ -93,8 +108,8 @@ def rank_entries(scored: Iterable[Scored]) -> Ranking:
     return Ranking((*placed, *places[len(ranked):]), tuple(dividing_lines(range(len(ranked)), better)), parted)
 
 
-def rank_suite(store: Store, suite: Suite) -> dict[str, Ranking]:
-    """Return the ranking of each track that has entries in the store."""
+def rank_suite(store: Store | Path | str, suite: Suite) -> dict[str, Ranking]:
+    """Return the ranking of each track that has entries in the store (an open store, a path or an address)."""
     scored = score_suite(store, suite)
     rankings = {track: rank_entries(entry.in_track(track) for entry in scored if track in entry.tracks) for track in suite.tracks}
     return {track: ranking for track, ranking in rankings.items() if ranking.places}

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from harness.base.units import Unit
@@ -15,7 +16,7 @@ from harness.evaluation.task import Task
 from harness.models.vector_composition import vector_model_id
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.results.provenance import harness_version
-from harness.results.store import Store, StoredEntry
+from harness.results.store import Store, StoredEntry, open_store
 from harness.submission.submission import Entry
 from leaderboard.scoring.estimates import Estimate, above_chance, mean_of_estimates, stratified_mean
 from leaderboard.scoring.resampling import Plan, Resampled, make_plans, resample
@@ -156,10 +157,10 @@ class Scored:
             model=model.name if model is not None else None, model_fingerprint=model.fingerprint if model is not None else None)
 
 
-def score_suite(store: Store, suite: Suite) -> list[Scored]:
+def score_suite(store: Store | Path | str, suite: Suite) -> list[Scored]:
     """Return the results of every entry of the store that was run on this suite."""
-    drawn = make_plans(suite)
-    scored = [score_entry(store, suite, stored, drawn) for stored in store.entries()]
+    results, plans = open_store(store), make_plans(suite)
+    scored = [score_entry(results, suite, stored, plans) for stored in results.entries()]
     return [entry for entry in scored if any(score.asked for score in entry.tasks.values())]
 
 

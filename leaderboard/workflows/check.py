@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from harness.base.paths import cache_folder
-from harness.base.progress import Progress
+from harness.base.progress import NoProgress, Progress
 from harness.base.units import Source
 from harness.evaluation.assignment import Conditions, TaskUnit
 from harness.evaluation.executor import WorkerSlot
@@ -21,7 +22,7 @@ from harness.models.vector_cache import VectorCache
 from harness.results.outcomes import Failure
 from harness.sandbox.layers import Sandbox
 from harness.sandbox.limits import Limits
-from harness.submission.submission import Entry
+from harness.submission.submission import Entry, Submission, load_submission
 from tasks.corpus.known_similarity import CorpusSize
 from tasks.data import loading as data
 from tasks.properties.axioms import DOMAINS, Trials, Verdict, describe_verdict, worst_cases
@@ -51,6 +52,23 @@ class CheckReport:
     def sound(self) -> bool:
         """Whether the entry may be submitted."""
         return not self.failures and self.axioms is not None and self.axioms.values["finite_when_awkward"] == 1
+
+
+def check(submission: Submission | Path | str, suite: Suite, *, trust: bool = False,
+          progress: Progress | None = None) -> list[CheckReport]:
+    """Validate a submission and return one report per entry; nothing is stored.
+
+    Args:
+        submission: A submission, or the path of its file.
+        suite: The suite whose model provides vectors and tokens.
+        trust: Disable the sandbox, for code that you have reviewed.
+        progress: Receives messages and progress; default: none.
+
+    Raises:
+        TouchstoneError: The header is invalid, or the submission cannot be run here.
+    """
+    loaded = submission if isinstance(submission, Submission) else load_submission(Path(submission))
+    return check_entries(loaded.entries, suite, trust, progress or NoProgress())[0]
 
 
 def check_entries(entries: Sequence[Entry], suite: Suite, trust: bool, progress: Progress) -> tuple[list[CheckReport], Sandbox]:

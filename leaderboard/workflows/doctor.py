@@ -20,6 +20,7 @@ from harness.models.encoders import SAME_VECTOR
 from harness.models.registry import MODELS
 from harness.results.databases import POSTGRES
 from harness.results.store import Store
+from harness.sandbox.faults import SupervisorLost
 from harness.sandbox.limits import Limits
 from harness.sandbox.probe import probe_sandbox
 from harness.sandbox.supervisor import Supervisor
@@ -66,7 +67,7 @@ def run_check(what: str, examine: Callable[[], str]) -> Finding:
     """Run one check and return its finding."""
     try:
         return Finding(what, True, examine())
-    except (TouchstoneError, OSError) as wrong:
+    except (TouchstoneError, SupervisorLost, OSError) as wrong:
         return Finding(what, False, str(wrong))
 
 

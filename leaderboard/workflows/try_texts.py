@@ -25,7 +25,7 @@ from harness.evaluation.executor import WorkerSlot
 from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.metric_session import MetricSession
 from harness.models.vector_cache import VectorCache
-from harness.sandbox.faults import Fault
+from harness.sandbox.faults import Fault, SupervisorLost
 from harness.sandbox.limits import Limits
 from harness.sandbox.probe import probe_sandbox
 from harness.submission.dependencies import unmet_dependencies
@@ -180,7 +180,7 @@ def run_metric(slot: WorkerSlot, entry: Entry, texts: Sequence[str], inputs: Inp
     try:
         session.start()
         return TriedMetric(entry, tuple(question(session)))
-    except (Fault, NotApplicable) as wrong:
+    except (Fault, NotApplicable, SupervisorLost) as wrong:
         return TriedMetric(entry, (), wrong.sentence if isinstance(wrong, Fault) else str(wrong))
     finally:
         session.stop_worker()

@@ -143,6 +143,7 @@ HELD: dict[Path, IO[str]] = {}              # environments in use by this proces
 
 
 def hold(environment: Path) -> None:
+    """Lock an environment against removal while this process uses it."""
     if environment not in HELD:
         HELD[environment] = environment.with_suffix(".used").open("w")
         fcntl.flock(HELD[environment], fcntl.LOCK_SH)

@@ -115,7 +115,7 @@ class Task(Generic[Observation]):
         raise NotImplementedError
 
     def measure_all(self, units: Sequence[Unit], observations: Sequence[Observation]) -> list[Measures]:
-        """Return the measures of all answered test units of one entry; override it if they depend on each other."""
+        """Return the measures of all answered test units of one entry; override if they depend on each other."""
         return [self.measure(unit, observation) for unit, observation in zip(units, observations, strict=True)]
 
     def clusters(self, units: Sequence[Unit]) -> Sequence[Cluster] | None:

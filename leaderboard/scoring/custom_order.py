@@ -30,8 +30,7 @@ def parse_weights(text: str) -> dict[str, float]:
 
 def weighted_score(above_chance: Mapping[str, Mapping[str, float | None]], tasks: Sequence[str],
                    weights: Mapping[str, float]) -> Order:
-    """Return the weighted mean score above chance of each entry; a task without a weight counts as 0, an unknown score as chance.
-    """
+    """Return the weighted mean score above chance of each entry; missing weights count as 0, unknown scores as chance."""
     for name in weights:
         if name not in tasks:
             raise TouchstoneError(f'There is no ranked task "{printable(name, 80)}" in this track.{did_you_mean(name, tasks)}')

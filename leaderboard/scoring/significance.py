@@ -50,7 +50,7 @@ class PairwiseTests:
     difference: np.ndarray                  # m x m: row - column
 
     def better(self, level: float = 1 - CONFIDENCE) -> np.ndarray:
-        """m x m: whether the row is significantly better than the column."""
+        """Matrix (m x m): whether the row is significantly better than the column."""
         return np.asarray((self.p <= level) & (self.difference > 0))
 
 

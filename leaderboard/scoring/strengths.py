@@ -41,9 +41,7 @@ def task_parts(samples: Samples, a: Mapping[str, Any], b: Mapping[str, Any], tas
 
 
 def score_parts(samples: Samples, entry: Mapping[str, Any], task: str) -> Iterator[tuple[str, float]]:
-    """Return the mean score of each stratum where a score is a mean over test units, else the measures of datasets and
-    conditions.
-    """
+    """Return the mean score of each stratum, or the measures of datasets and conditions for other scores."""
     sample = samples.get((entry["name"], task))
     if isinstance(sample, ByUnit):
         strata: dict[str, list[float]] = {}

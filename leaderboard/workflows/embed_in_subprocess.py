@@ -1,6 +1,6 @@
 """Embed texts in a subprocess, so that a server does not load the embedding model.
 
-    python -m leaderboard.workflows.embed_in_subprocess MODEL FOLDER < texts.json
+Usage: `python -m leaderboard.workflows.embed_in_subprocess MODEL FOLDER < texts.json`
 """
 
 from __future__ import annotations

@@ -43,6 +43,7 @@ class Library:
 
 
 def sacrebleu_chrf(a: Texts, b: Texts) -> Values:
+    """Return sacreBLEU's sentence chrF."""
     from sacrebleu.metrics import CHRF
 
     scorer = CHRF()
@@ -50,36 +51,42 @@ def sacrebleu_chrf(a: Texts, b: Texts) -> Values:
 
 
 def nltk_chrf(a: Texts, b: Texts) -> Values:
+    """Return NLTK's sentence chrF."""
     from nltk.translate.chrf_score import sentence_chrf
 
     return [sentence_chrf(x, y) for x, y in zip(a, b, strict=True)]
 
 
 def torchmetrics_chrf(a: Texts, b: Texts) -> Values:
+    """Return torchmetrics' chrF."""
     from torchmetrics.functional.text import chrf_score
 
     return [float(chrf_score([y], [[x]])) for x, y in zip(a, b, strict=True)]
 
 
 def sacrebleu_bleu(a: Texts, b: Texts) -> Values:
+    """Return sacreBLEU's sentence BLEU."""
     from sacrebleu import sentence_bleu
 
     return [sentence_bleu(y, [x]).score for x, y in zip(a, b, strict=True)]
 
 
 def nltk_bleu(a: Texts, b: Texts) -> Values:
+    """Return NLTK's sentence BLEU."""
     from nltk.translate.bleu_score import sentence_bleu
 
     return [float(sentence_bleu([x.split()], y.split())) for x, y in zip(a, b, strict=True)]
 
 
 def torchmetrics_bleu(a: Texts, b: Texts) -> Values:
+    """Return torchmetrics' BLEU."""
     from torchmetrics.functional.text import bleu_score
 
     return [float(bleu_score([y], [[x]])) for x, y in zip(a, b, strict=True)]
 
 
 def google_rouge_l(a: Texts, b: Texts) -> Values:
+    """Return ROUGE-L of rouge-score."""
     from rouge_score.rouge_scorer import RougeScorer
 
     scorer = RougeScorer(["rougeL"])
@@ -87,6 +94,7 @@ def google_rouge_l(a: Texts, b: Texts) -> Values:
 
 
 def rouge_rouge_l(a: Texts, b: Texts) -> Values:
+    """Return ROUGE-L of the package rouge."""
     from rouge import Rouge
 
     package = Rouge(metrics=["rouge-l"], stats=["f"])
@@ -95,6 +103,7 @@ def rouge_rouge_l(a: Texts, b: Texts) -> Values:
 
 
 def nltk_meteor(a: Texts, b: Texts) -> Values:
+    """Return NLTK's METEOR."""
     import nltk
     from nltk.corpus.reader.wordnet import WordNetCorpusReader
     from nltk.translate.meteor_score import single_meteor_score
@@ -110,18 +119,21 @@ def nltk_meteor(a: Texts, b: Texts) -> Values:
 
 
 def rapidfuzz_normalized(a: Texts, b: Texts) -> Values:
+    """Return RapidFuzz's normalized Levenshtein similarity."""
     from rapidfuzz.distance import Levenshtein
 
     return [Levenshtein.normalized_similarity(x, y) for x, y in zip(a, b, strict=True)]
 
 
 def rapidfuzz_ratio(a: Texts, b: Texts) -> Values:
+    """Return RapidFuzz's ratio."""
     from rapidfuzz.fuzz import ratio
 
     return [ratio(x, y) for x, y in zip(a, b, strict=True)]
 
 
 def rank_bm25(name: str) -> Callable[[Texts, Texts], Values]:
+    """Return the scores of a class of rank-bm25."""
     def ask(a: Texts, b: Texts) -> Values:
         """Second texts as queries, the first ones as documents, as USMB's figures need."""
         import rank_bm25 as package

@@ -24,7 +24,7 @@ from harness.results.databases import HELD_ARRAYS, open_database
 from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
 from harness.results.provenance import Provenance
 from harness.submission.header import read_header
-from harness.submission.submission import Entry, Submission
+from harness.submission.submission import Entry, Submission, current_digest
 
 
 class Json(sa.types.TypeDecorator[Any]):
@@ -94,6 +94,7 @@ class Store:
 
     def __init__(self, address: Path | str, *, read_only: bool = False) -> None:
         self.read_only = read_only
+        self._digests: dict[str, str] = {}      # present digest of each stored one
         self._database = open_database(address)
         self.name = self._database.name
         if read_only and not self._database.exists():
@@ -173,7 +174,7 @@ class Store:
         with self._explained(), self._engine.begin() as connection:
             for row in rows:
                 connection.execute(self._database.insert(ENTRIES).values(row).on_conflict_do_update(
-                    index_elements=["digest"], set_={"last_seen": row["last_seen"]}))
+                    index_elements=["digest"], set_={name: row[name] for name in ("filename", "source", "last_seen")}))
 
     def save_units(self, units: Iterable[Unit]) -> None:
         """Store the descriptions of test units."""
@@ -207,16 +208,30 @@ class Store:
 
     def completed(self, statuses: Iterable[Status] = tuple(Status)) -> set[tuple[str, str]]:
         """Return the (unit id, entry digest) pairs that have an outcome of one of the given statuses."""
-        query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest).where(OUTCOMES.c.status.in_([s.value for s in statuses]))
+        wanted, current = {status.value for status in statuses}, self._current_digests()
+        status_of: dict[tuple[str, str], str] = {}
         with self._explained(), self._engine.connect() as connection:
-            return {(unit, entry) for unit, entry in connection.execute(query)}
+            query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest, OUTCOMES.c.status)
+            for unit, digest, status in connection.execute(query):
+                present = current.get(digest, digest)
+                if present == digest or (unit, present) not in status_of:
+                    status_of[unit, present] = status
+        return {pair for pair, status in status_of.items() if status in wanted}
 
     def entries(self) -> list[StoredEntry]:
         """Return the current entry of every name: of several digests the most recently seen."""
         query = sa.select(ENTRIES).order_by(ENTRIES.c.last_seen, ENTRIES.c.first_seen, ENTRIES.c.digest)
         with self._explained(), self._engine.connect() as connection:
-            current = {row.name: row for row in connection.execute(query)}
-        return [self._entry(row) for row in current.values()]
+            rows = {row.name: row for row in connection.execute(query)}
+        current = self._current_digests()
+        return [StoredEntry(current[row.digest], *_parse_row(row), row.first_seen, row.last_seen) for row in rows.values()]
+
+    def _current_digests(self) -> dict[str, str]:
+        """The present digest of every stored one: the digest of an entry has changed with its definition (see `Entry.digest`)."""
+        with self._explained(), self._engine.connect() as connection:
+            for row in connection.execute(sa.select(ENTRIES).where(ENTRIES.c.digest.not_in(list(self._digests)))):
+                self._digests[row.digest] = _present_digest(row)
+        return self._digests
 
     def cache_get(self, kind: str) -> dict[str, Any]:
         """Return the derived values of a kind, by key."""
@@ -229,14 +244,12 @@ class Store:
     def digests(self) -> list[tuple[str, str, str]]:
         """Return (name, digest, first seen) of all entries, current or not, oldest first."""
         query = sa.select(ENTRIES.c.name, ENTRIES.c.digest, ENTRIES.c.first_seen).order_by(ENTRIES.c.first_seen, ENTRIES.c.digest)
+        current = self._current_digests()
+        first_seen_of: dict[tuple[str, str], str] = {}
         with self._explained(), self._engine.connect() as connection:
-            return [(name, digest, first_seen) for name, digest, first_seen in connection.execute(query)]
-
-    @staticmethod
-    def _entry(row: Any) -> StoredEntry:
-        submission = Submission(row.filename, row.source, read_header(row.source, row.filename))
-        (entry,) = (one for one in submission.entries if one.variant == row.variant)
-        return StoredEntry(row.digest, submission, entry, row.first_seen, row.last_seen)
+            for name, digest, first_seen in connection.execute(query):
+                first_seen_of.setdefault((name, current[digest]), first_seen)
+        return [(name, digest, first_seen) for (name, digest), first_seen in first_seen_of.items()]
 
     def outcomes(self, entry_digest: str, forms: Mapping[str, type[Any]]) -> dict[str, Outcome]:
         """Return the outcomes of an entry by unit id, for the test units whose observation types are given.
@@ -244,18 +257,25 @@ class Store:
         Outcomes are selected by test unit, not by task, because the store may hold outcomes of earlier task versions whose form
         is not known any more.
         """
-        query = sa.select(OUTCOMES).where(OUTCOMES.c.entry_digest == entry_digest, OUTCOMES.c.unit_id.in_(list(forms)))
-        outcomes = {}
+        query = sa.select(OUTCOMES).where(OUTCOMES.c.entry_digest.in_(self._stored_digests(entry_digest)),
+                                          OUTCOMES.c.unit_id.in_(list(forms)))
+        outcomes: dict[str, Outcome] = {}
         with self._explained(), self._engine.connect() as connection:
             for row in connection.execute(query):
+                if row.unit_id in outcomes and row.entry_digest != entry_digest:
+                    continue
                 observation = (
                     None if row.observation is None else unpack_observation(row.observation, forms[row.unit_id], self.arrays)
                 )
                 failure = None if row.failure is None else Failure(**{**row.failure, "places": tuple(row.failure["places"])})
                 outcomes[row.unit_id] = Outcome(
-                    row.unit_id, row.entry_digest, Status(row.status), observation, failure, row.seconds
+                    row.unit_id, entry_digest, Status(row.status), observation, failure, row.seconds
                 )
         return outcomes
+
+    def _stored_digests(self, entry_digest: str) -> list[str]:
+        """Return the stored digests of the entry with a present digest."""
+        return [entry_digest, *(stored for stored, present in self._current_digests().items() if present == entry_digest)]
 
     def raw(self) -> list[tuple[str, str, str, str]]:
         """Return (unit, entry, status, stored observation) of every outcome, to compare two stores."""
@@ -273,9 +293,25 @@ class Store:
     def provenance(self, entry_digest: str) -> list[dict[str, Any]]:
         """Return the provenance of every run of an entry, most recent first."""
         query = (sa.select(RUNS.c.provenance, RUNS.c.started).join(OUTCOMES, OUTCOMES.c.run_id == RUNS.c.id)
-                 .where(OUTCOMES.c.entry_digest == entry_digest).distinct().order_by(RUNS.c.started.desc()))
+                 .where(OUTCOMES.c.entry_digest.in_(self._stored_digests(entry_digest))).distinct().order_by(RUNS.c.started.desc()))
         with self._explained(), self._engine.connect() as connection:
             return [{**row.provenance, "started": row.started} for row in connection.execute(query)]
+
+
+def _parse_row(row: Any) -> tuple[Submission, Entry]:
+    """Return the submission and the entry of a stored row."""
+    submission = Submission(row.filename, row.source, read_header(row.source, row.filename))
+    (entry,) = (entry for entry in submission.entries if entry.variant == row.variant)
+    return submission, entry
+
+
+def _present_digest(row: Any) -> str:
+    """Return the present digest of a stored entry; the stored one if the entry's models have changed or are not available."""
+    with contextlib.suppress(TouchstoneError, ValueError):      # the header is not valid any more, or a model is not available
+        _, entry = _parse_row(row)
+        if row.digest in (entry.digest, entry.digest_v1):
+            return entry.digest
+    return current_digest(row.digest)
 
 
 def open_store(store: Store | Path | str) -> Store:

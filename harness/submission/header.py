@@ -175,6 +175,26 @@ EXAMPLES = {
 }
 
 
+# What a header may change without changing any answer; the rest of it is part of an entry's digest.
+DESCRIPTIVE = frozenset({"title", "summary", "license", "control", "on_request", "trained_on", "paper", "memory", "time",
+                         "variants"})
+
+
+def functional_fields(header: Header) -> dict[str, Any]:
+    """Return the fields of a header that influence answers, as plain JSON values."""
+    fields = header.model_dump(mode="python", exclude=set(DESCRIPTIVE))
+    return {**fields, "range": [str(end) for end in header.range]}
+
+
+def without_header(source: bytes) -> bytes:
+    """Return the source without the lines of its header."""
+    lines = source.split(b"\n")
+    stripped = [line.rstrip(b"\r") for line in lines]
+    start = stripped.index(b"# /// script")
+    end = stripped.index(b"# ///", start)
+    return b"\n".join(lines[:start] + lines[end + 1:])
+
+
 def read_header(source: bytes, filename: str) -> Header:
     """Return the validated header of a submission's source, or raise TouchstoneError."""
     first_line, block = _block(_decode(source, filename), filename)
@@ -257,7 +277,7 @@ def _block(text: str, filename: str) -> tuple[int, str]:
         inner.append(line[2:])
     if not start:
         raise TouchstoneError(f"{filename}: no header. A submission starts with `# /// script`, then TOML in comment lines with "
-                              "a [tool.touchstone] table, then `# ///`; see \"Your first metric\" in the README.")
+                              "a [tool.touchstone] table, then `# ///`; see \"Submit a metric\" in the README.")
     if not end:
         raise TouchstoneError(f"{filename}, line {start}: the header that starts here is never closed; end it with `# ///`.")
     return start + 1, "\n".join(inner)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from harness.base.errors import TouchstoneError
 from harness.base.hashing import digest_of
 from harness.models.registry import model_fingerprint
 from harness.models.vector_composition import SUITE_VECTORS, VectorSpec
-from harness.submission.header import FILE_BYTES, Header, Scalar, read_header
+from harness.submission.header import FILE_BYTES, Header, Scalar, functional_fields, read_header, without_header
 
 
 @dataclass(frozen=True)
@@ -58,15 +59,39 @@ class Entry:
 
     @cached_property
     def digest(self) -> str:
-        """The identifier of the entry: sha256 over source, parameters and models."""
-        described: dict[str, Any] = {
-            "source": hashlib.sha256(self.submission.source).hexdigest(),
-            "parameters": dict(self.parameters),
-            "models": {name: model_fingerprint(name) for name in self.header.models}}
+        """The identifier of the entry: a hash of the code, the functional header fields, the parameters and the models."""
+        return digest_of({"version": 2, "code": hashlib.sha256(without_header(self.submission.source)).hexdigest(),
+                          "header": functional_fields(self.header), **self._settings})
+
+    @cached_property
+    def digest_v1(self) -> str:
+        """The identifier that versions up to release 2026.2 used: a hash of the whole source, the parameters and the models."""
+        return digest_of({"source": hashlib.sha256(self.submission.source).hexdigest(), **self._settings})
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        settings: dict[str, Any] = {"parameters": dict(self.parameters),
+                                    "models": {name: model_fingerprint(name) for name in self.header.models}}
         if self.vectors != SUITE_VECTORS:
-            described["vectors"] = {"of": [[name, model_fingerprint(name)] for name in self.vectors.models],
-                                    "in_chunks": self.vectors.in_chunks}
-        return digest_of(described)
+            settings["vectors"] = {"of": [[name, model_fingerprint(name)] for name in self.vectors.models],
+                                   "in_chunks": self.vectors.in_chunks}
+        return settings
+
+
+def current_digest(digest: str) -> str:
+    """Return the present digest of a published entry with this digest of version 1; return any other digest unchanged."""
+    return _published_digests().get(digest, digest)
+
+
+def published_digest(digest: str) -> str:
+    """Return the digest of version 1 under which an entry was first published; return any other digest unchanged."""
+    return next((old for old, present in _published_digests().items() if present == digest), digest)
+
+
+@cache
+def _published_digests() -> dict[str, str]:
+    with Path(__file__).with_name("digests_v1.csv").open(encoding="utf-8", newline="") as file:
+        return {row["version_1"]: row["version_2"] for row in csv.DictReader(file)}
 
 
 def load_submission(path: Path) -> Submission:

@@ -44,7 +44,9 @@ def ensemble(
         interval = f" (95% {learned.low:.3f} to {learned.high:.3f})" if learned.low is not None else ""
         leaves = f"; with at least 10 pairs per leaf: {result.leaves_of_10:.3f}" if result.leaves_of_10 is not None else ""
         common = f"; one linear combination for all tasks: {report.general[name]:.3f}" if report.general else ""
-        output.print(f"[bold]{name}[/bold]  {result.learner}, {result.splits} splits: {learned.score:.3f}{interval}{leaves}{common}")
+        output.print(
+            f"[bold]{name}[/bold]  {result.learner}, {result.splits} splits: {learned.score:.3f}{interval}{leaves}{common}"
+        )
         output.print(plain_table(("", "alone, held out", "weight", "adds (95%)"), [
             (escape(member), f"{learned.members[member]:.3f}", f"{learned.weights[member]:.2f}",
              format_estimate(vars(result.added[member]) if member in result.added else None)) for member in names]))

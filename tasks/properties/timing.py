@@ -20,7 +20,7 @@ from harness.base.paths import SUBMISSIONS
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.task import Context, Measures, Task, TaskInfo
-from harness.submission.submission import Entry, load_submission
+from harness.submission.submission import Entry, load_submission, published_digest
 from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.data import loading as data
 
@@ -70,7 +70,7 @@ class Timing(Task[Times]):
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         a, b = settings.pair
-        common = {"source_a": a, "source_b": b, "reference": reference_entry().digest}
+        common = {"source_a": a, "source_b": b, "reference": published_digest(reference_entry().digest)}
         for repetition in range(settings.repetitions):
             for what, sizes in ((COLLECTION, {"k": settings.k, "n": settings.n}), (GROWTH, {"sizes": list(settings.sizes)})):
                 yield self.unit(context, (what,), {**common, **sizes, "repetition": repetition}, (a, b))

@@ -21,6 +21,7 @@ from harness.results.arrays import ArrayFolder
 from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
 from harness.results.store import SCHEMA_VERSION, Store
 from harness.sandbox.probe import probe_sandbox
+from harness.submission.submission import load_submission
 from tests.support.command import touchstone
 from tests.support.stores import UNIT, Observation, filled, observation
 
@@ -319,3 +320,31 @@ def test_a_read_only_place_is_said(tmp_path):
             Store(place / "store.sqlite")
     finally:
         subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_answers_under_a_digest_of_version_1_stay_valid_after_a_descriptive_change(tmp_path, write):
+    """The row of an entry as earlier versions wrote it; then its title changes, and nothing is run again."""
+    path = write("steady", "def distance(p, q): return 0.0\n")
+    entry = load_submission(path).entries[0]
+    store = Store(tmp_path / "s.sqlite")
+    _, run = filled(store)
+    with sqlite3.connect(tmp_path / "s.sqlite") as database:
+        database.execute("INSERT INTO entries VALUES (?, ?, NULL, ?, ?, ?, ?)", (
+            entry.digest_v1, entry.name, entry.submission.filename, entry.submission.source, "2026-01-01", "2026-01-01"))
+        database.execute("INSERT INTO outcomes SELECT unit_id, ?, run_id, status, observation, failure, seconds, finished FROM outcomes",
+                         (entry.digest_v1,))
+    path.write_text(path.read_text().replace('title = "A metric of the tests"', 'title = "Another title"'))
+    renamed = load_submission(path).entries[0]
+    store.save_entries([renamed])
+    stored, = (stored for stored in store.entries() if stored.entry.name == "steady")
+    assert stored.digest == renamed.digest != entry.digest_v1
+    assert stored.entry.header.title == "Another title"
+    assert (UNIT.id, renamed.digest) in store.completed([Status.ANSWERED])
+    outcome = store.outcomes(renamed.digest, {UNIT.id: Observation})[UNIT.id]
+    assert (outcome.entry_digest, outcome.status) == (renamed.digest, Status.ANSWERED)
+    assert store.provenance(renamed.digest)
+    assert [digest for name, digest, _ in store.digests() if name == "steady"] == [renamed.digest]
+    store.save_outcome(Outcome(UNIT.id, renamed.digest, Status.FAILED, None, Failure("raised", "raised E"), 0.1), run)
+    assert store.outcomes(renamed.digest, {UNIT.id: Observation})[UNIT.id].status is Status.FAILED, "the later outcome counts"
+    assert (UNIT.id, renamed.digest) not in store.completed([Status.ANSWERED])
+    store.close()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from harness.base.errors import TouchstoneError
-from harness.base.paths import SUBMISSIONS
+from harness.base.paths import PROJECT, SUBMISSIONS
 from harness.submission.dependencies import unmet_dependencies
 from harness.submission.selection import load_available, select_entries
-from harness.submission.submission import load_submission
+from harness.submission.submission import current_digest, load_submission
 
 
 def test_the_digest_depends_on_source_parameters_and_models(write):
@@ -21,6 +23,40 @@ def test_the_digest_depends_on_source_parameters_and_models(write):
     with_model = load_submission(path).entries[0].digest
     path.write_text(path.read_text().replace('["minilm"]', '["wordllama"]'))
     assert load_submission(path).entries[0].digest != with_model
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ('title = "A metric of the tests"', 'title = "Another title"'), ('license = "Apache-2.0"', 'license = "MIT"'),
+    ("# license", '# paper = "https://example.org/paper"\n# license'), ("# license", "# on_request = true\n# license"),
+    ("# ///\nd", '# [[tool.touchstone.variants]]\n# name = "v"\n# parameters = { k = 5 }\n# ///\nd')])
+def test_descriptive_fields_of_the_header_do_not_change_the_digest(write, old, new):
+    path = write("steady", "def distance(p, q, k=1): return 0.0\n")
+    before = load_submission(path).entries[0]
+    path.write_text(path.read_text().replace(old, new))
+    after = load_submission(path).entries[0]
+    assert after.submission.source != before.submission.source
+    assert after.digest == before.digest
+    assert after.digest_v1 != before.digest_v1
+
+
+@pytest.mark.parametrize(("old", "new"), [
+    ('returns = "distance"', 'returns = "similarity"'), ("range = [0.0, inf]", "range = [0.0, 1.0]"), ('input = "texts"', 'input = "tokens"'),
+    ("# license", "# symmetric = true\n# license"), ("dependencies = []", 'dependencies = ["numpy>=2"]'), ('name = "steady"', 'name = "other"')])
+def test_functional_fields_of_the_header_change_the_digest(write, old, new):
+    path = write("steady", "def distance(p, q): return 0.0\n")
+    before = load_submission(path).entries[0].digest
+    path.write_text(path.read_text().replace(old, new))
+    assert load_submission(path).entries[0].digest != before
+
+
+def test_digests_of_published_entries_are_mapped_to_present_ones():
+    for release in ("2026.1", "2026.2"):
+        facts = json.loads((PROJECT / "leaderboard" / "releases" / release / "release.json").read_text())
+        published = {entry["name"]: entry["digest"] for entry in facts["entries"]}
+        for entry in (entry for submission in load_available(SUBMISSIONS) for entry in submission.entries):
+            if entry.name in published:
+                assert current_digest(published[entry.name]) == entry.digest, entry.name
+    assert current_digest("0" * 64) == "0" * 64
 
 
 def test_a_variant_is_an_entry_of_its_own():

@@ -24,7 +24,7 @@ from leaderboard.papers.kour2022 import (
     build_table,
     compare_cells,
     noise_units,
-    select_entries,
+    paper_entries,
     summarize,
 )
 from leaderboard.papers.published_tables import kour2022_rerun, kour2022_table3
@@ -44,7 +44,7 @@ def test_the_published_table_is_as_printed():
 
 
 def test_every_metric_and_every_explanation_belongs_to_a_submission():
-    assert {entry.name for entry in select_entries()} == set(METRICS)
+    assert {entry.name for entry in paper_entries()} == set(METRICS)
     assert {metric for metric, _ in EXPLANATIONS} <= set(METRICS)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from harness.base.errors import TouchstoneError, format_bytes
-from harness.base.locks import file_lock
+from harness.base.files import file_lock
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
 

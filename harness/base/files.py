@@ -1,15 +1,29 @@
-"""Lock files (`data.lock`, `models.lock`): JSON files that record fingerprints at the first fetch."""
+"""File locks, and lock files (`data.lock`, `models.lock`): JSON files that record fingerprints at the first fetch."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from harness.base.errors import TouchstoneError
-from harness.base.locks import file_lock
+
+
+@contextmanager
+def file_lock(path: Path) -> Iterator[None]:
+    """Hold an exclusive lock on `path`; other processes block until it is released.
+
+    The file is never deleted, because deleting it would create a race.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def read_entries(path: Path) -> dict[str, Any]:

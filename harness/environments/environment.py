@@ -27,8 +27,8 @@ from packaging.requirements import Requirement
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
 from harness.base.errors import TouchstoneError, format_bytes, printable
+from harness.base.files import file_lock
 from harness.base.hashing import digest_of
-from harness.base.locks import file_lock
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
 from harness.models.registry import find_models

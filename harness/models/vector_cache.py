@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from harness.base.errors import TouchstoneError
-from harness.base.locks import file_lock
+from harness.base.files import file_lock
 from harness.base.progress import Progress
 from harness.models.encoders import Batch, Encoder
 from harness.models.registry import find_model

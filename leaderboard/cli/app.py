@@ -11,8 +11,7 @@ import typer
 
 from harness.base.errors import TouchstoneError
 from harness.sandbox.faults import SupervisorLost
-from leaderboard.cli.ensemble import ensembles_app
-from leaderboard.cli.explain import explaining_app
+from leaderboard.cli.analyse import analyse_app
 from leaderboard.cli.figure import figures_app
 from leaderboard.cli.options import (
     ANSWERED,
@@ -49,15 +48,15 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False,
-    help="""Where a text-similarity metric proves what it is worth.
+    help="""Benchmark and leaderboard for text-similarity metrics.
 
-    [bold]Try it[/bold]
+    [bold]Examples[/bold]
 
-      touchstone check my_metric.py        is the file right, does it behave, how fast is it?
-      touchstone run my_metric.py          ask it everything in the suite "core"
-      touchstone run                       ask every metric in submissions/ what is still missing
-      touchstone show                      the ranked table
-      touchstone card energy               all about one metric
+      touchstone check my_metric.py        validate a submission
+      touchstone run my_metric.py          run it on the suite "core"
+      touchstone run                       run all of submissions/; resumes
+      touchstone show                      print the ranked tables
+      touchstone card energy               everything about one metric
 
     Stop a run at any time with Ctrl-C; repeat the command to continue.
     Exit codes: 0 success, 1 some test units failed (recorded), 2 invalid input, 130 stopped.""")
@@ -66,8 +65,7 @@ app.add_typer(submitting_app)
 app.add_typer(citing_app)
 app.add_typer(papers_app)
 app.add_typer(figures_app)
-app.add_typer(ensembles_app)
-app.add_typer(explaining_app)
+app.add_typer(analyse_app)
 app.add_typer(profile_app)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
@@ -176,14 +174,13 @@ def check(
     from harness.submission.submission import load_submission
     from leaderboard.cli.console import ConsoleProgress
     from leaderboard.cli.tables import print_check
-    from leaderboard.workflows import check as checking
-    from leaderboard.workflows.check import check_json
+    from leaderboard.workflows.check import check_entries, check_json
     from tasks.suite_files import load_suite
 
     set_mirror(data_dir)
     entries = load_submission(file).entries
     read, progress = load_suite(suite), ConsoleProgress()
-    reports, confinement = checking.check_entries(entries, read, trust, progress)
+    reports, confinement = check_entries(entries, read, trust, progress)
     if as_json:
         print_json([check_json(report) for report in reports])
     else:
@@ -230,8 +227,7 @@ def card(
 
     [bold]touchstone card energy[/bold]
     """
-    from leaderboard.cli.console import card_view as drawn
-    from leaderboard.cli.console import output
+    from leaderboard.cli.console import card_view, output
     from leaderboard.report.build import card_facts
     from tasks.suite_files import load_suite
 
@@ -245,7 +241,7 @@ def card(
     if as_json:
         print_json({**card_facts(entries.values()), "runs": provenance})
     else:
-        output.print(drawn(entries, provenance, relation_to_others(name, rankings)))
+        output.print(card_view(entries, provenance, relation_to_others(name, rankings)))
 
 
 @app.command()

@@ -51,8 +51,11 @@ def format_interval(estimate: Estimate | None, digits: int = 2) -> Text:
 
 def ranking_tables(rankings: Mapping[str, Ranking], suite: Suite, width: int) -> RenderableType:
     """Return one table per track."""
-    footing = Text("0 is chance, 1 is perfect; 95% intervals for new draws from these datasets. ranks: 95% range of the rank, "
-                   "corrected for all pairs. A line: every metric above is significantly better than every metric below.", style="dim")
+    footing = Text(
+        "0 is chance, 1 is perfect; 95% intervals for new draws from these datasets. ranks: 95% range of the rank, "
+        "corrected for all pairs. A line: every metric above is significantly better than every metric below.",
+        style="dim",
+    )
     tables = [part for track, ranking in rankings.items() for part in (ranking_table(ranking, suite, track, width), Text(""))]
     return Group(*tables, footing)
 

@@ -12,18 +12,18 @@ import typer
 
 from harness.base.errors import TouchstoneError, did_you_mean
 
-SuiteOption = Annotated[str, typer.Option(help="core, smoke, or a TOML file of your own.", rich_help_panel="What")]
+SuiteOption = Annotated[str, typer.Option(help="core, smoke, or the path of a TOML file.", rich_help_panel="What")]
 StoreOption = Annotated[str | None, typer.Option(metavar="FILE|postgresql://…", help="The results store.  [default: "
                                                  "results/store.sqlite in the clone, or TOUCHSTONE_STORE]",
                                                  show_default=False, rich_help_panel="Where")]
-DataOption = Annotated[Path | None, typer.Option(help="A folder of Parquet snapshots, looked at before anything is fetched.  "
+DataOption = Annotated[Path | None, typer.Option(help="Folder of Parquet snapshots that takes precedence over downloads.  "
                                                       "[default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
 TrackOption = Annotated[str | None, typer.Option(help="Only this track: corpus or text.", show_default=False,
                                                  rich_help_panel="What")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, for machines.")]
-TrustOption = Annotated[bool, typer.Option("--trust", help="Run without walls files whose source you have read; the record "
-                                           "says so.", rich_help_panel="How")]
-JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Metrics asked side by side.  [default: one a processor]",
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+TrustOption = Annotated[bool, typer.Option("--trust", help="Disable the sandbox for code you have reviewed (recorded in the "
+                                           "results).", rich_help_panel="How")]
+JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Metrics that run at the same time.  [default: number of processors]",
                                                 show_default=False, rich_help_panel="How")]
 ANSWERED, SOME_FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 

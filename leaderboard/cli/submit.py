@@ -27,7 +27,7 @@ submitting_app = typer.Typer()
 @submitting_app.command()
 def submit(
     file: Annotated[Path, typer.Argument(help="The submission's file.")],
-    folder: Annotated[Path, typer.Option("--to", help="Where to write the bundle.")] = Path("bundles"),
+    folder: Annotated[Path, typer.Option("--to", help="Folder for the bundle.")] = Path("bundles"),
     suite: SuiteOption = "core",
     store: StoreOption = None,
     data_dir: DataOption = None,
@@ -42,13 +42,13 @@ def submit(
     from harness.submission.submission import load_submission
     from leaderboard.cli.console import ConsoleProgress, messages, report_run
     from leaderboard.cli.tables import print_check
-    from leaderboard.workflows import check as checking
+    from leaderboard.workflows.check import check_entries
     from leaderboard.workflows.submit import State, write_bundle
     from tasks.suite_files import load_suite
 
     set_mirror(data_dir)
     submission, read, path, progress = load_submission(file), load_suite(suite), store_address(store), ConsoleProgress()
-    reports, confinement = checking.check_entries(submission.entries, read, False, progress)
+    reports, confinement = check_entries(submission.entries, read, False, progress)
     print_check(reports, confinement)
     if any(report.failures for report in reports):
         messages.print("Not submitted: fix the failures above and submit again.")
@@ -64,7 +64,7 @@ def submit(
 
 @submitting_app.command()
 def rerun(
-    bundle: Annotated[Path, typer.Argument(help="The folder of a bundle.")],
+    bundle: Annotated[Path, typer.Argument(help="Folder of a bundle.")],
     store: StoreOption = None,
     data_dir: DataOption = None,
     jobs: JobsOption = None,
@@ -75,11 +75,10 @@ def rerun(
     """
     from harness.sandbox.limits import Limits
     from leaderboard.cli.console import ConsoleProgress, output
-    from leaderboard.workflows.submit import State
-    from leaderboard.workflows.submit import rerun_bundle as ask_again
+    from leaderboard.workflows.submit import State, rerun_bundle
 
     set_mirror(data_dir)
-    reruns = ask_again(bundle, store_address(store), Limits(), default_jobs(jobs), ConsoleProgress())
+    reruns = rerun_bundle(bundle, store_address(store), Limits(), default_jobs(jobs), ConsoleProgress())
     for rerun_entry in reruns:
         overall = {track: rerun_entry.scored.in_track(track).overall for track in rerun_entry.scored.tracks}
         output.print(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from harness.base.errors import TouchstoneError
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 
 COLUMNS = ("text", "sentence", "content")   # the first that the file has holds the texts
 EXTENSIONS = (".txt", ".csv", ".jsonl", ".parquet")
@@ -20,7 +20,7 @@ def read_texts(source: str) -> list[str]:
         if path.exists():
             raise TouchstoneError(f'{source} is not a text file that can be read. Use a file that ends in '
                                   f'{", ".join(EXTENSIONS)}.')
-        return list(data.load_corpus(source))
+        return list(load_corpus(source))
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines() if path.suffix.lower() == ".txt" else read_column(path)
     except FileNotFoundError:

@@ -23,7 +23,7 @@ from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import zwerdling2021_tables
 from leaderboard.report.formats import MISSING
 from tasks.common.corpus_faults import augment_text
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 
 CORPORA = {"news_headlines": "huffpost_headlines", "amazon_phone_reviews": "amazon_phone_reviews",
            "yahoo_questions": "yahoo_answers_questions"}
@@ -75,7 +75,7 @@ def compare_profiles(names: Sequence[str], cache: VectorCache, threads: int, pro
 
 def split_corpus(name: str) -> tuple[list[str], list[str], list[str]]:
     """Return training texts, test texts, and one EDA text for each training text."""
-    texts = data.load_corpus(name)
+    texts = load_corpus(name)
     rows = np.random.default_rng(SEED).permutation(len(texts))[:MAX_TEXTS].tolist()
     train_size = round(TRAIN_SHARE * len(rows))
     train, test = [texts[row] for row in rows[:train_size]], [texts[row] for row in rows[train_size:]]

@@ -24,7 +24,7 @@ from harness.sandbox.layers import Sandbox
 from harness.sandbox.limits import Limits
 from harness.submission.submission import Entry, Submission, load_submission
 from tasks.corpus.known_similarity import CorpusSize
-from tasks.data import loading as data
+from tasks.data.loading import dataset_fingerprint
 from tasks.properties.axioms import DOMAINS, Trials, Verdict, describe_verdict, worst_cases
 from tasks.registry import TASKS
 
@@ -122,7 +122,7 @@ def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Pr
 
 def check_units(model: Source) -> tuple[list[TaskUnit], TaskUnit]:
     """Return three trials of the axioms, and one collection of 7 corpora of 100 synthetic texts."""
-    context = Context(SEED, model, {name: data.dataset_fingerprint(name) for name in DOMAINS})
+    context = Context(SEED, model, {name: dataset_fingerprint(name) for name in DOMAINS})
     axioms, similarity = TASKS["axioms"], TASKS["known_similarity"]
     trials = axioms.units(axioms.settings_type.model_validate({"trials": TRIALS}), context)
     collection = similarity.units(similarity.settings_type.model_validate(

@@ -164,7 +164,9 @@ def rerun_bundle(path: Path, store: Path | str, limits: Limits, jobs: int, progr
                               f"{suite.fingerprint[:6]}; submit it again from here.")
     entries = {entry.name: entry for entry in submission.entries}
     unknown = sorted({claim.name for claim in bundle.entries} ^ entries.keys())
-    if unknown or any(claim.digest not in (entries[claim.name].digest, entries[claim.name].digest_v1) for claim in bundle.entries):
+    if unknown or any(
+        claim.digest not in (entries[claim.name].digest, entries[claim.name].digest_v1) for claim in bundle.entries
+    ):
         raise TouchstoneError(f"{path / FACTS} was made of another {submission.filename}; submit it again.")
     run_suite(submission.entries, suite, store, limits=limits, jobs=jobs, progress=progress)
     opened = Store(store, read_only=True)
@@ -172,7 +174,12 @@ def rerun_bundle(path: Path, store: Path | str, limits: Limits, jobs: int, progr
     reruns = []
     for claim in bundle.entries:
         standing = {track: entry_standing(entries[claim.name].digest, ranking) for track, ranking in rankings.items()}
-        places = [path for ranking in rankings.values() for path in ranking.places if path.scored.stored.digest == entries[claim.name].digest]
+        places = [
+            path
+            for ranking in rankings.values()
+            for path in ranking.places
+            if path.scored.stored.digest == entries[claim.name].digest
+        ]
         scored = places[0].scored
         now = {name: dict(score.by_unit) for name, score in scored.tasks.items() if score.by_unit}
         off = largest_difference(claim.scores, now)

@@ -21,7 +21,7 @@ from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import metric as metric_page
 from leaderboard.board.pages import ranking as board_page
 from leaderboard.board.snapshot import of_release, of_store
-from leaderboard.cli import ensemble as cli_ensembles
+from leaderboard.cli import analyse
 from leaderboard.ensembles import baselines
 from leaderboard.ensembles.baselines import KIND, MEMBERS, Baselines, compute_baselines
 from leaderboard.ensembles.summary import adds_facts, ensembles_facts
@@ -176,11 +176,11 @@ def test_a_release_holds_them(store, smoke, tmp_path):
 
 
 def test_the_command_prints_what_is_kept(store, path, capsys):
-    cli_ensembles.baselines(suite="smoke", store=str(path), as_json=True)
+    analyse.baselines(suite="smoke", store=str(path), as_json=True)
     found = json.loads(capsys.readouterr().out)
     assert found["ensembles"]["missing"] == 0
     assert set(found["adds"]) == {*MEMBERS, *OTHERS}
-    cli_ensembles.baselines(suite="smoke", store=str(path), as_json=False)
+    analyse.baselines(suite="smoke", store=str(path), as_json=False)
     assert "ensemble, general" in capsys.readouterr().out
 
 

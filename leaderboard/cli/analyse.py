@@ -1,4 +1,4 @@
-"""The commands `touchstone ensemble` and `touchstone baselines`."""
+"""The commands `touchstone ensemble`, `touchstone baselines` and `touchstone explain`."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.markup import escape
 
-from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, print_json, store_address
+from harness.base.errors import TouchstoneError
+from leaderboard.cli.options import DataOption, JsonOption, StoreOption, SuiteOption, print_json, set_mirror, store_address
 
 if TYPE_CHECKING:
     from leaderboard.ensembles.build import TaskEnsemble
 
-ensembles_app = typer.Typer()
+analyse_app = typer.Typer()
 
 
-@ensembles_app.command()
+@analyse_app.command()
 def ensemble(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of text metrics.")],
     task: Annotated[str | None, typer.Option(help="axis, comparisons, robustness, sensitivity, clustering, retrieval, "
@@ -64,7 +65,7 @@ def ensemble_json(result: TaskEnsemble) -> dict[str, Any]:
             **({} if result.leaves_of_10 is None else {"leaves_of_10": result.leaves_of_10})}
 
 
-@ensembles_app.command()
+@analyse_app.command()
 def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False) -> None:
     """Compute the ensemble rows of the text track and what each metric adds to them; stored for board and releases.
 
@@ -115,3 +116,42 @@ def format_estimate(estimate: dict[str, Any] | None) -> str:
         else ""
     )
     return f"{estimate['value']:+.3f}{between}"
+
+
+@analyse_app.command("explain")
+def explain_score(
+    metric: Annotated[str, typer.Argument(help="A text metric, such as cosine or chrf\\[published].")],
+    first: Annotated[str, typer.Argument(metavar="TEXT", help="First text.")],
+    second: Annotated[str, typer.Argument(metavar="TEXT", help="Second text.")],
+    suite: SuiteOption = "core",
+    store: StoreOption = None,
+    data_dir: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Explain a metric's score of two texts: its position among random pairs, related pairs and paraphrases.
+
+    [bold]touchstone explain cosine "The train is late." "Our train has a delay."[/bold]
+
+    Classes consist of the rated pairs of the suite's human_ordering task with stored scores: at least 4 of 5 is a paraphrase, 2
+    to under 4 related, under 1 (or randomly combined) random.
+    """
+    from harness.results.store import Store
+    from leaderboard.cli.console import ConsoleProgress, output
+    from leaderboard.cli.tables import explanation_table
+    from leaderboard.workflows.explain import describe_classes, explain, explanation_json
+    from tasks.suite_files import load_suite
+
+    for text in (first, second):
+        if any(0xD800 <= ord(letter) < 0xE000 for letter in text):
+            raise TouchstoneError("One of the texts is not valid UTF-8; encode it as UTF-8.")
+    set_mirror(data_dir)
+    explanation = explain(
+        metric, first, second, load_suite(suite), Store(store_address(store), read_only=True), ConsoleProgress()
+    )
+    if as_json:
+        print_json(explanation_json(explanation))
+        return
+    output.print(explanation_table(explanation))
+    output.print()
+    output.print(explanation.sentence, markup=False, highlight=False, soft_wrap=True)
+    output.print(describe_classes(explanation), style="dim", markup=False, soft_wrap=True)

@@ -74,8 +74,8 @@ def download_archive(archive: Archive, partial: Path, progress: Progress) -> Pat
         if digest != archive.sha256:
             partial.unlink()
             raise TouchstoneError(f"{archive.filename} from {host_of(index)} has the sha256 {digest[:16]}..., but the pinned one "
-                                  f"is {archive.sha256[:16]}...: it is not the file we know, and was thrown away. Try again; if "
-                                  "it stays so, the index is serving another file.")
+                                  f"is {archive.sha256[:16]}...: the file was discarded. Try again; if this "
+                                  "persists, the index serves another file.")
         partial.replace(path)
         return path
     raise TouchstoneError(f"{archive.filename} ({format_bytes(archive.bytes)}) could not be fetched from the package index "
@@ -272,5 +272,5 @@ def failure_reason(wrong: Exception) -> str:
 
 def unwritable_message(path: Path, wrong: OSError) -> str:
     """Return the error message for a file that cannot be written to the cache."""
-    return (f"{path.name} cannot be kept in {path.parent} ({wrong.strerror}). Make room there, or set TOUCHSTONE_CACHE to a "
-            "folder that can be written.")
+    return (f"{path.name} cannot be kept in {path.parent} ({wrong.strerror}). Free disk space there, or set TOUCHSTONE_CACHE to "
+            "a writable folder.")

@@ -49,5 +49,5 @@ def write_entry(path: Path, name: str, value: Any) -> None:
     except OSError as wrong:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
-        raise TouchstoneError(f"{path} cannot be written ({wrong.strerror}), so {name} could not be noted. Make room there, or "
-                              "set TOUCHSTONE_CACHE to a folder that can be written.") from None
+        raise TouchstoneError(f"{path} cannot be written ({wrong.strerror}), so {name} could not be recorded. Free disk space, "
+                              "or set TOUCHSTONE_CACHE to a writable folder.") from None

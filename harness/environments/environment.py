@@ -93,11 +93,11 @@ def check_requested_limits(submission: Submission, limits: Limits) -> None:
     """Raise if a submission requests more time or memory than the limits grant."""
     header = submission.header
     if header.memory is not None and header.memory * 1e6 > limits.memory_bytes:
-        raise TouchstoneError(f"{submission.filename} wishes for {header.memory:,} MB of memory, and a metric gets "
-                              f"{limits.memory_bytes / 1e6:,.0f} MB here. If the machine has as much: --memory {header.memory}.")
+        raise TouchstoneError(f"{submission.filename} requests {header.memory:,} MB of memory; the limit is "
+                              f"{limits.memory_bytes / 1e6:,.0f} MB. Raise it with `--memory {header.memory}`.")
     if header.time is not None and header.time > limits.seconds_per_unit:
-        raise TouchstoneError(f"{submission.filename} wishes for {header.time:,.0f} seconds a unit, and a metric gets "
-                              f"{limits.seconds_per_unit:,.0f} here. If you have the time: --seconds {header.time:g}.")
+        raise TouchstoneError(f"{submission.filename} requests {header.time:,.0f} seconds per test unit; the limit is "
+                              f"{limits.seconds_per_unit:,.0f} seconds. Raise it with `--seconds {header.time:g}`.")
 
 
 def get_environment(submission: Submission, progress: Progress, *, refresh: bool = False) -> Environment:
@@ -114,12 +114,12 @@ def get_environment(submission: Submission, progress: Progress, *, refresh: bool
     pointer = folder / f"{digest_of({'wanted': wanted, 'python': sys.version, 'platform': sys.platform})[:32]}.json"
     with file_lock(folder / ".lock"):
         if refresh or not is_usable(pointer):
-            progress.say(f"{submission.filename} needs {', '.join(unmet)}: making an environment of its own …")
+            progress.say(f"{submission.filename} needs {', '.join(unmet)}: building a separate environment …")
             try:
                 write_lock(pointer, build_environment(wanted, folder, progress))
             except TouchstoneError as refusal:
-                raise TouchstoneError(f"{submission.filename} needs {', '.join(unmet)}, and no environment with that can be "
-                                      f"made: {refusal}") from None
+                raise TouchstoneError(f"{submission.filename} needs {', '.join(unmet)}, and no environment with these can be "
+                                      f"built: {refusal}") from None
             remove_old_environments(folder)
         pointer.touch()
         lock = read_lock(pointer)

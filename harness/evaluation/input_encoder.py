@@ -39,7 +39,7 @@ class InputEncoder:
             return self._tokenized(texts)
         if kind == "texts":
             return list(texts)
-        raise NotApplicable(f"metrics that take {kind} cannot be asked yet")
+        raise NotApplicable(f"metrics with this input ({kind}) are not supported yet")
 
     def vectors_for(self, spec: VectorSpec) -> VectorCache | ComposedVectors:
         """Return the source of the vectors that `spec` names."""

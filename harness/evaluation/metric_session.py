@@ -252,7 +252,7 @@ class MetricSession:
         if "matrix" in worker.functions:
             cross = worker.numbers("matrix", handles, shape, seed)
         elif math.prod(shape) > LIFTED_PAIRS:
-            raise NotApplicable(f"it has no `matrix`, and {len(g):,} x {len(t):,} pairs are too many to ask one by one")
+            raise NotApplicable(f"it has no `matrix`, and {len(g):,} x {len(t):,} pairs are too many to score one by one")
         else:
             rows, columns = (side.ravel().tolist() for side in np.indices(shape))
             function = self.entry.header.returns

@@ -79,7 +79,7 @@ class Service:
             if tried < TRIES:
                 time.sleep(min(LONGEST_WAIT, float(wait) if wait.replace(".", "", 1).isdigit() else 2.0 ** (tried - 1)))
         raise TouchstoneError(f"{self.company} could not be asked for vectors, {TRIES} times over ({printable(reply, 120)}); "
-                              "what was embedded so far is kept, and the same command goes on from there.")
+                              "what was embedded so far is kept, and the same command resumes.")
 
 
 OPENAI = Service(

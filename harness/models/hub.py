@@ -111,7 +111,7 @@ def find_downloaded(name: str) -> HubModel:
     """Return a downloaded model, or raise if it is not available."""
     entry = read_entries(lock_path()).get(name)
     if entry is None:
-        raise ModelNotFetched(name, f'The model "{printable(name, 100)}" of the Hugging Face hub is not here yet; '
+        raise ModelNotFetched(name, f'The model "{printable(name, 100)}" of the Hugging Face Hub is not available locally; '
                               f"`touchstone models fetch {printable(name, 100)}` fetches it.")
     return _from_lock(name, entry)
 
@@ -121,7 +121,7 @@ def _from_lock(name: str, entry: object) -> HubModel:
     try:
         locked = LockedModel.model_validate(entry)
     except ValidationError:
-        raise TouchstoneError(f'{lock_path()} does not say what it should of "{name}"; remove it, and fetch the model '
+        raise TouchstoneError(f'{lock_path()} has an invalid entry for "{name}"; remove it, and fetch the model '
                               'again.') from None
     return HubModel(name, card.title if card else name, locked.dimensions, locked.fingerprint,
                     card.licence if card else "see the model's card", locked.folder, locked.files,
@@ -131,11 +131,11 @@ def _from_lock(name: str, entry: object) -> HubModel:
 def fetch_model(name: str, *, again: bool = False) -> HubModel:
     """Download a model, try it, and record it in `models.lock`."""
     if not is_model_name(name) or "/" not in name:
-        raise TouchstoneError(f'"{printable(name, 100)}" is not the name of a model of the Hugging Face hub; they are called '
-                              'owner/name.')
+        raise TouchstoneError(f'"{printable(name, 100)}" is not the name of a Hugging Face Hub model; names have the form '
+                              "owner/name.")
     card = HUB_MODEL_CARDS.get(name)
     if card and card.unusable:
-        raise TouchstoneError(f'The model "{name}" cannot be used: {card.unusable}, and Touchstone runs none.')
+        raise TouchstoneError(f'The model "{name}" cannot be used: {card.unusable}, which Touchstone never runs.')
     entry = None if again else read_entries(lock_path()).get(name)
     folder, revision = _folder(name, entry["revision"] if entry else None)
     files = _files(folder)
@@ -143,8 +143,8 @@ def fetch_model(name: str, *, again: bool = False) -> HubModel:
     if entry and entry["fingerprint"] != fingerprint:
         raise TouchstoneError(f'The model "{name}" in {folder} has the fingerprint {fingerprint[:12]}, models.lock, written at '
                               'the first '
-                              f"fetch, says {entry['fingerprint'][:12]}: these are other files. `--again` takes them in its "
-                              "place.")
+                              f"fetch, says {entry['fingerprint'][:12]}: the files differ. `--again` accepts the new "
+                              "files.")
     import numpy as np
 
     try:
@@ -177,9 +177,8 @@ def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:
             _check_description(name, folder)
             revision = folder.name
     except GatedRepoError:
-        raise TouchstoneError(f'The model "{name}" is given out on request only: accept its terms on the hub and say who you are '
-                              'with '
-                              "HF_TOKEN.") from None
+        raise TouchstoneError(f'The model "{name}" is a gated model. Accept its terms on the Hugging Face Hub and set '
+                              'HF_TOKEN.') from None
     except RepositoryNotFoundError:
         raise TouchstoneError(f'The Hugging Face hub has no model "{name}", or not for you (HF_TOKEN says who you '
                               'are).') from None
@@ -187,7 +186,7 @@ def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:
         raise TouchstoneError(f'The model "{name}" could not be fetched from the Hugging Face hub ({type(wrong).__name__}: '
                               f"{printable(str(wrong), 160)}). Is the hub reached from here, and is there room in "
                               f"{cache_folder()}? Otherwise clone its repository to <folder>/{name} and name the folder with "
-                              "TOUCHSTONE_HUB.TOUCHSTONE_HUB.") from None
+                              "TOUCHSTONE_HUB.") from None
     return folder, revision
 
 
@@ -203,7 +202,7 @@ def _check_description(name: str, folder: Path) -> None:
         raise TouchstoneError(f'What describes the model "{name}" in {folder} cannot be read '
                               f'({printable(str(wrong), 100)}).') from None
     if own or any(not kind.startswith("sentence_transformers.") for kind in kinds):
-        raise TouchstoneError(f'The model "{name}" cannot be used: {WANTS_CODE}, and Touchstone runs none.')
+        raise TouchstoneError(f'The model "{name}" cannot be used: {WANTS_CODE}, which Touchstone never runs.')
     if not (folder / "tokenizer.json").exists():
         raise TouchstoneError(f'The model "{name}" cannot be used: it has no tokenizer.json, which says what its tokens are.')
 
@@ -214,5 +213,6 @@ def _files(folder: Path) -> tuple[str, ...]:
                    if path.is_file())
     kept = tuple(name for name in names if not any(Path(name).match(pattern) for pattern in NOT_NEEDED))
     if not any(name.endswith(".safetensors") for name in kept):
-        raise TouchstoneError(f"{folder} holds no safetensors weights; those of the older kind execute code when they are read.")
+        raise TouchstoneError(f"{folder} holds no safetensors weights; other weight formats can execute code when they are "
+                              "loaded.")
     return kept

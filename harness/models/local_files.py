@@ -43,8 +43,8 @@ class LocalModel(Model):
 
     def path(self) -> Path:
         if not self.fingerprint or not self.brought:
-            raise ModelNotFetched(self.name, f'The model "{self.name}" is not here, and no package index has it: put '
-                                  f"{self.instruction} into {self.folder}, then `touchstone models fetch {self.name}` notes "
+            raise ModelNotFetched(self.name, f'The model "{self.name}" is not available locally or on the package index: place '
+                                  f"{self.instruction} into {self.folder}, then `touchstone models fetch {self.name}` registers "
                                   "them.")
         return self.folder
 
@@ -55,10 +55,9 @@ class LocalModel(Model):
     def verify(self) -> None:
         fingerprint = fingerprint_files(self.path(), self.files)
         if fingerprint != self.fingerprint:
-            raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} are not those that were noted '
-                                  '(fingerprint '
-                                  f"{fingerprint[:12]}, noted {self.fingerprint[:12]}); restore them, or `touchstone models "
-                                  f"fetch --again {self.name}` notes them anew.")
+            raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} differ from the registered ones '
+                                  f"(fingerprint {fingerprint[:12]}; registered {self.fingerprint[:12]}); restore them, or "
+                                  f"`touchstone models fetch --again {self.name}` registers the new files.")
 
     def encoder(self) -> Encoder:
         raise TouchstoneError(f'The model "{self.name}" has no vectors of texts: a suite needs another one.')

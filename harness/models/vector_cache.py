@@ -117,8 +117,8 @@ class VectorCache:
                 os.fsync(rows.fileno())
                 keys.write(b"".join(map(text_key, texts)))
         except OSError as wrong:
-            raise TouchstoneError(f"The vectors cannot be kept in {self.folder} ({wrong.strerror}). Make room there, or set "
-                                  "TOUCHSTONE_CACHE to a folder that can be written; what was kept so far is kept.") from None
+            raise TouchstoneError(f"The vectors cannot be kept in {self.folder} ({wrong.strerror}). Free disk space there, or "
+                                  "set TOUCHSTONE_CACHE to a writable folder; completed work is kept.") from None
 
 
 def embed_batches(encoder: Encoder, batches: Sequence[Batch], threads: int) -> Iterator[tuple[list[int], np.ndarray]]:

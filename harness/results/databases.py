@@ -88,7 +88,7 @@ class SqliteFile:
             except BlockingIOError:
                 lock.seek(0)
                 raise TouchstoneError(f"Another run is writing to {self.name} ({lock.read().strip() or 'just started'}). Wait "
-                                      "for it to end, or give this one its own with --store.") from None
+                                      "for it to end, or use another store with --store.") from None
             lock.truncate(0)
             lock.write(f"process {os.getpid()}, since {datetime.datetime.now(datetime.UTC).isoformat(timespec='seconds')}")
             lock.flush()

@@ -98,7 +98,8 @@ class Store:
         self._database = open_database(address)
         self.name = self._database.name
         if read_only and not self._database.exists():
-            raise TouchstoneError(f"There is no results store at {self.name}; `touchstone run` makes one, --store names another.")
+            raise TouchstoneError(f"There is no results store at {self.name}; `touchstone run` creates one; --store selects "
+                                  "another.")
         with self._explained():
             self._engine = self._database.engine(read_only)
             self._check_schema()
@@ -111,7 +112,7 @@ class Store:
             yield
         except (sa.exc.DBAPIError, sqlite3.Error, OSError) as wrong:
             cause = str(getattr(wrong, "orig", None) or wrong)
-            raise TouchstoneError(f"{self._database.explain(cause)} What was stored before is kept.") from None
+            raise TouchstoneError(f"{self._database.explain(cause)} Stored results are kept.") from None
 
     def _check_schema(self) -> None:
         with self._engine.begin() as connection:
@@ -122,14 +123,15 @@ class Store:
                 connection.execute(sa.insert(FACTS).values(name="schema_version", value=str(SCHEMA_VERSION)))
                 return
             if "facts" not in tables or "outcomes" not in tables:
-                raise TouchstoneError(f"{self.name} is a database, but not a results store of ours; name another with --store.")
+                raise TouchstoneError(f"{self.name} is a database, but not a Touchstone results store; select another with "
+                                      "--store.")
             version = int(connection.execute(
                 sa.select(FACTS.c.value).where(FACTS.c.name == "schema_version")).scalar_one())
             if version > SCHEMA_VERSION:
                 raise TouchstoneError(f"{self.name} was written by a newer Touchstone (schema {version}, this one knows "
-                                      f"{SCHEMA_VERSION}); update the clone, or name another store with --store.")
+                                      f"{SCHEMA_VERSION}); update the clone, or select another store with --store.")
             if version < SCHEMA_VERSION and self.read_only:
-                raise TouchstoneError(f"{self.name} is of schema {version}; any `touchstone run` on it brings it to "
+                raise TouchstoneError(f"{self.name} has schema {version}; any `touchstone run` migrates it to "
                                       f"{SCHEMA_VERSION}.")
             for step in MIGRATIONS[version - 1:] if version < SCHEMA_VERSION else ():
                 for statement in step.split(";"):

@@ -87,7 +87,7 @@ class Worker:
             reply = self._exchange(head + b"".join(SERIES_ITEM.pack(seed, *handles) for handles, seed in part))
             values_of_part = reply.get("values")
             if not isinstance(values_of_part, tuple) or len(values_of_part) != len(part):         # JSON never gives a tuple
-                self._broken(f"its reply to a series of `{function}` is not as many answers as it was asked for")
+                self._broken(f"its reply to a series of `{function}` does not have as many answers as calls")
             values += values_of_part
         return values
 
@@ -130,7 +130,7 @@ class Worker:
         head = CALL.pack(b"?", self._number, seed, FUNCTIONS.index(function), handle, rows, columns)
         reply = self._exchange(head + described)
         if reply.get("shape") != (rows, columns):
-            self._broken(f"its reply to `{function}` is no answer of the shape it was asked for")
+            self._broken(f"its reply to `{function}` does not have the requested shape")
         value: float = reply["value"]
         return value
 
@@ -158,12 +158,12 @@ class Worker:
             else:
                 self._channel.send(packet)
         except BlockingIOError:             # it sends answers in advance and does not read calls any more
-            self._broken("it does not take the next question")
+            self._broken("it does not accept the next call")
         except OSError:
             self._died()
         reply = self._receive()
         if type(reply.get("n")) is not int or reply["n"] != self._number:
-            self._broken("its reply does not carry the question's number")
+            self._broken("its reply does not carry the number of the call")
         if "wrong" in reply:
             raise self._reported(reply["wrong"])
         return reply

@@ -20,7 +20,7 @@ def unmet_dependencies(header: Header) -> list[str]:
             bound = SpecifierSet(header.requires_python)
         except InvalidSpecifier:
             raise TouchstoneError(f'{header.name}: `requires-python = "{header.requires_python}"` is not a version bound; '
-                                  'say for example ">=3.11".') from None
+                                  'write for example ">=3.11".') from None
         if not bound.contains(".".join(map(str, sys.version_info[:3]))):
             unmet.append(f"Python {header.requires_python}")
     for line in header.dependencies:

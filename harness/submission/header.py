@@ -72,7 +72,7 @@ def _dependency(line: str) -> str:
     if any(bound.operator == "===" for bound in wanted.specifier):
         raise ValueError(f"{printable(line, 60)!r} must bound the version with ==, >=, <, ~= and the like, not ===")
     if canonicalize_name(wanted.name) in OUR_PACKAGES:
-        raise ValueError(f"{wanted.name!r} is a name of the harness itself; a submission imports nothing of ours")
+        raise ValueError(f"{wanted.name!r} is a package of the harness; submissions cannot import it")
     return line
 
 
@@ -158,8 +158,7 @@ class Header(BaseModel):
             if any(variant.setting == other.setting for other in self.variants[:number]):
                 raise ValueError(f'`variants`: "{variant.name}" has the same parameters as another')
             if (variant.vectors_of or variant.in_chunks) and self.input != "embeddings":
-                raise ValueError(f'`variants`: "{variant.name}" wants vectors, which only metrics with `input = "embeddings"` '
-                                 "are given")
+                raise ValueError(f'`variants`: "{variant.name}" sets vectors, which requires `input = "embeddings"`')
         return self
 
 
@@ -202,8 +201,8 @@ def read_header(source: bytes, filename: str) -> Header:
     tables = _parse(block, first_line, filename)
     for key in tables:
         if key not in ("requires-python", "dependencies", "tool"):
-            raise TouchstoneError(f"{filename}, line {_line(lines, first_line, key)}: `{printable(key, 40)}` has no place beside "
-                                  "[tool.touchstone]; the metric's own fields go below that line.")
+            raise TouchstoneError(f"{filename}, line {_line(lines, first_line, key)}: `{printable(key, 40)}` is not allowed next "
+                                  "to [tool.touchstone]; put fields of the metric below that line.")
     tool = tables.get("tool")
     fields = tool.get("touchstone") if isinstance(tool, dict) else None
     if not isinstance(fields, dict):
@@ -212,7 +211,7 @@ def read_header(source: bytes, filename: str) -> Header:
     for reserved in ("requires_python", "dependencies"):
         if reserved in fields:
             raise TouchstoneError(f"{filename}, line {_line(lines, first_line, reserved)}: `{reserved.replace('_', '-')}` "
-                                  "goes above [tool.touchstone], as PEP 723 has it.")
+                                  "belongs above [tool.touchstone] (PEP 723).")
     whole = {**fields}
     if "requires-python" in tables:
         whole["requires_python"] = tables["requires-python"]
@@ -238,8 +237,8 @@ def _decode(source: bytes, filename: str) -> str:
     hidden = HIDDEN.search(text)
     if hidden:
         line = text[: hidden.start()].count("\n") + 1
-        raise TouchstoneError(f"{filename}, line {line}: the character U+{ord(hidden[0][0]):04X} makes lines look other than "
-                              "they are read; remove it.")
+        raise TouchstoneError(f"{filename}, line {line}: the character U+{ord(hidden[0][0]):04X} changes how lines are "
+                              "displayed; remove it.")
     for number, words in enumerate(text.split("\n", 2)[:2], start=1):
         cookie = CODING.match(words)
         if cookie and cookie[1].lower().replace("_", "-") not in ("utf-8", "utf8"):

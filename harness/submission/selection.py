@@ -29,7 +29,7 @@ def scan_folder(folder: Path) -> ScannedFolder:
     for submission in (parse_file(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"):
         name = submission.header.name
         if name in owner:
-            raise TouchstoneError(f'{submission.filename} and {owner[name]} both call themselves "{name}"; rename one.')
+            raise TouchstoneError(f'{submission.filename} and {owner[name]} both have the name "{name}"; rename one.')
         owner[name] = submission.filename
         try:
             check_models(submission)
@@ -65,5 +65,5 @@ def select_entries(wanted: Iterable[str], folder: Path) -> list[Entry]:
                                   f"{', '.join(v.name for v in submission.header.variants) or 'none'}.")
         for entry in entries:
             if chosen.setdefault(entry.name, entry).digest != entry.digest:
-                raise TouchstoneError(f'Two different submissions on this line are called "{entry.name}"; rename one.')
+                raise TouchstoneError(f'Two different submissions have the name "{entry.name}"; rename one.')
     return list(chosen.values())

@@ -23,7 +23,8 @@ TrackOption = Annotated[str | None, typer.Option(help="Only this track: corpus o
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 TrustOption = Annotated[bool, typer.Option("--trust", help="Disable the sandbox for code you have reviewed (recorded in the "
                                            "results).", rich_help_panel="How")]
-JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Metrics that run at the same time.  [default: number of processors]",
+JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Metrics that run at the same time.  [default: number of "
+                                                                     "processors]",
                                                 show_default=False, rich_help_panel="How")]
 ANSWERED, SOME_FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 

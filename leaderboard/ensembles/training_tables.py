@@ -28,7 +28,7 @@ Seen = Sequence[tuple[Unit, Sequence[Any]]]             # per test unit, one obs
 def training_tables(scored: Sequence[Scored], task: str | None) -> list[TrainingTable]:
     """Return the tables of one task, or of all tasks that any entry was run on; raise if an entry's answers are incomplete."""
     if task is not None and task not in MADE:
-        raise TouchstoneError(f'There is no ensemble of the task "{task}".{did_you_mean(task, MADE)} There are '
+        raise TouchstoneError(f'No ensemble exists for the task "{task}".{did_you_mean(task, MADE)} There are '
                               f'{", ".join(MADE)}.')
     tables = []
     for name, make in MADE.items():
@@ -37,7 +37,7 @@ def training_tables(scored: Sequence[Scored], task: str | None) -> list[Training
         if of_task in scored[0].tasks and (task == name or (task is None and asked_any)):
             tables.append(make(tuple(entry.name for entry in scored), observed(scored, of_task)))
     if not tables:
-        raise TouchstoneError(f"The suite {scored[0].suite.name} has no task of the text track; core has.")
+        raise TouchstoneError(f"The suite {scored[0].suite.name} has no task of the text track; use core.")
     return tables
 
 
@@ -50,11 +50,11 @@ def observed(scored: Sequence[Scored], task: str) -> Seen:
     """Return the test units of a task with the observations of all entries."""
     for entry in scored:
         if task not in entry.tasks:
-            raise TouchstoneError(f'"{entry.name}" is no text metric; ensembles are made of text metrics.')
+            raise TouchstoneError(f'"{entry.name}" is not a text metric; ensembles combine text metrics.')
         if len(entry.tasks[task].observed) < entry.tasks[task].planned:
-            raise TouchstoneError(f'"{entry.name}" has answered {len(entry.tasks[task].observed)} of {entry.tasks[task].planned} '
+            raise TouchstoneError(f'"{entry.name}" has {len(entry.tasks[task].observed)} of {entry.tasks[task].planned} '
                                   'units of '
-                                  f"{task}; `touchstone run {entry.name} --suite {entry.suite.name}` asks the rest.")
+                                  f"{task}; `touchstone run {entry.name} --suite {entry.suite.name}` runs the rest.")
     units = scored[0].suite.units(scored[0].tasks[task].task)
     return [(unit, [entry.tasks[task].observed[unit.id] for entry in scored]) for unit in units]
 

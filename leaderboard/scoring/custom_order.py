@@ -23,7 +23,7 @@ def parse_weights(text: str) -> dict[str, float]:
         try:
             weights[task.strip()] = float(weight)
         except ValueError:
-            raise TouchstoneError(f'"{printable(item, 60)}" is no weight; write task:weight, for instance '
+            raise TouchstoneError(f'"{printable(item, 60)}" is not a weight; write task:weight, for example '
                                   'known_similarity:2.') from None
     return weights
 

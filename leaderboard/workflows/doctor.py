@@ -139,7 +139,7 @@ def check_mirror() -> str:
     if named is None:
         return "none (TOUCHSTONE_DATA is not set); datasets come from their own sources"
     if not named.is_dir():
-        raise TouchstoneError(f"TOUCHSTONE_DATA names {named}, which is no folder; correct it or unset it")
+        raise TouchstoneError(f"TOUCHSTONE_DATA names {named}, which is not a folder; correct or unset it")
     return f"{named}, {sum(1 for _ in named.glob('*/data.parquet'))} datasets with a data.parquet"
 
 

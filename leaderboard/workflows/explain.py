@@ -74,12 +74,11 @@ def stored_answers(name: str, suite: Suite, store: Store) -> tuple[Entry, list[t
     questions = suite.of([HumanOrdering.name])
     get = f"`touchstone run {name} --suite {suite.name} --only {HumanOrdering.name}` gets them"
     if name not in entries:
-        raise TouchstoneError(f'The store has no answers of "{name}".{did_you_mean(name, entries)} If there is such a metric, '
-                              f'{get}.')
+        raise TouchstoneError(f'The store has no results of "{name}".{did_you_mean(name, entries)} If the metric exists, '
+                              f"{get}.")
     stored = entries[name]
     if stored.entry.header.kind != "text":
-        raise TouchstoneError(f'"{name}" compares corpora; only the values of text metrics, those of kind = "text", can be '
-                              'explained.')
+        raise TouchstoneError(f'"{name}" compares corpora; only scores of text metrics (kind = "text") can be explained.')
     outcomes = store.outcomes(stored.digest, {question.unit.id: RatedAnswers for question in questions})
     answers = [
         (question.unit.parameters["dataset"], question.unit.parameters["kind"], outcome.observation)
@@ -87,7 +86,7 @@ def stored_answers(name: str, suite: Suite, store: Store) -> tuple[Entry, list[t
         if (outcome := outcomes.get(question.unit.id)) is not None and outcome.observation is not None
     ]
     if not answers:
-        raise TouchstoneError(f'The store has no answers of "{name}" for the rated pairs of the suite {suite.name}; {get}.')
+        raise TouchstoneError(f'The store has no results of "{name}" for the rated pairs of the suite {suite.name}; {get}.')
     return stored.entry, answers
 
 

@@ -81,9 +81,9 @@ def try_texts(a: str, b: str, model: str) -> list[TriedMetric]:
     """Return the scores of two texts by all fast text metrics; raise if a text is empty or too long."""
     for name, text in (("first", a), ("second", b)):
         if not text.strip():
-            raise TouchstoneError(f"The {name} text is empty; write something into its field.")
+            raise TouchstoneError(f"The {name} text is empty; enter a text.")
         if len(text) > TEXT_CHARACTERS:
-            raise TouchstoneError(f"The {name} text has {len(text):,} characters; up to {TEXT_CHARACTERS:,} are tried here. "
+            raise TouchstoneError(f"The {name} text has {len(text):,} characters; up to {TEXT_CHARACTERS:,} are accepted. "
                                   "Shorten it.")
     texts = [replace_surrogates(a), replace_surrogates(b)]
     return run_exclusively(PAIR_METRICS, texts, model, lambda session: session.pair_scores(texts[:1], texts[1:], 0, texts))
@@ -105,7 +105,7 @@ def split_lines(name: str, text: str) -> list[str]:
     """Return the texts of a pasted corpus; raise if there are too few, too many or too long ones."""
     texts = [replace_surrogates(line.strip()) for line in text.splitlines() if line.strip()]
     if not FEWEST_TEXTS <= len(texts) <= CORPUS_TEXTS:
-        raise TouchstoneError(f"Corpora of {FEWEST_TEXTS} to {CORPUS_TEXTS} texts are tried here, one a line; the {name} one has "
+        raise TouchstoneError(f"Corpora of {FEWEST_TEXTS} to {CORPUS_TEXTS} texts are accepted, one per line; the {name} one has "
                               f"{len(texts):,}.")
     longest = max(map(len, texts))
     if longest > LINE_CHARACTERS:

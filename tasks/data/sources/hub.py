@@ -39,7 +39,7 @@ def read_split(name: str, part: HubSplit) -> pd.DataFrame:
         raise TouchstoneError(f'The dataset "{name}" could not be loaded from {part.id} on the Hugging Face hub '
                               f"({type(wrong).__name__}: {printable(str(wrong), 160)}). Is the hub reached from here? Otherwise "
                               f"put a snapshot {name}/ into a folder and name the folder with TOUCHSTONE_DATA, or clone the "
-                              f"hub's repository repository to <folder>/{part.id} and name the folder with "
+                              f"hub's repository to <folder>/{part.id} and name the folder with "
                               "TOUCHSTONE_HUB.") from None
     rows: pd.DataFrame = loaded.to_pandas()
     for column, feature in loaded.features.items():

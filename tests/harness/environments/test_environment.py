@@ -131,7 +131,7 @@ def distance(p, q):
 
 
 REFUSED = {
-    "no-such-package-of-touchstone": "needs no-such-package-of-touchstone>=1, and no environment with that can be made: pip says: .*only wheels are taken",
+    "no-such-package-of-touchstone": "needs no-such-package-of-touchstone>=1, and no environment with these can be built: pip says: .*only wheels are taken",
     "ts-conflict": "No matching distribution found for ts-old<1",
     "ts-many": r"it takes 1\d packages, at most 10",
     "ts-bomb": r"installed it would be .* at most",
@@ -235,8 +235,7 @@ def test_wishes_beyond_the_limits_are_refused_with_the_option_that_grants_them(w
     path.write_text(path.read_text().replace("# ///\ndef", "# memory = 20000\n# ///\ndef"))
     found, refused = prepare_environments(load_submission(path).entries, Limits(), NoProgress())
     assert not found
-    assert refused == ["greedy.py wishes for 20,000 MB of memory, and a metric gets 8,000 MB here. "
-                       "If the machine has as much: --memory 20000."]
+    assert refused == ["greedy.py requests 20,000 MB of memory; the limit is 8,000 MB. Raise it with `--memory 20000`."]
     assert prepare_environments(load_submission(path).entries, Limits(memory_bytes=20_000_000_000), NoProgress())[1] == []
 
 

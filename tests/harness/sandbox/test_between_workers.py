@@ -114,7 +114,7 @@ def test_answers_cannot_be_given_before_the_question(host):
     with pytest.raises(Fault) as caught:
         made.number("distance", [["a"], ["b"]], 1)
     assert caught.value.kind is FaultKind.PROTOCOL
-    assert "does not carry the question's number" in caught.value.sentence
+    assert "does not carry the number of the call" in caught.value.sentence
 
 
 def test_a_metric_that_answers_at_once_is_held_to_its_time_too(host):

@@ -77,7 +77,7 @@ def test_what_is_not_there_is_said(word, sentence):
 def test_two_files_may_not_claim_one_name(write, tmp_path):
     write("one", "")
     (tmp_path / "two.py").write_text((tmp_path / "one.py").read_text())
-    with pytest.raises(TouchstoneError, match='two.py and one.py both call themselves "one"'):
+    with pytest.raises(TouchstoneError, match='two.py and one.py both have the name "one"'):
         load_available(tmp_path)
 
 

@@ -201,7 +201,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def board_place(tmp_path_factory) -> Path:
-    """A folder with a suite, and a store of some metrics' answers; one has a header that is meant ill."""
+    """Return a folder with a suite and a store with the results of some metrics, one of them with a hostile header."""
     from harness.evaluation.run import run_suite
     from tests.support.serving import HOSTILE, SUITE
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from harness.submission.submission import Entry
 
 Observation = TypeVar("Observation")
+Point = tuple[float, float, float | None, float | None]     # x, y, and the 95% interval of y
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,73 @@ class Paper:
     url: str
 
 
+class Role(StrEnum):
+    """What a measure stands for on the board, whichever task declares it."""
+
+    COST = "cost"                           # relative cost, 1 for the reference metric
+    GROWTH = "growth"                       # exponent of the time against the number of texts
+    MEMORY = "memory"                       # peak memory in MB
+    SYMMETRIC = "symmetric"                 # share of trials, 1 where the property holds
+    REPEATABLE = "repeatable"               # likewise
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points of a figure with their 95% intervals; `x` and `y` are the titles of the axes."""
+
+    title: str
+    x: str
+    y: str
+    points: Sequence[Point]
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True)
+class MeasureCurve:
+    """A curve whose points are measures: x, the name of the measure, and the ideal value."""
+
+    title: str
+    x: str
+    y: str
+    points: tuple[tuple[float, str, float], ...]
+
+
+@dataclass(frozen=True)
+class FaultDetection:
+    """Share of the test units in which a fault is detected, and the median of the smallest strength that is."""
+
+    noticed: float
+    onset: float | None
+
+
+@dataclass(frozen=True)
+class CombinedColumn:
+    """A column with the mean of one measure over all ranked tasks that declare it."""
+
+    measure: str
+    title: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """How pages show a task and its measures, as data."""
+
+    origin: str = ""                        # where the task comes from, if no paper is declared
+    example: str = ""                       # one item as text
+    columns: tuple[str, ...] = ()           # measures that are columns by default
+    titles: Mapping[str, str] = field(default_factory=dict)     # of columns, where not "Task: measure"
+    units: Mapping[str, str] = field(default_factory=dict)      # of measures
+    roles: Mapping[Role, str] = field(default_factory=dict)     # the measure that plays each role
+    radar: Mapping[str, str] = field(default_factory=dict)      # measures that are axes of the radar chart: their labels
+    faults: Mapping[str, str] = field(default_factory=dict)     # measures that are sensitivities to a fault: the fault
+    axioms: bool = False                    # every measure is a share of trials that is 1 where a property holds
+    combined: tuple[CombinedColumn, ...] = ()
+    curves_title: str = ""                  # heading of the task's curves
+    tables: tuple[str, ...] = ()            # titles of the y axes of curves that are shown as tables
+    measure_curves: tuple[MeasureCurve, ...] = ()
+
+
 @dataclass(frozen=True)
 class Declared:
     """What a task says of itself, as data."""
@@ -110,6 +179,7 @@ class Declared:
     paper: Paper | None = None              # None: ours
     alone: bool = False                     # its units are asked one at a time, with nothing beside them: they measure time
     measures: Mapping[str, str] = field(default_factory=dict)     # name: what it is, in the order to show them
+    presentation: Presentation = Presentation()
 
 
 class Task(Generic[Observation]):
@@ -179,6 +249,18 @@ class Task(Generic[Observation]):
     def answers(self, seen: Observation) -> np.ndarray | None:
         """What a metric answered to questions that all are asked alike, oriented, on one scale; None: nothing of the kind."""
         return None
+
+    def curves(self, title: str, observations: Sequence[Observation]) -> list[Curve]:
+        """Return the curves of the observations of one stratum; the title names the stratum."""
+        return []
+
+    def detect_faults(self, units: Sequence[Unit], observations: Sequence[Observation]) -> Mapping[str, FaultDetection]:
+        """Return how well the faults in `Presentation.faults` are detected."""
+        return {}
+
+    def counterexamples(self, observations: Sequence[Observation]) -> Mapping[str, str]:
+        """Return the worst case of each measure whose property does not hold, as text."""
+        return {}
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
         """What all units of an entry together give away about it."""

@@ -138,6 +138,8 @@ class Header(BaseModel):
     models: Annotated[tuple[ModelName, ...], Field(max_length=5)] = ()
     trained_on: Annotated[tuple[Annotated[Plain, Field(max_length=80)], ...], Field(max_length=50)] = ()
     paper: Annotated[str, AfterValidator(_address)] | None = None
+    authors: Annotated[tuple[Annotated[Plain, Field(max_length=80)], ...], Field(max_length=50)] = ()    # of the paper
+    year: Annotated[int, Field(ge=1800, le=2200)] | None = None      # of the paper
     memory: Annotated[int, Field(ge=1, le=64_000)] | None = None      # megabytes wished for
     time: Annotated[float, Field(gt=0, le=86_400)] | None = None      # seconds a unit wished for
     variants: Annotated[tuple[Variant, ...], Field(max_length=VARIANTS)] = ()

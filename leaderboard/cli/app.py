@@ -226,7 +226,7 @@ def card(
     """
     from leaderboard.cli.console import card as drawn
     from leaderboard.cli.console import output
-    from leaderboard.report.build import card_facts
+    from leaderboard.report.build import build_card
     from tasks.suite_files import read_suite
 
     read = read_suite(suite)
@@ -237,7 +237,7 @@ def card(
         raise no_answers(name, suite, dict.fromkeys(place.scored.name for place in places))
     provenance = opened.provenance(next(iter(found.values())).scored.stored.digest)
     if as_json:
-        print_json({**card_facts(found.values()), "runs": provenance})
+        print_json({**build_card(found.values()).model_dump(mode="json"), "runs": provenance})
     else:
         output.print(drawn(found, provenance, beside(name, rankings)))
 
@@ -257,11 +257,11 @@ def doctor(as_json: JsonOption = False) -> None:
 
 def beside(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
     """How an entry stands to others: who answers as it does, and whether it is the best for what it costs."""
-    from leaderboard.report.build import cost_frontier, most_alike
+    from leaderboard.scoring.insights import cost_frontier, most_similar
 
     sentences = []
     for track, ranked in rankings.items():
-        alike = most_alike(name, [place.scored for place in ranked.places])
+        alike = most_similar(name, [place.scored for place in ranked.places])
         if alike:
             named = ", ".join(f"{other} ({r:.2f})" for other, r in alike)
             sentences.append(f"Among {track} metrics it answers most like {named}: rank correlation of the answers.")
@@ -272,11 +272,12 @@ def beside(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
 
 def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] | None = None, track: str | None = None) -> None:
     from leaderboard.cli.console import output, ranking_tables
-    from leaderboard.report.build import rankings_facts
+    from leaderboard.report.build import build_overview
 
     _, rankings = ranking(suite, path, track)
     if as_json:
-        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, **rankings_facts(rankings, only_entries)})
+        overview = build_overview(rankings, only_entries).model_dump(mode="json")
+        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, **overview})
     elif rankings:
         output.print(ranking_tables(rankings, suite, output.width))
     else:

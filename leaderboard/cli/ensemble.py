@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.markup import escape
 
 from harness.base.errors import Refusal
 from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, no_answers, print_json, store_path
+
+if TYPE_CHECKING:
+    from leaderboard.ensembles.summary import AddedValue
 
 ensembles_app = typer.Typer()
 FEW_SEEDS, MANY_DRAWS = 5, 200              # forests take seconds a split, so few of them; not learned again for an interval
@@ -85,7 +89,7 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
     from harness.results.store import Store
     from leaderboard.cli.console import Drawn, output, plain_table
     from leaderboard.ensembles.baselines import KIND, Baselines, compute
-    from leaderboard.ensembles.summary import adds_facts, ensembles_facts
+    from leaderboard.ensembles.summary import added_values, summarise_ensembles
     from leaderboard.scoring.scores import score_suite
     from tasks.suite_files import read_suite
 
@@ -93,16 +97,16 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
     scored = score_suite(opened, read)
     compute(read, scored, opened, progress)
     known = Baselines(read, scored, opened.derived(KIND))
-    facts, adds = ensembles_facts(known), adds_facts(known)
+    summary, adds = summarise_ensembles(known), added_values(known)
     if as_json:
-        print_json({"suite": read.name, "fingerprint": read.fingerprint, "ensembles": facts, "adds": adds})
+        print_json({"suite": read.name, "fingerprint": read.fingerprint, "ensembles": asdict(summary),
+                    "adds": {name: {table: asdict(value) for table, value in values.items()} for name, values in adds.items()}})
         return
     short = {task.name: task.declares.short for task in read.tasks}
-    tasks = list(dict.fromkeys(task for row in facts["rows"] for task in row["tasks"]))
+    tasks = list(dict.fromkeys(task for row in summary.rows for task in row.tasks))
     output.print(plain_table(("", "all", *(short[task] for task in tasks)), [
-        (escape(row["name"]), f"{row['overall']['value']:.3f}",
-         *(f"{row['tasks'][task]['score']['value']:.3f}" for task in tasks))
-        for row in facts["rows"]]))
+        (escape(row.name), f"{row.overall.value:.3f}", *(f"{row.tasks[task].score.value:.3f}" for task in tasks))
+        for row in summary.rows]))
     named = list(dict.fromkeys(table for one in adds.values() for table in one))
     output.print(plain_table(("adds to the five", *(short.get(table, table[:5]) for table in named)), [
         (escape(name), *(for_sure(one.get(table)) for table in named)) for name, one in adds.items()]))
@@ -126,11 +130,12 @@ def left_out(table: Any) -> dict[str, float]:
     return found
 
 
-def for_sure(one: dict[str, Any] | None) -> str:
-    """What is added, marked where the interval leaves no doubt that it is something."""
-    if one is None:
+def for_sure(added: AddedValue | None) -> str:
+    """Return the added value, with a star where its interval excludes 0."""
+    if added is None:
         return "-"
-    return f"{one['value']:+.3f}" + ("*" if one["low"] is not None and (one["low"] > 0 or one["high"] < 0) else "")
+    significant = added.low is not None and added.high is not None and (added.low > 0 or added.high < 0)
+    return f"{added.value:+.3f}{'*' if significant else ''}"
 
 
 def said(one: dict[str, Any] | None) -> str:

@@ -6,14 +6,12 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from harness.base.paths import SUBMISSIONS
 from harness.submission.submission import Entry, read_folder
 from leaderboard.ensembles.learning import ensemble
 from leaderboard.ensembles.training_tables import tables
 from leaderboard.papers.published_tables import UsmbFigure, usmb_tables
-from leaderboard.report.build import estimate_facts
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.scores import Scored
 from tasks.suite_files import Suite
@@ -78,9 +76,7 @@ def measured(one: Scored, figure: UsmbFigure) -> Estimate | None:
     if figure.table == "usmb" and figure.measure == "overall":
         return None if one.usmb is None else Estimate(one.usmb, None, None, len(TASKS))
     task, measure = stands_for(figure)
-    found = estimate_facts(one.tasks[task].measures.get(measure)) if task in one.tasks else None
-    scaled = on_their_scale(figure, found)
-    return None if scaled is None else Estimate(**scaled)
+    return on_their_scale(figure, one.tasks[task].measures.get(measure) if task in one.tasks else None)
 
 
 def stands_for(figure: UsmbFigure) -> tuple[str, str]:
@@ -93,11 +89,12 @@ def stands_for(figure: UsmbFigure) -> tuple[str, str]:
     return task, USMB if figure.measure == "overall" else figure.measure
 
 
-def on_their_scale(figure: UsmbFigure, found: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """Our estimate as the table has it: of correlations 0.5(1 + r)."""
-    if found is None or figure.table != "axis":
-        return None if found is None else dict(found)
-    return {**found, **{edge: (1 + found[edge]) / 2 for edge in ("value", "low", "high") if found[edge] is not None}}
+def on_their_scale(figure: UsmbFigure, estimate: Estimate | None) -> Estimate | None:
+    """Return our estimate on the scale of the published table, which has 0.5(1 + r) for correlations."""
+    if estimate is None or figure.table != "axis":
+        return estimate
+    low, high = (None if edge is None else (1 + edge) / 2 for edge in (estimate.low, estimate.high))
+    return Estimate((1 + estimate.value) / 2, low, high, estimate.units)
 
 
 def ensembles(scored: Mapping[str, Scored], suite: Suite) -> dict[tuple[str, str], Estimate]:

@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 
 from harness.base.hashing import seed_of
-from leaderboard.report.build import estimate_facts
 from leaderboard.scoring.estimates import (
     CONFIDENCE,
     Estimate,
@@ -128,6 +127,6 @@ def compare(samples: Samples, names: Sequence[str], tasks: Sequence[str]) -> dic
         known = {task: one for task, one in found.items() if one is not None}
         p = [one.p for one in known.values()]
         pairs.append({
-            "a": a, "b": b, "tasks": {task: {**(estimate_facts(one.estimate) or {}), "p": one.p} for task, one in known.items()},
+            "a": a, "b": b, "tasks": {task: {**one.estimate.to_dict(), "p": one.p} for task, one in known.items()},
             "a_better_on": better_on(p), "b_better_on": better_on([1 - one for one in p]), "of": len(p)})
     return {"entries": list(names), "pairs": pairs}

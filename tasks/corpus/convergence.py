@@ -18,7 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.errors import Refusal
 from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Task, Unit
+from harness.evaluation.task import Context, Curve, Declared, Measures, Presentation, Task, Unit
+from tasks.common.curves import mean_points
 from tasks.corpus.known_similarity import KOUR_2022
 from tasks.data import loading as data
 
@@ -68,7 +69,10 @@ class Convergence(Task[Curves]):
             "imbalance_robustness_unnormalised": "I as the published code has it, not divided by d*",
             "reference_distance": "d*: mean distance at the reference size",
             "self_distance": "mean distance of two samples of one source",
-        })
+        },
+        presentation=Presentation(
+            curves_title="Distance by sample size and by imbalance",
+            radar={"size_contrast": "size", "imbalance_contrast": "imbalance"}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {name for pair in settings.pairs for name in pair}
@@ -125,6 +129,18 @@ class Convergence(Task[Curves]):
             together[unit.stratum].append(one)
         levels = {stratum: Levels.of(curves) for stratum, curves in together.items()}
         return [Measures(None, robustness(one, levels[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
+
+    def curves(self, title: str, observations: Sequence[Curves]) -> list[Curve]:
+        """Return the distance over d* by sample size and by imbalance; nothing where d* is not positive."""
+        first = observations[0]
+        star = float(np.mean([answers.orientation.distance(np.array(answers.far)) for answers in observations]))
+        if star <= 0:
+            return []
+        sides = (("equal sizes", first.sizes, [answers.equal for answers in observations]),
+                 (f"unequal sizes, {first.total} in both", first.first, [answers.unequal for answers in observations]))
+        return [Curve(f"{title}, {side}", "texts in the first corpus", "distance / d*",
+                      mean_points(sizes, first.orientation.distance(np.array(distances)) / star))
+                for side, sizes, distances in sides]
 
 
 @dataclass(frozen=True)

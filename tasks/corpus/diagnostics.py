@@ -18,9 +18,10 @@ from scipy import stats
 
 from harness.base.errors import Refusal
 from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Task, Unit
+from harness.evaluation.task import Context, Curve, Declared, FaultDetection, Measures, Presentation, Task, Unit
 from tasks.common.consistency import TOLERANCE
 from tasks.common.corpus_faults import MEANING, Fault, Material, put
+from tasks.common.curves import mean_points, standardise_rows
 from tasks.corpus.known_similarity import pearson
 from tasks.data import loading as data
 
@@ -61,7 +62,9 @@ class Diagnostics(Task[Answers]):
             "noticed": "share of units in which the distance leaves the self-distance band at some strength",
             "onset": "the smallest strength at which it does, where it does",
             "itself_in_band": "share of units in which a corpus is no further from itself than fault-free samples are",
-        })
+        },
+        presentation=Presentation(curves_title="Distance by strength of a fault",
+                                  faults={fault.value: meaning for fault, meaning in MEANING.items()}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {settings.source, settings.elsewhere}
@@ -97,6 +100,24 @@ class Diagnostics(Task[Answers]):
         highest = {source: upper_edge(np.array(distances)) for source, distances in fault_free.items()}
         return [self._judged(Fault(unit.parameters["fault"]), one, highest[unit.parameters["source"]])
                 for unit, one in zip(units, seen, strict=True)]
+
+    def curves(self, title: str, observations: Sequence[Answers]) -> list[Curve]:
+        """Return the distance, standardised in each unit, by strength."""
+        distances = np.array([answers.orientation.distance(np.array(answers.faulty)) for answers in observations])
+        points = mean_points(STRENGTHS, standardise_rows(distances))
+        return [Curve(title.replace("_", " "), "strength", "distance, standardised", points)]
+
+    def detect_faults(self, units: Sequence[Unit], observations: Sequence[Answers]) -> dict[str, FaultDetection]:
+        """Return the share of units in which each fault is detected, and the median onset."""
+        onsets: dict[str, list[float | None]] = defaultdict(list)
+        for unit, measured in zip(units, self.measure_all(units, observations), strict=True):
+            onsets[unit.stratum[0]].append(measured.values["onset"])
+        detections = {}
+        for fault, values in onsets.items():
+            strengths = [strength for strength in values if strength is not None]
+            median = float(np.median(strengths)) if strengths else None
+            detections[fault] = FaultDetection(len(strengths) / len(values), median)
+        return detections
 
     def _judged(self, fault: Fault, seen: Answers, highest: float) -> Measures:
         distances = seen.orientation.distance(np.array(seen.faulty))

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.errors import Refusal
 from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Paper, Task, Unit
+from harness.evaluation.task import Context, Declared, Measures, Paper, Presentation, Task, Unit
 from tasks.corpus.known_similarity import pearson, power_of_two, separated_pairs
 from tasks.data import loading as data
 
@@ -85,7 +85,8 @@ class Distributionality(Task[Sweep]):
             "rise": "correlation of l and the mean standardised distance at l",
             "last": "mean standardised distance at l = K",
             "last_is_lowest": "share of redraws in which no l has a smaller mean distance than K",
-        })
+        },
+        presentation=Presentation(columns=("distributionality",), titles={"distributionality": "Distributionality"}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {source.name for source in settings.sources}

@@ -14,8 +14,9 @@ from scipy import stats
 
 from harness.base.errors import Refusal
 from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Paper, Task, Unit
+from harness.evaluation.task import Context, Curve, Declared, Measures, Paper, Presentation, Task, Unit
 from tasks.common.consistency import Rechecked, context_marks, differ, excused, or_chance
+from tasks.common.curves import mean_points
 from tasks.data import loading as data
 
 CHECKED_SHARE, CHECKED_LEAST = 0.05, 5      # of the pairs of a collection, asked again alone
@@ -84,7 +85,11 @@ class KnownSimilarity(Task[Distances]):
             "asymmetry": "mean |d(p,q) - d(q,p)|, in standard deviations of the distances",
             "context_difference": "mean change of an answer when its pair is asked alone, in the same unit",
             "repeat_spread": "mean change of an answer when it is asked again, in the same unit",
-        })
+        },
+        presentation=Presentation(
+            curves_title="Distance by separation",
+            radar={"accuracy": "accuracy", "weighted_accuracy": "weighted", "monotonicity": "monotonicity",
+                   "signed_separability": "separability", "signed_linearity": "linearity"}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {name for pair in settings.pairs for name in pair}
@@ -139,6 +144,14 @@ class KnownSimilarity(Task[Distances]):
         distances = forward / 2 + backward / 2
         spread = distances.std()
         return np.asarray((distances - distances.mean()) / spread if spread > 0 and np.isfinite(spread) else distances * 0)
+
+    def curves(self, title: str, observations: Sequence[Distances]) -> list[Curve]:
+        """Return the distance, standardised in each collection, by separation."""
+        k = observations[0].k
+        levels = np.array([j - i for i, j in separated_pairs(k)])
+        standardised = np.array([self.answers(observation) for observation in observations])
+        means = np.array([standardised[:, levels == level].mean(axis=1) for level in range(1, k)]).T
+        return [Curve(title, "separation", "distance, standardised", mean_points(range(1, k), means))]
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
         return excused(super().marks(measured), measured)

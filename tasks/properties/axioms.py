@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.evaluation.metric_session import Asked, Orientation
-from harness.evaluation.task import Context, Declared, Measures, Task, Unit
+from harness.evaluation.task import Context, Declared, Measures, Presentation, Role, Task, Unit
 from harness.sandbox.faults import Fault, FaultKind
 from harness.submission.submission import Entry
 from tasks.data import loading as data
@@ -79,7 +79,8 @@ class Axioms(Task[Trials]):
     observation_form: ClassVar[type[Any]] = Trials
     declares: ClassVar[Declared] = Declared(
         title="Axioms", short="ax", score="share of trials passed, over all axioms", chance=0.0, worst=0.0, unit="trial",
-        strata=(), observe_version=1, measure_version=1, ranked=False, measures=AXIOMS)
+        strata=(), observe_version=1, measure_version=1, ranked=False, measures=AXIOMS,
+        presentation=Presentation(axioms=True, roles={Role.SYMMETRIC: "symmetric", Role.REPEATABLE: "repeatable"}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(DOMAINS)
@@ -112,6 +113,10 @@ class Axioms(Task[Trials]):
         marks = {"unrepeatable"} if (shares["repeatable"] or 0.0) < 1 else set()
         known = [share for share in shares.values() if share is not None]
         return Measures(float(np.mean(known)), shares, frozenset(marks))
+
+    def counterexamples(self, observations: Sequence[Trials]) -> dict[str, str]:
+        """Return the worst trial of each axiom that fails, as text."""
+        return {axiom: describe(verdict) for axiom, verdict in worst_cases(observations).items()}
 
 
 def corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:

@@ -19,6 +19,7 @@ from tasks.text.base import (
     CONTEXT_MEASURES,
     USMB,
     USMB_MEANING,
+    USMB_PRESENTATION,
     Reading,
     TextTask,
     ask_mixed,
@@ -78,7 +79,8 @@ class Alignment(TextTask[Judged]):
             "f1": "harmonic mean of the two",
             "accuracy_at_near_length": "accuracy where both summaries are of nearly the same length",
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=USMB_PRESENTATION)
 
     def datasets(self, settings: Settings) -> set[str]:
         return {name for name, _ in (*settings.axis, *settings.comparisons)}

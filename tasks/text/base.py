@@ -10,7 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from harness.evaluation.metric_session import Asked, not_finite
-from harness.evaluation.task import Measures, Task, Unit
+from harness.evaluation.task import CombinedColumn, Measures, Presentation, Task, Unit
 from harness.submission.header import Header
 from tasks.common.consistency import Rechecked, excused
 
@@ -22,6 +22,9 @@ CONTEXT_MEASURES = {"context_difference": "mean change of an answer when its pai
 
 USMB = "usmb"                               # the measure that USMB would print; its column is their mean over the five tasks
 USMB_MEANING = "the score as USMB computes it"
+USMB_COLUMN = CombinedColumn(USMB, "USMB", "Mean of the scores of the five tasks as USMB computes them")
+USMB_ORIGIN = "Adapted from the USMB task of the same name."
+USMB_PRESENTATION = Presentation(origin=USMB_ORIGIN, combined=(USMB_COLUMN,))
 
 Observation = TypeVar("Observation")
 

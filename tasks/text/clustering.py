@@ -18,7 +18,7 @@ from harness.evaluation.metric_session import Asked
 from harness.evaluation.task import Context, Declared, Measures, Unit
 from tasks.common.consistency import Rechecked, changes, context_marks
 from tasks.common.sampling import labelled
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, Reading, TextTask, ask_cross
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, USMB_PRESENTATION, Reading, TextTask, ask_cross
 
 Linkage = Literal["average", "complete", "ward"]
 LINKAGES: tuple[Linkage, ...] = ("average", "complete", "ward")
@@ -59,7 +59,8 @@ class Clustering(TextTask[Cross]):
             "ward": "adjusted mutual information of Ward's linkage on the rows",
             "labels": "how many labels the samples have",
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=USMB_PRESENTATION)
 
     def datasets(self, settings: Settings) -> set[str]:
         return {part for name in settings.datasets for part in name.split(" + ")}

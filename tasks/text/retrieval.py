@@ -21,7 +21,17 @@ from harness.evaluation.task import Cluster, Context, Declared, Measures, Unit
 from tasks.common.consistency import Rechecked, changes, context_marks
 from tasks.common.sampling import UNITS_KEPT, Collection, collection, documents
 from tasks.common.transformations import SEMANTIC, SUPERFICIAL, insert, remove
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, Reading, TextTask, ask_cross, mean_over, mean_under
+from tasks.text.base import (
+    CONTEXT_MEASURES,
+    USMB,
+    USMB_MEANING,
+    USMB_PRESENTATION,
+    Reading,
+    TextTask,
+    ask_cross,
+    mean_over,
+    mean_under,
+)
 
 ORIGINAL = "original"
 QUARTER = 0.25
@@ -64,7 +74,8 @@ class Retrieval(TextTask[Scores]):
             "chance": "n/N: what a random order scores",
             **{f"found {condition}": "found/n, documents changed so" for condition in CONDITIONS[1:]},
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=USMB_PRESENTATION)
 
     def datasets(self, settings: Settings) -> set[str]:
         return {*settings.datasets, settings.needles}

@@ -22,6 +22,7 @@ from tasks.text.base import (
     CONTEXT_MEASURES,
     USMB,
     USMB_MEANING,
+    USMB_PRESENTATION,
     Reading,
     TextTask,
     ask_by_condition,
@@ -76,7 +77,8 @@ class Robustness(TextTask[Transformed]):
             "not_applicable": "share of documents that a transformation cannot change (one sentence): not counted",
             "beyond_the_window": "share of documents whose end does not reach the metric",
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=USMB_PRESENTATION)
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(settings.datasets)

@@ -16,14 +16,16 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.evaluation.metric_session import Asked
-from harness.evaluation.task import Cluster, Context, Declared, Measures, Unit
+from harness.evaluation.task import Cluster, Context, Declared, MeasureCurve, Measures, Presentation, Unit
 from tasks.common.consistency import Rechecked, changes, context_marks
 from tasks.common.sampling import UNITS_KEPT, batches, documents
 from tasks.common.transformations import PLACES, insert, remove, replace
 from tasks.text.base import (
     CONTEXT_MEASURES,
     USMB,
+    USMB_COLUMN,
     USMB_MEANING,
+    USMB_ORIGIN,
     Reading,
     TextTask,
     ask_by_condition,
@@ -51,6 +53,13 @@ class Condition(NamedTuple):
 def name_of(condition: Condition) -> str:
     """What its measure is called."""
     return f"{condition.kind} {condition.size:.0%} {condition.place}"
+
+
+def condition_curve(kind: str, place: str) -> MeasureCurve:
+    """Return the curve of the mean similarity over the sizes of one kind of change at one place."""
+    conditions = [Condition(kind, size, place) for size in SIZES[kind]]
+    points = tuple((condition.size, name_of(condition), condition.ideal) for condition in conditions)
+    return MeasureCurve(f"{kind}, {place}", "share of the tokens", "similarity", points)
 
 
 CONDITIONS = tuple(Condition(kind, size, place) for kind, sizes in SIZES.items() for size in sizes for place in PLACES)
@@ -113,7 +122,10 @@ class Sensitivity(TextTask[Changed]):
             "same_input": "share of changed texts that reach the metric as the text itself: cut off",
             **{name_of(condition): "mean similarity" for condition in CONDITIONS},
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=Presentation(
+            origin=USMB_ORIGIN, combined=(USMB_COLUMN,), curves_title="As tokens are inserted, removed and replaced",
+            measure_curves=tuple(condition_curve(kind, place) for kind in SIZES for place in PLACES)))
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(settings.datasets)

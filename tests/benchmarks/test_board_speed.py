@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import pickle
 import statistics
 import subprocess
@@ -17,12 +16,11 @@ import httpx
 import numpy as np
 import pytest
 
-from leaderboard.board.snapshot import Snapshot
 from leaderboard.publishing.release import releases
-from tests.support.serving import free_port
+from tests.support.serving import free_port, synthetic
 
 pytestmark = pytest.mark.benchmark
-METRICS, COLUMNS, READERS, TIMES = 1_000, 40, 200, 5
+READERS, TIMES = 200, 5
 # What was asked for, in seconds and megabytes.
 FIRST_ROW, FIRST_ROW_OF_MANY, FOUND, SORTED, WEIGHED, METRIC_PAGE, UP, MEMORY, READ = 0.8, 1.0, 0.3, 0.3, 0.5, 1.0, 8.0, 600, 0.5
 WATCH = """new MutationObserver((_, watch) => { if (document.querySelector(%r)) { window.firstSeen = performance.now(); watch.disconnect(); } })
@@ -31,23 +29,6 @@ WEIGH = """const order = document.querySelector('#ts-order'); order.value = 'wei
     const one = document.querySelectorAll('[data-weight]')[%d]; one.value = 50; one.dispatchEvent(new Event('input'))"""
 OVERALL = "() => { const order = document.querySelector('#ts-order'); order.value = 'overall'; order.dispatchEvent(new Event('change')) }"
 SEARCH = "const box = document.querySelector('#ts-search'); box.value = %r; box.dispatchEvent(new Event('input'))"
-
-
-def synthetic(one: Snapshot) -> Snapshot:
-    """A thousand metrics like the first of a snapshot, with forty ranked tasks of random scores."""
-    facts, rng = copy.deepcopy(dict(one.facts)), np.random.default_rng(0)
-    first, task = one.entries("corpus")[0], one.ranked_tasks("corpus")[0]
-    names = [f"task_{number}" for number in range(COLUMNS)]
-    facts["suite"]["tasks"] = [{**task, "name": name, "title": name.replace("_", " "), "measures": {}} for name in names]
-    scores = rng.random((METRICS, COLUMNS))
-    entries = []
-    for place, row in enumerate(sorted(scores.tolist(), key=lambda row: -sum(row))):
-        asked = {name: {**first["tasks"][task["name"]], "above_chance": score, "measures": {},
-                        "score": {"value": score, "low": score - 0.1, "high": score + 0.1, "units": 20}} for name, score in zip(names, row, strict=True)}
-        mean = float(np.mean(row))
-        entries.append({**first, "name": f"metric_{place}", "rank": place + 1, "rank_interval": [max(1, place - 9), place + 10], "tasks": asked,
-                        "overall": {"value": mean, "low": mean - 0.02, "high": mean + 0.02, "units": 20}, "overall_above_chance": mean})
-    return Snapshot({**facts, "entries": entries, "lines": {"corpus": [10, 100]}, "p": {}, "agreement": {}, "gameable": {}}, {}, {})
 
 
 class Served:
@@ -95,8 +76,8 @@ def public(request) -> Iterator[Served]:
 def many(board_snapshot, tmp_path_factory) -> Iterator[Served]:
     file = tmp_path_factory.mktemp("many") / "snapshot.pickle"
     file.write_bytes(pickle.dumps(synthetic(board_snapshot)))
-    server = Served("-c", "import pickle; from leaderboard.board import app; from leaderboard.board.router import Shelf; "
-                    f"app.serve(Shelf(pickle.loads(open({str(file)!r}, 'rb').read())), '127.0.0.1', PORT)")
+    server = Served("-c", "import pickle; from leaderboard.board import app; from leaderboard.board.router import Library; "
+                    f"app.serve(Library(pickle.loads(open({str(file)!r}, 'rb').read())), '127.0.0.1', PORT)")
     yield server
     server.close()
 

@@ -15,20 +15,21 @@ from harness.base.errors import Refusal
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
+from harness.evaluation.task import FaultDetection
 from harness.results.store import Store
 from harness.submission.submission import choose_entries, read_submission
-from leaderboard.board import router as pages
 from leaderboard.board.app import application
 from leaderboard.board.components.insights import overlaps
-from leaderboard.board.components.layout import Links, json_in_page
-from leaderboard.board.components.published import alike
-from leaderboard.board.downloads import Order, harmless, table, written
-from leaderboard.board.router import Shelf, drawn, page_of
+from leaderboard.board.components.layout import PAGES, Links
+from leaderboard.board.downloads import Ordering, escape_formula, make_table, write_table
+from leaderboard.board.rendering import embed_json
+from leaderboard.board.router import Library, render_page, render_snapshot
 from leaderboard.board.snapshot import Snapshot, of_release, of_store
 from leaderboard.board.static_site import write_site
-from leaderboard.publishing import release as releases
+from leaderboard.papers.published_comparison import correlation_note
 from leaderboard.publishing.release import read_release, release
 from leaderboard.publishing.versions import versions
+from leaderboard.report.schema import DatasetInfo
 from leaderboard.scoring.comparison import compare
 from tasks.suite_files import Suite, read_suite
 from tests.conftest import HEADER
@@ -78,17 +79,15 @@ def folder(suite, store, tmp_path_factory):
 
 
 @pytest.fixture
-def client(snapshot, folder, monkeypatch) -> TestClient:
-    monkeypatch.setattr(releases, "FOLDER", folder)
-    monkeypatch.setattr(pages, "read_release", lambda name: read_release(name, folder))
-    return TestClient(application(Shelf(snapshot)), follow_redirects=False)
+def client(snapshot, folder) -> TestClient:
+    return TestClient(application(Library(snapshot, folder=folder)), follow_redirects=False)
 
 
 def every_page(snapshot: Snapshot) -> list[str]:
-    queries = [{}, {"track": "corpus"}, *({"metric": entry["name"]} for entry in snapshot.facts["entries"]), {"metric": HOSTILE},
-               *({"view": view} for view in pages.PAGES), {"view": HOSTILE}, {"view": "compare", "metrics": f"energy,hostile,{HOSTILE}"},
+    queries = [{}, {"track": "corpus"}, *({"metric": entry.name} for entry in snapshot.report.entries), {"metric": HOSTILE},
+               *({"view": view} for view in PAGES), {"view": HOSTILE}, {"view": "compare", "metrics": f"energy,hostile,{HOSTILE}"},
                {"track": HOSTILE}, {"release": HOSTILE}, {"metric": "energy", "against": "hostile"}]
-    return [page_of(Shelf(snapshot), query).html for query in queries]
+    return [render_page(Library(snapshot), query).html for query in queries]
 
 
 def test_no_page_holds_unescaped_text_of_a_submission(snapshot):
@@ -102,9 +101,9 @@ def test_no_page_holds_unescaped_text_of_a_submission(snapshot):
 
 
 def test_nothing_in_a_pages_values_ends_their_element():
-    made = json_in_page({"title": "</script><script>x()</script>\u2028&"}, "v")
-    assert made.count("<") == 2
-    assert json.loads(made[made.index(">") + 1:made.rindex("<")])["title"] == "</script><script>x()</script>\u2028&"
+    embedded = embed_json({"title": "</script><script>x()</script>\u2028&"})
+    assert "<" not in embedded
+    assert json.loads(embedded)["title"] == "</script><script>x()</script>\u2028&"
 
 
 def test_machines_are_told_what_is_shown_and_only_when_it_changed(client, snapshot):
@@ -113,7 +112,7 @@ def test_machines_are_told_what_is_shown_and_only_when_it_changed(client, snapsh
     assert found.json() == json.loads(snapshot.content)
     assert client.get("/api/board", headers={"If-None-Match": found.headers["etag"]}).status_code == 304
     card = client.get("/api/card/energy").json()
-    assert card["tracks"][0]["tasks"]["known_similarity"]["score"] == snapshot.entry("energy")["tasks"]["known_similarity"]["score"]
+    assert card["tracks"][0]["tasks"]["known_similarity"]["score"] == snapshot.entry("energy").tasks["known_similarity"].score.to_dict()
     pair, = client.get("/api/compare?metrics=energy,zipf").json()["pairs"]
     assert pair["p_of_overall"] == snapshot.p("corpus", "energy", "zipf")
     assert set(client.get("/openapi.json").json()["paths"]) >= {"/api/board", "/api/card/{name}", "/api/compare", "/api/cite"}
@@ -153,7 +152,7 @@ def test_a_metrics_page_names_the_states_it_was_in_before(suite, tmp_path):
     known = versions(Store(place, read_only=True), tmp_path / "releases")["changing"]
     assert [one.digest for one in known] == [first, second]
     assert [[name for name, _, _ in one.released] for one in known] == [["2031.1"], []]
-    shown = drawn(replace(of_store(suite, Store(place, read_only=True)), versions={"changing": known}), Links(), {"metric": "changing"}).html
+    shown = render_snapshot(replace(of_store(suite, Store(place, read_only=True)), versions={"changing": known}), Links(), {"metric": "changing"}).html
     assert "?metric=changing&amp;release=2031.1" in shown
     assert shown.index(second[:12]) < shown.index(first[:12])
     (made.folder / "scores.csv").write_text("changed")
@@ -172,7 +171,8 @@ def ask_once(path, source: str, suite: Suite, store) -> str:
     ("BoolQ", ["boolq_questions"]), ("Twitter", []), ("tweets, 2014", ["tweets"]), ("Wikipedia 2014", []), ("of the", []),
     ("XSum: BBC articles and their first sentences", ["xsum"])])
 def test_training_data_is_found_among_the_suites_by_its_name(named, expected):
-    assert overlaps(named, [["boolq_questions", ""], ["tweets", ""], ["xsum", ""], ["unheard_of", ""]]) == expected
+    datasets = [DatasetInfo(name=name, fingerprint="") for name in ("boolq_questions", "tweets", "xsum", "unheard_of")]
+    assert overlaps(named, datasets) == expected
 
 
 def test_a_fault_is_noticed_from_the_strength_on_at_which_it_is(tmp_path):
@@ -182,21 +182,21 @@ def test_a_fault_is_noticed_from_the_strength_on_at_which_it_is(tmp_path):
     text = HEADER.format(name="repeated", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
     ask_once(path, text + "def distance(p, q): return float(len(q) - len(set(q)))\n", read_suite(str(suite_file)), place)
     snapshot = of_store(read_suite(str(suite_file)), Store(place, read_only=True))
-    noticed = snapshot.entry("repeated")["faults_noticed"]
-    assert noticed["mode_collapse"] == {"noticed": 1.0, "onset": 0.1}
-    assert noticed["contamination"] == {"noticed": 0.0, "onset": None}
-    page = drawn(snapshot, Links(), {"metric": "repeated"}).html
-    assert "unknown: it does not change" in page
-    assert page.count('<span class="no">never</span>') == sum(one["onset"] is None for one in noticed.values())
+    detections = snapshot.entry("repeated").faults_noticed
+    assert detections["mode_collapse"] == FaultDetection(1.0, 0.1)
+    assert detections["contamination"] == FaultDetection(0.0, None)
+    page = render_snapshot(snapshot, Links(), {"metric": "repeated"}).html
+    assert "unknown: its answers are constant" in page
+    assert page.count('<span class="no">never</span>') == sum(detection.onset is None for detection in detections.values())
 
 
 def test_published_numbers_stand_beside_ours(snapshot):
     """Kour et al. 2022, table 3: MAUVE's A is .976 at k=7 and .888 at k=12; energy is not in it."""
-    page = drawn(snapshot, Links(), {"view": "tasks"}).html
+    page = render_snapshot(snapshot, Links(), {"view": "tasks"}).html
     row = dict(re.findall(r'<tr><th scope="row">(?:<a [^>]*>)?(mauve|energy)(?:</a>)?</th>(.*?)</tr>', page))
     assert row["mauve"].startswith("<td>0.976</td><td>0.888</td>")
     assert row["energy"].count("<td>\N{EN DASH}</td>") == 2
-    ours = snapshot.entry("energy")["tasks"]["known_similarity"]["measures"]["accuracy_tree"]["value"]
+    ours = snapshot.entry("energy").tasks["known_similarity"].measures["accuracy_tree"].value
     assert f"{ours:.3f}" in row["energy"]
     assert "compare the order" in page                              # made texts are not the paper's
     assert 'href="/notes/kour2022.md"' in page
@@ -204,9 +204,9 @@ def test_published_numbers_stand_beside_ours(snapshot):
 
 def test_orders_are_correlated_where_there_are_enough():
     """By hand: of four pairs the last two are swapped, 1 - 6 * 2/(4 * 15) = .8."""
-    assert ".8" in alike([(1, 1), (2, 2), (3, 4), (4, 3)])
-    assert alike([(1, 1), (2, 2), (3, 3)]) == ""
-    assert alike([(1, 1), (2, 1), (3, 1), (4, 1)]) == ""
+    assert ".8" in correlation_note([(1, 1), (2, 2), (3, 4), (4, 3)])
+    assert correlation_note([(1, 1), (2, 2), (3, 3)]) == ""
+    assert correlation_note([(1, 1), (2, 1), (3, 1), (4, 1)]) == ""
 
 
 def test_pages_on_papers_are_served_and_nothing_beside_them(client):
@@ -221,7 +221,7 @@ def test_a_release_that_was_changed_is_not_shown(client, folder):
     scores.write_bytes(kept + b"\n")
     try:
         assert client.get("/api/board?release=2031.1").status_code == 404
-        assert "not as it was made" in client.get("/page?release=2031.1").json()["html"]
+        assert "was modified" in client.get("/page?release=2031.1").json()["html"]
     finally:
         scores.write_bytes(kept)
     assert client.get("/api/board?release=2031.1").json()["release"] == "2031.1"
@@ -229,35 +229,35 @@ def test_a_release_that_was_changed_is_not_shown(client, folder):
 
 def test_a_release_shows_and_compares_as_the_store_it_was_made_from(snapshot, folder):
     of = of_release(read_release("2031.1", folder))
-    assert [entry["name"] for entry in of.entries("corpus")] == [entry["name"] for entry in snapshot.entries("corpus")]
+    assert [entry.name for entry in of.entries("corpus")] == [entry.name for entry in snapshot.entries("corpus")]
     assert "energy" in of.sources
     assert "hostile" not in of.sources                              # its file is not among the submissions
     names = ["energy", "zipf", "jaccard"]
     assert compare(of.samples, names, ["known_similarity"]) == compare(snapshot.samples, names, ["known_similarity"])
-    assert "touchstone2031_1" in drawn(of, Links(release="2031.1"), {"metric": "energy"}).html
+    assert "touchstone2031_1" in render_snapshot(of, Links(release="2031.1"), {"metric": "energy"}).html
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "md", "tex"])
 def test_a_file_holds_what_is_shown(form, client, snapshot):
     found = client.get(f"/api/board.{form}?names=zipf,energy&columns=known_similarity,known_similarity.accuracy")
     assert found.status_code == 200
-    shown = table(snapshot, "corpus", ["zipf", "energy"], ["known_similarity", "known_similarity.accuracy"])
+    shown = make_table(snapshot, "corpus", ["zipf", "energy"], ["known_similarity", "known_similarity.accuracy"])
     if form == "parquet":
         assert pd.read_parquet(io.BytesIO(found.content)).equals(shown)
     else:
-        assert found.content == written(shown, form)
+        assert found.content == write_table(shown, form)
         assert found.text.index("zipf") < found.text.index("energy")
 
 
 def test_no_cell_is_a_formula(snapshot):
-    text = written(table(snapshot, "corpus"), "csv").decode()
+    text = write_table(make_table(snapshot, "corpus"), "csv").decode()
     assert "'=HYPERLINK" in text
     assert not re.search(r'(^|,)"?=', text)
-    assert [harmless(cell) for cell in ("=1+1", "@x", "-2.5", "-x", "+1", "\tx")] == ["'=1+1", "'@x", "-2.5", "'-x", "+1", "'\tx"]
+    assert [escape_formula(cell) for cell in ("=1+1", "@x", "-2.5", "-x", "+1", "\tx")] == ["'=1+1", "'@x", "-2.5", "'-x", "+1", "'\tx"]
 
 
 def test_own_weights_rank_anew(snapshot):
-    plain, own = table(snapshot, "corpus"), table(snapshot, "corpus", order=Order({"known_similarity": 2.0}))
+    plain, own = make_table(snapshot, "corpus"), make_table(snapshot, "corpus", ordering=Ordering({"known_similarity": 2.0}))
     assert own["above_chance_by_weights"].tolist() == pytest.approx(plain["above_chance"].tolist())     # one task: the same order
     assert own["rank"].tolist() == plain["rank"].tolist()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import gzip
 import json
 import re
@@ -22,15 +21,18 @@ from harness.submission.submission import choose_entries, read_file
 from leaderboard.board.app import application
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import try_it as try_page
-from leaderboard.board.pages.map import joins_in_order
-from leaderboard.board.router import Shelf, drawn
+from leaderboard.board.pages.map import order_joins
+from leaderboard.board.router import Library, render_snapshot
 from leaderboard.board.snapshot import Snapshot, of_store
-from leaderboard.report.example_pairs import nearer
-from leaderboard.report.paper_authors import WRITTEN_BY
+from leaderboard.report.build import load_paper_authors
+from leaderboard.report.example_pairs import closer_pairs
 from leaderboard.report.rated_pairs import KEPT
+from leaderboard.report.schema import ExamplePairs, TaskRank
 from leaderboard.workflows.try_texts import Answered
+from tasks.registry import TASKS
 from tasks.suite_files import read_suite
 from tasks.text.retrieval import ORIGINAL
+from tests.support.serving import report_values, with_values
 
 RETRIEVAL = """
 title = "Questions"
@@ -55,7 +57,7 @@ batch = 30
 
 @pytest.fixture(scope="module")
 def client(board_snapshot) -> TestClient:
-    return TestClient(application(Shelf(board_snapshot, {"other": lambda: replace(board_snapshot)})))
+    return TestClient(application(Library(board_snapshot, {"other": lambda: replace(board_snapshot)})))
 
 
 @pytest.mark.parametrize("path", ["/api/board", "/api/card/energy", "/api/compare?metrics=energy,zipf", "/api/board.csv", "/api/board.parquet",
@@ -90,45 +92,45 @@ def test_the_names_of_the_suites_are_told(client):
 
 def test_on_the_only_task_it_has_the_rank_that_it_has_overall(board_snapshot):
     for entry in board_snapshot.entries("corpus"):
-        if entry["rank"] is not None:
-            assert entry["task_ranks"]["known_similarity"] == {"rank": entry["rank"], "rank_interval": entry["rank_interval"]}
-    low, high = board_snapshot.entry("energy")["rank_interval"]
-    shown = drawn(board_snapshot, Links(), {"metric": "energy"}).html
+        if entry.rank is not None:
+            assert entry.task_ranks["known_similarity"] == TaskRank(rank=entry.rank, rank_interval=entry.rank_interval)
+    low, high = board_snapshot.entry("energy").rank_interval
+    shown = render_snapshot(board_snapshot, Links(), {"metric": "energy"}).html
     row = re.search(r'<th scope="row">Known similarity</th>(.*?)</tr>', shown)[1]
-    assert f"<b>{board_snapshot.entry('energy')['rank']}</b>" in row
+    assert f"<b>{board_snapshot.entry('energy').rank}</b>" in row
     assert (f"{low}\N{EN DASH}{high}" in row) == (low != high)
 
 
 def test_a_metrics_page_has_its_signature_authors_and_failures(board_snapshot):
-    energy, hostile = (drawn(board_snapshot, Links(), {"metric": name}).html for name in ("energy", "hostile"))
-    assert board_snapshot.entry("energy")["tasks"]["known_similarity"]["signature"] in energy[:energy.index("<section")]
+    energy, hostile = (render_snapshot(board_snapshot, Links(), {"metric": name}).html for name in ("energy", "hostile"))
+    assert board_snapshot.entry("energy").tasks["known_similarity"].signature in energy[:energy.index("<section")]
     assert "Székely and Rizzo 2013</a>" in energy
-    assert "0 of the 10 units that it was asked failed." in energy
-    units = board_snapshot.entry("hostile")["tasks"]["known_similarity"]["units"]
-    assert units["failed"] > 0
-    assert f"{units['failed']} of the {units['asked']} units that it was asked failed." in hostile
-    assert f">{units['failed']} of {units['asked']}</td>" in hostile[hostile.index("<h2>Failures"):]
+    assert "0 of 10 test units failed." in energy
+    units = board_snapshot.entry("hostile").tasks["known_similarity"].units
+    assert units.failed > 0
+    assert f"{units.failed} of {units.asked} test units failed." in hostile
+    assert f">{units.failed} of {units.asked}</td>" in hostile[hostile.index("<h2>Failures"):]
 
 
 def test_authors_are_known_of_papers_that_submissions_name():
     named = {read_file(path).header.paper for path in SUBMISSIONS.glob("*.py") if path.name != "__init__.py"}
-    assert WRITTEN_BY.keys() <= named
+    assert load_paper_authors().keys() <= named
 
 
 def test_groups_are_joined_where_they_correlate():
     """By hand: a and c at .9, b with both at the mean of .2 and .4."""
     joins = linkage(np.array([0.8, 0.1, 0.6]), "average")           # ab, ac, bc
-    found = joins_in_order(joins, [0, 2, 1])
+    found = order_joins(joins, [0, 2, 1])
     assert [sorted(groups) for *groups, _ in found] == [[0, 1], [2, 3]]
     assert [at for *_, at in found] == pytest.approx([0.9, 0.3])
 
 
 def test_the_pairs_shown_are_those_that_one_places_nearer_to_people():
     """By hand: of the first pair a is off by .1 and b by .5; of the second a by .3, b by 0; of the third both by .2."""
-    known = {"texts": [["p", "q"], ["r", "s"], ["t", "u"]], "people": [0.5, 0.2, 0.9],
-             "metrics": {"a": [0.6, 0.5, 0.7], "b": [0.0, 0.2, 0.7]}}
-    assert nearer(known, "a", "b", 3) == [(["p", "q"], 0.5, 0.6, 0.0)]
-    assert nearer(known, "b", "a", 3) == [(["r", "s"], 0.2, 0.2, 0.5)]
+    pairs = ExamplePairs(texts=[("p", "q"), ("r", "s"), ("t", "u")], people=[0.5, 0.2, 0.9],
+                         metrics={"a": [0.6, 0.5, 0.7], "b": [0.0, 0.2, 0.7]})
+    assert closer_pairs(pairs, "a", "b", 3) == [(("p", "q"), 0.5, 0.6, 0.0)]
+    assert closer_pairs(pairs, "b", "a", 3) == [(("r", "s"), 0.2, 0.2, 0.5)]
 
 
 @pytest.fixture(scope="module")
@@ -146,76 +148,76 @@ def run_once(folder, text: str, names: list[str]) -> tuple[object, Snapshot]:
 def test_a_value_is_placed_among_pairs_that_people_rated(rated):
     """A value above all of a class is more alike than all of it; what says so is a sentence."""
     entry, = (one for one in choose_entries(["jaccard"], SUBMISSIONS) if one.variant is None)
-    known = rated.entry("jaccard", "text")["known_values"]
-    assert set(known["classes"]) == {"random", "related", "paraphrase"}
-    assert all(len(one["percentiles"]) == len(KEPT) for one in known["classes"].values())
-    alike, unlike = (try_page.texts_answered(rated, Links(), [Answered(entry, (value,))]) for value in (1.0, 0.0))
-    assert "To 1 of 1 metrics these two look like a paraphrase pair" in alike
+    classes = rated.entry("jaccard", "text").known_values.classes
+    assert set(classes) == {"random", "related", "paraphrase"}
+    assert all(len(values.percentiles) == len(KEPT) for values in classes.values())
+    alike, unlike = (try_page.render_texts(rated, Links(), [Answered(entry, (value,))]) for value in (1.0, 0.0))
+    assert "According to 1 of 1 metrics, the texts are typical of a paraphrase pair" in alike
     assert ">100%</td>" in alike
-    assert "like a random pair" in unlike
+    assert "typical of a random pair" in unlike
     assert "made_likeness" in alike
     other = replace(entry, parameters={"another": 1})               # another state of it: its values are not known
     assert other.digest != entry.digest
-    assert ">unknown</td>" in try_page.texts_answered(rated, Links(), [Answered(other, (1.0,))])
-    assert "these two look" not in try_page.texts_answered(rated, Links(), [Answered(other, (1.0,))])
+    assert ">unknown</td>" in try_page.render_texts(rated, Links(), [Answered(other, (1.0,))])
+    assert "the texts are typical" not in try_page.render_texts(rated, Links(), [Answered(other, (1.0,))])
 
 
 def test_texts_that_may_be_shown_are_shown_where_two_differ(rated):
     """The texts of made pairs are ours; beside them stands where people and both metrics place them."""
-    page = drawn(rated, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
-    known = rated.facts["shown_pairs"]["text"]
-    assert sum(texts[0] in page for texts in known["texts"]) >= 1
-    assert "Nearer to people" in page
-    hidden = replace(rated, facts={**rated.facts, "shown_pairs": {}})
-    assert "No texts are shown" in drawn(hidden, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
+    page = render_snapshot(rated, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
+    assert sum(texts[0] in page for texts in rated.report.shown_pairs["text"].texts) >= 1
+    assert "Closer to people" in page
+    hidden = replace(rated, report=rated.report.model_copy(update={"shown_pairs": {}}))
+    assert "No texts are shown" in render_snapshot(hidden, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
 
 
 def test_a_half_finished_run_is_shown_as_one(tmp_path):
     """Of retrieval the unchanged documents alone."""
     suite, whole = run_once(tmp_path, RETRIEVAL, ["jaccard"])
-    assert whole.entry("jaccard")["rank"] == 1
+    assert whole.entry("jaccard").rank == 1
     with sqlite3.connect(tmp_path / "store.sqlite") as connection:
         first = next(question.unit for question in suite.questions if question.unit.parameters["condition"] == ORIGINAL)
         connection.execute("delete from outcomes where unit_id != ?", (first.id,))
     half = of_store(suite, Store(tmp_path / "store.sqlite", read_only=True))
-    assert half.entry("jaccard")["rank"] is None
-    assert f"1 of {len(suite.questions)} units of retrieval asked so far" in half.entry("jaccard")["not_ranked"]
-    json.dumps(half.facts, allow_nan=False)
+    assert half.entry("jaccard").rank is None
+    assert f"1 of {len(suite.questions)} units of retrieval asked so far" in half.entry("jaccard").not_ranked
+    json.dumps(report_values(half), allow_nan=False)
     for query in ({}, {"metric": "jaccard"}, {"view": "map"}, {"view": "choose"}, {"view": "tasks"}):
-        page = drawn(half, Links(), query)
+        page = render_snapshot(half, Links(), query)
         assert page.status == 200
         assert not re.search(r"\bnan\b", re.sub(r"<script.*?</script>", "", page.html))
-    assert "asked so far" in drawn(half, Links(), {}).html
+    assert "asked so far" in render_snapshot(half, Links(), {}).html
 
 
 def test_the_short_list_says_who_cannot_be_told_from_the_best_and_who_of_these_is_cheaper(board_snapshot):
     """By hand: the second may be as good as the first at a sixth of its time; the third is behind it, however cheap."""
-    facts = copy.deepcopy(dict(board_snapshot.facts))
+    facts = report_values(board_snapshot)
     entries = [entry for entry in facts["entries"] if entry["rank"] is not None][:3]
     first, second, third = (entry["name"] for entry in entries)
     facts["p"] = {"corpus": {"entries": [first, second, third], "values": [[1, 0.3, 0.01], [0.3, 1, 0.2], [0.01, 0.2, 1]]}}
     for entry, cost in zip(entries, (3.0, 0.5, 0.1), strict=True):
-        entry["tasks"]["timing"] = {"measures": {name: {"value": value, "low": None, "high": None, "units": 2} for name, value in
-                                                 (("cost_in_chi", cost), ("peak_megabytes", 61.4))}, "score": None}
-    page = drawn(replace(board_snapshot, facts=facts), Links(), {"view": "choose"}).html
+        entry["tasks"]["timing"] = {**entry["tasks"]["known_similarity"], "score": None, "measures": {
+            name: {"value": value, "low": None, "high": None, "units": 2} for name, value in (("cost_in_chi", cost), ("peak_megabytes", 61.4))}}
+    facts["suite"]["tasks"].append({**facts["suite"]["tasks"][0], "name": "timing", "ranked": False, "presentation": TASKS["timing"].declares.presentation})
+    page = render_snapshot(with_values(board_snapshot, facts), Links(), {"view": "choose"}).html
     rows = {name: page[page.index(f">{name}</a><br>"):].partition("</tr>")[0] for name in (first, second, third)}
-    assert ["the best of these" in rows[first], "not told apart" in rows[second], "behind it" in rows[third]] == [True] * 3
-    said = page[page.index("If cost counts"):].partition("</p>")[0]
-    assert f">{second}</a> is not told apart from {first} and takes 0.17 times as long, without the embedding" in said
+    assert ["best of these" in rows[first], "no significant difference" in rows[second], "significantly worse" in rows[third]] == [True] * 3
+    sentence = page[page.index("Cheaper alternative"):].partition("</p>")[0]
+    assert f">{second}</a> performs statistically as well as {first} and is 6 times as fast, embedding excluded" in sentence
     assert "; 61 MB" in rows[first]
-    unknown = drawn(replace(board_snapshot, facts={**facts, "p": {}}), Links(), {"view": "choose"}).html
-    assert "not judged" in unknown
-    assert "If cost counts" not in unknown
+    unknown = render_snapshot(with_values(board_snapshot, {**facts, "p": {}}), Links(), {"view": "choose"}).html
+    assert "not tested" in unknown
+    assert "Cheaper alternative" not in unknown
 
 
 def test_on_one_task_the_paired_difference_decides(board_snapshot):
-    page = drawn(board_snapshot, Links(), {"view": "choose", "task": "known_similarity"}).html
+    page = render_snapshot(board_snapshot, Links(), {"view": "choose", "task": "known_similarity"}).html
     assert "for this pair and this task alone" in page
-    assert "the best of these" in page
-    assert "behind it" in page                              # of ten draws energy is better than both others in nearly all
+    assert "best of these" in page
+    assert "significantly worse" in page                              # of ten draws energy is better than both others in nearly all
 
 
 def test_an_unknown_metric_is_answered_with_the_nearest_name(board_snapshot):
-    found = drawn(board_snapshot, Links(), {"metric": "enrgy"})
+    found = render_snapshot(board_snapshot, Links(), {"metric": "enrgy"})
     assert found.status == 404
-    assert "Did you mean &quot;energy&quot;?" in found.html
+    assert "Did you mean &#34;energy&#34;?" in found.html

@@ -5,10 +5,10 @@ Headers like these are refused when they are read; a page must not rely on it.
 
 from __future__ import annotations
 
-import copy
 import csv
 import io
 import re
+from dataclasses import replace
 from html import escape
 
 import pytest
@@ -16,15 +16,14 @@ import pytest
 from harness.base.errors import Refusal
 from harness.results.store import Store
 from harness.submission.submission import read_submission
-from leaderboard.board.downloads import table, written
-from leaderboard.board.router import Shelf
+from leaderboard.board.downloads import make_table, write_table
+from leaderboard.board.router import Library
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.publishing.citations import as_bibtex
 from leaderboard.publishing.release import release
-from tasks.registry import TASKS
 from tasks.suite_files import read_suite
 from tests.conftest import HEADER
-from tests.support.serving import HOSTILE, served
+from tests.support.serving import HOSTILE, report_values, served, with_values
 
 OVERRIDE = "\u202etxt.exe"
 TEXTS = {"script": "<script>document.title='owned'</script>", "markup": HOSTILE, "attribute": "\" onmouseover=\"document.title='owned'\" x=\"",
@@ -35,18 +34,19 @@ HOVER = "document.querySelectorAll('*').forEach(one => one.dispatchEvent(new Mou
 
 def spoilt(snapshot: Snapshot, text: str) -> Snapshot:
     """Every text that comes from a submission, replaced."""
-    facts = copy.deepcopy(dict(snapshot.facts))
-    for entry in facts["entries"]:
+    values = report_values(snapshot)
+    for entry in values["entries"]:
         entry |= {"title": text, "summary": text, "license": text, "paper": f"javascript:{text}", "trained_on": [text], "filename": text,
+                  "authors": [text],
                   "models": [text], "not_ranked": entry["not_ranked"] and text, "worst_cases": dict.fromkeys(entry["worst_cases"], text)}
         for asked in entry["tasks"].values():
             asked["failures"] = [text]
-    return Snapshot(facts, snapshot.samples, dict.fromkeys(snapshot.sources, text))
+    return replace(with_values(snapshot, values), sources=dict.fromkeys(snapshot.sources, text))
 
 
 @pytest.mark.parametrize("text", [" ".join(text for name, text in TEXTS.items() if name != "large"), TEXTS["large"]], ids=["all", "large"])
 def test_on_every_page_it_is_text_and_does_nothing(text, board_snapshot, browser):
-    with served(Shelf(spoilt(board_snapshot, text))) as address:
+    with served(Library(spoilt(board_snapshot, text))) as address:
         goes_through_the_pages(browser, address, text)
 
 
@@ -83,14 +83,14 @@ def test_where_it_is_not_escaped_it_does_run(kind, browser):
 
 def test_an_override_turns_nothing_round_beside_itself(board_snapshot, browser):
     """The link behind the summary reads from left to right; in a page whose texts are not kept apart it would not."""
-    facts = copy.deepcopy(dict(board_snapshot.facts))
-    for entry in facts["entries"]:
+    values = report_values(board_snapshot)
+    for entry in values["entries"]:
         entry |= {"summary": OVERRIDE, "paper": "https://doi.org/10.1016/j.jspi.2013.03.018"}
     left_of = """() => { const text = document.querySelector('.lede a').firstChild, at = (place) => {
         const range = document.createRange(); range.setStart(text, place); range.setEnd(text, place + 1);
         return range.getBoundingClientRect().left }; return at(0) < at(3) }"""
     page = browser.new_page()
-    with served(Shelf(Snapshot(facts, board_snapshot.samples, {}))) as where:
+    with served(Library(with_values(board_snapshot, values))) as where:
         page.goto(f"{where}/?metric=energy")
         page.wait_for_selector(".lede a")
         assert page.evaluate(left_of)
@@ -102,15 +102,15 @@ def test_an_override_turns_nothing_round_beside_itself(board_snapshot, browser):
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_files_hold_it_as_text(text, board_snapshot):
     csv.field_size_limit(2_000_000)
-    shown = table(spoilt(board_snapshot, text), "corpus")
-    rows = list(csv.reader(io.StringIO(written(shown, "csv").decode())))
+    shown = make_table(spoilt(board_snapshot, text), "corpus")
+    rows = list(csv.reader(io.StringIO(write_table(shown, "csv").decode())))
     assert len(rows) == 1 + len(shown)
     assert {row[rows[0].index("title")].removeprefix("'") for row in rows[1:]} == {text}
     assert not any(cell.startswith(("=", "@", "+", "-")) and not re.fullmatch(r"-?[\d.]+", cell) for row in rows for cell in row)
-    for line in written(shown, "md").decode().splitlines():
+    for line in write_table(shown, "md").decode().splitlines():
         assert len(re.findall(r"(?<!\\)\|", line)) == 1 + len(shown.columns)
         assert not re.search(r"(?<!\\)\]\(", line)
-    body = written(shown, "tex").decode().splitlines()
+    body = write_table(shown, "tex").decode().splitlines()
     assert len(body) == 6 + len(shown)
     assert all(len(re.findall(r"(?<!\\)&", line)) == len(shown.columns) - 1 for line in body if line.endswith(r"\\"))
 
@@ -119,8 +119,8 @@ def test_citations_hold_it_as_text(board_snapshot, board_place, tmp_path):
     suite = read_suite(str(board_place / "ten.toml"))
     made = release("2031.1", suite, Store(board_place / "store.sqlite", read_only=True), tmp_path)
     for text in TEXTS.values():
-        entry = {**spoilt(board_snapshot, text).entry("energy"), "paper": text}
-        quoted = as_bibtex(made, entry, TASKS["known_similarity"])
+        entry = spoilt(board_snapshot, text).entry("energy").model_copy(update={"paper": text})
+        quoted = as_bibtex(made, entry, made.task("known_similarity"))
         assert [line.partition("{")[0] for line in quoted.splitlines() if line.startswith("@")] == ["@misc", "@inproceedings"]
         depth = 0
         for one in quoted.replace("\\{", "").replace("\\}", ""):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import io
 import re
 from collections.abc import Iterator
@@ -12,14 +11,13 @@ import pandas as pd
 import pytest
 
 from harness.results.store import Store
-from leaderboard.board import router as pages
-from leaderboard.board.router import PAGES, Shelf
+from leaderboard.board.components.layout import PAGES
+from leaderboard.board.router import Library
 from leaderboard.board.snapshot import Snapshot, of_store
-from leaderboard.publishing import release as releases
-from leaderboard.publishing.release import read_release, release
+from leaderboard.publishing.release import release
+from tasks.registry import TASKS
 from tasks.suite_files import read_suite
-from tests.benchmarks import test_board_speed
-from tests.support.serving import names, served, watched
+from tests.support.serving import names, report_values, served, synthetic, watched, with_values
 
 WIDTHS = {"desktop": (1280, 900), "phone": (390, 800)}
 
@@ -27,10 +25,11 @@ WIDTHS = {"desktop": (1280, 900), "phone": (390, 800)}
 @pytest.fixture(scope="module")
 def two_tasks(board_snapshot) -> Snapshot:
     """The snapshot, with a second ranked task of which chance is one half and a control is good at, and cost by hand."""
-    facts = copy.deepcopy(dict(board_snapshot.facts))
-    known = facts["suite"]["tasks"][0]
-    facts["suite"]["tasks"] += [{**known, "name": "alignment", "title": "Alignment", "chance": 0.5},
-                                {**known, "name": "timing", "title": "Time", "ranked": False, "measures": {"cost_in_chi": "times chi"}}]
+    facts = report_values(board_snapshot)
+    first_task = facts["suite"]["tasks"][0]
+    facts["suite"]["tasks"] += [{**first_task, "name": "alignment", "title": "Alignment", "chance": 0.5},
+                                {**first_task, "name": "timing", "title": "Time", "ranked": False, "measures": {"cost_in_chi": "times chi"},
+                                 "presentation": TASKS["timing"].declares.presentation}]
     facts["gameable"] = {"corpus": {"alignment": ["random"]}}
     raw = {"energy": 0.6, "zipf": 0.9, "jaccard": 0.75}
     for entry in facts["entries"]:
@@ -39,26 +38,23 @@ def two_tasks(board_snapshot) -> Snapshot:
                                        "score": {"value": score, "low": None, "high": None, "units": 10}}
         entry["tasks"]["timing"] = {**first, "score": None, "above_chance": None, "failures": [], "measures": {
             "cost_in_chi": {"value": {"energy": 3.0, "zipf": 0.5}.get(entry["name"], 30.0), "low": None, "high": None, "units": 2}}}
-    return Snapshot(facts, board_snapshot.samples, board_snapshot.sources)
+    return with_values(board_snapshot, facts)
 
 
 @pytest.fixture(scope="module")
-def shelf(two_tasks, board_snapshot, board_place, tmp_path_factory) -> Iterator[Shelf]:
+def library(two_tasks, board_snapshot, board_place, tmp_path_factory) -> Library:
     """With another suite, and two releases of which one is no longer as it was made."""
     folder = tmp_path_factory.mktemp("releases")
     suite, store = read_suite(str(board_place / "ten.toml")), Store(board_place / "store.sqlite", read_only=True)
     for name in ("2031.1", "2031.2"):
         release(name, suite, store, folder)
     (folder / "2031.2" / "scores.csv").write_text("changed")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pages, "read_release", lambda name: read_release(name, folder))
-        patch.setattr(pages, "releases", lambda: releases.releases(folder))
-        yield Shelf(two_tasks, {"other": lambda: board_snapshot})
+    return Library(two_tasks, {"other": lambda: board_snapshot}, folder)
 
 
 @pytest.fixture(scope="module")
-def address(shelf) -> Iterator[str]:
-    with served(shelf) as where:
+def address(library) -> Iterator[str]:
+    with served(library) as where:
         yield where
 
 
@@ -129,8 +125,8 @@ def test_own_weights_are_weighed_at_once_and_stand_in_bars_and_files(page, addre
         [1, "zipf", 0.8], [2, "jaccard", 0.5], [3, "energy", 0.2]]
     page.locator("[data-weight=alignment]").fill("0")               # all of them 0: said, and ranked as ever
     page.wait_for_selector("#ts-weights [role=alert]:visible")
-    assert names(page) == [entry["name"] for entry in two_tasks.entries("corpus") if entry["rank"] is not None]
-    assert page.locator("th[data-key=overall]").inner_text() == "Above chance, 95%"
+    assert names(page) == [entry.name for entry in two_tasks.ranked_entries("corpus")]
+    assert page.locator("th[data-key=overall]").inner_text() == "Overall score, 95% CI"
     assert page.reload().status == 422
     page.wait_for_selector("#ts-weights [role=alert]:visible")
 
@@ -179,17 +175,17 @@ def test_another_suite_and_a_release_are_picked(page, address):
     page.wait_for_selector("text=touchstone2031_1")                 # a release can be cited
     assert "suite=" not in page.url
     page.get_by_label("Suite and release").select_option("release=2031.2")
-    page.wait_for_selector("text=not as it was made")
+    page.wait_for_selector("text=was modified")
     page.go_back()
     page.wait_for_selector("text=touchstone2031_1")
 
 
 @pytest.mark.parametrize(("query", "status", "said"), [
     ("?metric=nope", 404, "no metric"), ("?release=1999.1", 404, "no release"), ("?suite=nope", 404, "other"),
-    ("?release=2031.2", 404, "not as it was made"), ("?track=nope", 404, "no track"), ("?view=nope", 404, "there are board"),
-    ("?view=compare&metrics=energy,nope", 200, "no metric"), ("?order=weights&w.alignment=-1", 422, "Weights are 0 or more"),
-    ("?order=weights&w.alignment=0&w.known_similarity=0", 422, "Weights are 0 or more"),
-    ("?order=weights&w.alignment=x", 422, "Weights are 0 or more"), ("?order=weights&w.alignment=0", 200, "By my weights")])
+    ("?release=2031.2", 404, "was modified"), ("?track=nope", 404, "no track"), ("?view=nope", 404, "there are board"),
+    ("?view=compare&metrics=energy,nope", 200, "no metric"), ("?order=weights&w.alignment=-1", 422, "Weights must be 0 or more"),
+    ("?order=weights&w.alignment=0&w.known_similarity=0", 422, "Weights must be 0 or more"),
+    ("?order=weights&w.alignment=x", 422, "Weights must be 0 or more"), ("?order=weights&w.alignment=0", 200, "By my weights")])
 def test_a_bad_address_has_its_status_and_says_what_to_do(query, status, said, page, address):
     assert page.goto(f"{address}/{query}").status == status
     page.wait_for_selector(f".ts main >> text={said} >> visible=true")
@@ -259,17 +255,16 @@ def test_an_empty_store_is_a_page_that_says_what_to_do(page_of_nobody):
 def page_of_nobody(browser, board_place, tmp_path) -> Iterator[tuple[object, str]]:
     Store(tmp_path / "empty.sqlite").close()
     nobody = of_store(read_suite(str(board_place / "ten.toml")), Store(tmp_path / "empty.sqlite", read_only=True))
-    with served(Shelf(nobody)) as where:
+    with served(Library(nobody)) as where:
         context = browser.new_context()
         yield context.new_page(), where
         context.close()
 
 
-def test_a_long_table_is_whole_whatever_is_done_to_it_in_one_frame(browser, board_snapshot, monkeypatch):
+def test_a_long_table_is_whole_whatever_is_done_to_it_in_one_frame(browser, board_snapshot):
     """What is in sight comes first, the rest a moment later: of the last order that was asked for, and once."""
-    monkeypatch.setattr(test_board_speed, "METRICS", 250)
     click = "document.querySelector('[data-sort=name]').click()"
-    with served(Shelf(test_board_speed.synthetic(board_snapshot))) as where, watched(browser, where) as page:
+    with served(Library(synthetic(board_snapshot, metrics=250))) as where, watched(browser, where) as page:
         page.goto(where)
         page.wait_for_function("document.querySelectorAll('#ts-table td.name').length === 250")
         first = page.evaluate(f"() => {{ {click}; return document.querySelectorAll('#ts-table td.name').length }}")

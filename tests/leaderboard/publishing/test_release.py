@@ -23,6 +23,7 @@ from leaderboard.publishing import release as releases
 from leaderboard.publishing.citations import cite, export, latex
 from leaderboard.publishing.release import Release, read_release, release
 from leaderboard.publishing.verify import verify
+from leaderboard.report.schema import SCHEMA_VERSION, Report
 from leaderboard.scoring.comparison import difference, samples_of
 from leaderboard.scoring.ranking import Ranking, rank
 from leaderboard.scoring.scores import score_suite
@@ -87,21 +88,36 @@ def test_paired_differences_are_of_the_same_units(ranking):
 
 
 def test_a_release_says_everything_and_is_read_again(made, ranking, suite):
-    facts = made.facts
-    assert facts["suite"]["fingerprint"] == suite.fingerprint
-    assert facts["licence"] == "CC0-1.0"
-    assert [one["name"] for one in facts["entries"]] == [place.scored.name for place in ranking.places]
+    report = made.report
+    assert report.suite.fingerprint == suite.fingerprint
+    assert report.licence == "CC0-1.0"
+    assert report.schema_version == SCHEMA_VERSION
+    assert [entry.name for entry in report.entries] == [place.scored.name for place in ranking.places]
     energy = made.entry("energy")
-    assert energy["license"] == "Apache-2.0"
-    assert energy["environment"]["python"]
-    assert len(energy["source_sha256"]) == 64
+    assert energy.license == "Apache-2.0"
+    assert energy.environment.python
+    assert len(energy.source_sha256) == 64
     table = list(csv.DictReader(io.StringIO((made.folder / releases.SCORES).read_text())))
     overall = next(row for row in table if (row["entry"], row["task"]) == ("energy", "all"))
-    assert float(overall["value"]) == pytest.approx(energy["overall_above_chance"])
+    assert float(overall["value"]) == pytest.approx(energy.overall_above_chance)
     assert len(made.units) == 12 * len(ranking.places)
     assert re.search(r"1 +1-\d +0\.\d{3}  (energy|ahd)", (made.folder / releases.SUMMARY).read_text())
-    assert read_release("2026.1", made.folder.parent).facts == facts
+    assert read_release("2026.1", made.folder.parent).report == report
     assert read_release(None, made.folder.parent).name == "2026.1"
+
+
+@pytest.mark.parametrize("name", releases.releases())
+def test_a_release_of_version_1_is_read_through_the_schema_unchanged(name):
+    """Every value of the file is in the report; what the file lacks is added from the registries."""
+    content = (releases.FOLDER / name / releases.REPORT).read_bytes()
+    values = json.loads(content)
+    assert "schema_version" not in values
+    assert json.loads(Report.model_validate_json(content).model_dump_json(exclude_unset=True)) == values
+    report = read_release(name).report
+    assert report.schema_version == 1
+    assert any(task.presentation.roles for task in report.suite.tasks)
+    assert all(dataset.title for dataset in report.suite.datasets)
+    assert [entry.authors for entry in report.entries if entry.name == "energy"] == [["Székely", "Rizzo"]]
 
 
 @pytest.mark.parametrize("damage", [
@@ -113,13 +129,13 @@ def test_a_release_says_everything_and_is_read_again(made, ranking, suite):
 ], ids=["a number", "a file less", "a file more", "no sums", "no file of sums"])
 def test_a_release_that_was_touched_is_refused(damage, made):
     damage(made.folder)
-    with pytest.raises(Refusal, match=r"2026\.1 (is not as it was made|cannot be read)"):
+    with pytest.raises(Refusal, match=r"2026\.1 (was modified|cannot be read)"):
         read_release("2026.1", made.folder.parent)
 
 
 def test_a_release_is_never_written_again(made, suite, store):
     before = {path.name: path.read_bytes() for path in made.folder.iterdir()}
-    with pytest.raises(Refusal, match="never written again"):
+    with pytest.raises(Refusal, match="releases are immutable"):
         release("2026.1", suite, Store(store, read_only=True), made.folder.parent)
     assert {path.name: path.read_bytes() for path in made.folder.iterdir()} == before
 
@@ -147,13 +163,13 @@ def test_a_context_dependent_metric_is_listed_and_never_ranked(suite, store, tmp
     shutil.copy(store, copy)
     run_suite([read_submission(path).entries[0]], suite, copy, progress=Silent())
     cheat = release("2026.1", suite, Store(copy, read_only=True), tmp_path / "releases").entry("cheat")
-    assert cheat["rank"] is None
-    assert "context-dependent" in cheat["not_ranked"]
+    assert cheat.rank is None
+    assert "context-dependent" in cheat.not_ranked
 
 
 def test_an_empty_store_makes_no_release(suite, tmp_path):
     Store(tmp_path / "empty.sqlite").close()
-    with pytest.raises(Refusal, match="Nobody is ranked"):
+    with pytest.raises(Refusal, match="No metric is ranked"):
         release("2026.1", suite, Store(tmp_path / "empty.sqlite", read_only=True), tmp_path)
 
 
@@ -167,7 +183,7 @@ def test_a_sample_comes_out_again_and_other_numbers_are_noticed(made, suite):
     units.to_parquet(forged.folder / releases.UNITS)
     assert not any(one.agrees for one in verify(forged, suite, entries, 5, Silent()))
     gone = verify(made, suite, [entry for entry in entries if entry.name != "energy"], 60, Silent())
-    assert {one.reason for one in gone if one.entry == "energy"} == {"is not among the submissions any more"}
+    assert {one.reason for one in gone if one.entry == "energy"} == {"no longer among the submissions"}
     with pytest.raises(Refusal, match="has changed since 2026"):
         verify(made, read_suite("smoke"), entries, 5, Silent())
 
@@ -186,11 +202,11 @@ def test_errata_stand_beside_and_a_withdrawn_release_is_not_the_latest(made, sui
 
 def test_citations_carry_interval_rank_and_signature(made):
     energy = made.entry("energy")
-    score = energy["tasks"]["known_similarity"]
-    shown = f"{score['score']['value']:.3f} (95% {score['score']['low']:.3f} to {score['score']['high']:.3f})"
+    result = energy.tasks["known_similarity"]
+    shown = f"{result.score.value:.3f} (95% CI {result.score.low:.3f} to {result.score.high:.3f})"
     for form in ("text", "markdown"):
         assert shown in cite(made, "energy", "known_similarity", form)
-        assert score["signature"] in cite(made, "energy", "known_similarity", form)
+        assert result.signature in cite(made, "energy", "known_similarity", form)
     bibtex = cite(made, "energy", "known_similarity", "bibtex")
     assert "@misc{touchstone2026_1" in bibtex
     assert "@inproceedings{kour2022measuring" in bibtex

@@ -38,14 +38,14 @@ def list_columns(tasks: Sequence[TaskInfo], track: str) -> list[Column]:
 
 def measure_columns(task: TaskInfo) -> Iterator[Column]:
     """Return the columns of a task's measures."""
-    shown = task.presentation
-    if shown.axioms:
+    presentation = task.presentation
+    if presentation.axioms:
         yield Column(task.name, task.title, f"Share of the {task.title.lower()} that hold in every trial",
                      partial(held_share, task=task.name), default=True)
     for measure, description in task.measures.items():
-        title = shown.titles.get(measure, f"{task.title}: {measure.replace('_', ' ')}")
+        title = presentation.titles.get(measure, f"{task.title}: {measure.replace('_', ' ')}")
         yield Column(f"{task.name}.{measure}", title, description, partial(measure_value, task=task.name, measure=measure),
-                     measure in shown.columns)
+                     measure in presentation.columns)
 
 
 def score_value(entry: EntryReport, task: str) -> float | None:

@@ -121,8 +121,8 @@ class Snapshot:
 def of_store(suite: Suite, store: Store) -> Snapshot:
     """Return the snapshot of a store; one without entries if it has no results."""
     rankings = rank_suite(store, suite)
-    sources = {place.scored.name: place.scored.entry.submission.source.decode("utf-8", "replace")
-               for ranking in rankings.values() for place in ranking.places}
+    sources = {placed.scored.name: placed.scored.entry.submission.source.decode("utf-8", "replace")
+               for ranking in rankings.values() for placed in ranking.places}
     report = build_report(suite, rankings, store)
     return Snapshot(report, samples_of(rankings.values()), sources, versions=versions(store), releases=releases(),
                     published=compare_published(report))

@@ -142,13 +142,13 @@ def compare(
 
     loaded = read_suite(suite)
     rankings = rank_suite(Store(store_path(store), read_only=True), loaded)
-    names = {place.scored.name for ranking in rankings.values() for place in ranking.places}
+    names = {placed.scored.name for ranking in rankings.values() for placed in ranking.places}
     for name in (a, b):
         if name not in names:
             raise no_answers(name, suite, names)
     pairs = {}
     for name, ranking in chosen(rankings, loaded, track).items():
-        scored = {place.scored.name: place.scored for place in ranking.places}
+        scored = {placed.scored.name: placed.scored for placed in ranking.places}
         if a not in scored or b not in scored:
             continue
         comparison = build_comparison(samples_of([ranking]), (a, b), [score.task.name for score in scored[a].ranked_tasks])

@@ -142,10 +142,10 @@ def score_table(ranking: Ranking, form: str) -> str:
     escape = latex if form == "latex" else markdown
     heading = ["rank", escape("95% range"), "metric", *(task.declares.title for task in tasks)]
     rows: list[Sequence[str]] = []
-    for place in ranking.ranked:
-        rank_range = "-".join(map(str, place.interval)) if place.interval else ""
-        scores = [format_score(score.score) for score in place.scored.ranked_tasks]
-        rows.append([str(place.rank), rank_range, escape(place.scored.name), *map(escape, scores)])
+    for placed in ranking.ranked:
+        rank_range = "-".join(map(str, placed.interval)) if placed.interval else ""
+        scores = [format_score(score.score) for score in placed.scored.ranked_tasks]
+        rows.append([str(placed.rank), rank_range, escape(placed.scored.name), *map(escape, scores)])
     if form == "markdown":
         return "\n".join("| " + " | ".join(row) + " |" for row in (heading, ["---"] * len(heading), *rows)) + "\n"
     lines = [rf"\begin{{tabular}}{{rrl{'r' * len(tasks)}}}", r"\toprule", " & ".join(heading) + r" \\", r"\midrule"]

@@ -100,7 +100,7 @@ def release(name: str, suite: Suite, store: Store, folder: Path = FOLDER) -> Rel
     rankings = rank_suite(store, suite)
     if not any(ranking.ranked for ranking in rankings.values()):
         raise Refusal(f"No metric is ranked on the suite {suite.name} yet. Run `touchstone run --suite {suite.name}` first.")
-    if any("context-dependent" in place.scored.marks for ranking in rankings.values() for place in ranking.ranked):
+    if any("context-dependent" in placed.scored.marks for ranking in rankings.values() for placed in ranking.ranked):
         raise AssertionError("a context-dependent entry is among the ranked")
     partial = folder / f".{name}.partial"
     shutil.rmtree(partial, ignore_errors=True)
@@ -133,7 +133,7 @@ def refuse_unverified(suite: Suite) -> None:
 
 def text_files(name: str, suite: Suite, store: Store, rankings: Mapping[str, Ranking]) -> dict[str, bytes]:
     """Return the files of a release except for the Parquet tables and the checksums."""
-    places = [place for ranking in rankings.values() for place in ranking.places]
+    places = [placed for ranking in rankings.values() for placed in ranking.places]
     report = build_report(suite, rankings, store, name, datetime.datetime.now(datetime.UTC).date().isoformat())
     files = {REPORT: report.model_dump_json(indent=1).encode() + b"\n", SCORES: write_csv(score_rows(places)).encode(),
              SUMMARY: summarise_ranking(name, suite, rankings).encode()}
@@ -146,9 +146,9 @@ def text_files(name: str, suite: Suite, store: Store, rankings: Mapping[str, Ran
 def score_rows(places: Iterable[Placed]) -> list[dict[str, Cell]]:
     """Return a row per entry and measure; the task's score is its measure `score`, the overall score the task `all`."""
     rows: list[dict[str, Cell]] = []
-    for place in places:
-        scored, (low, high) = place.scored, place.interval or (None, None)
-        common: dict[str, Cell] = {"track": scored.track, "entry": scored.name, "rank": place.rank, "rank_low": low,
+    for placed in places:
+        scored, (low, high) = placed.scored, placed.interval or (None, None)
+        common: dict[str, Cell] = {"track": scored.track, "entry": scored.name, "rank": placed.rank, "rank_low": low,
                                    "rank_high": high}
         rows.append({**common, "task": "all", "measure": "score", "value": scored.overall})
         for score in scored.shown_tasks:
@@ -170,10 +170,10 @@ def write_csv(rows: Sequence[Mapping[str, Cell]]) -> str:
 
 def unit_scores(rankings: Iterable[Ranking]) -> pd.DataFrame:
     """Return the score of every entry on every test unit of its track."""
-    rows = [(place.scored.name, place.scored.stored.digest, name, unit.id, " | ".join(unit.stratum), score.by_unit[unit.id])
-            for ranking in rankings for place in ranking.places for name, score in place.scored.tasks.items()
-            if score.by_unit and score.task.declares.track == place.scored.track
-            for unit in place.scored.suite.units(score.task) if unit.id in score.by_unit]
+    rows = [(placed.scored.name, placed.scored.stored.digest, name, unit.id, " | ".join(unit.stratum), score.by_unit[unit.id])
+            for ranking in rankings for placed in ranking.places for name, score in placed.scored.tasks.items()
+            if score.by_unit and score.task.declares.track == placed.scored.track
+            for unit in placed.scored.suite.units(score.task) if unit.id in score.by_unit]
     return pd.DataFrame(rows, columns=["entry", "digest", "task", "unit", "stratum", "score"])
 
 
@@ -181,7 +181,7 @@ def resampled_scores(rankings: Iterable[Ranking]) -> pd.DataFrame:
     """Return the resampled scores, in 32 bits because only their spread is used."""
     rows = [(scored.name, score.task.name, score.resampled.value, score.resampled.left_out.astype(np.float32),
              score.resampled.replicates.astype(np.float32), score.resampled.strata.astype(np.int32))
-            for scored in (place.scored for ranking in rankings for place in ranking.places)
+            for scored in (placed.scored for ranking in rankings for placed in ranking.places)
             for score in scored.ranked_tasks if score.resampled is not None]
     return pd.DataFrame(rows, columns=["entry", "task", "value", "left_out", "replicates", "strata"])
 
@@ -191,12 +191,12 @@ def summarise_ranking(name: str, suite: Suite, rankings: Mapping[str, Ranking]) 
     lines = [f"Touchstone {name}: suite {suite.name}@{suite.fingerprint[:6]}, {suite.title}"]
     for track, ranking in rankings.items():
         lines += ["", f"Track: {track}", f"{'rank':>4}  {'95% range':>9}  {'overall':>8}  metric"]
-        for number, place in enumerate(ranking.ranked, start=1):
-            rank_range = "-".join(map(str, place.interval)) if place.interval else ""
-            lines.append(f"{place.rank:>4}  {rank_range:>9}  {place.scored.overall:>8.3f}  {place.scored.name}")
+        for number, placed in enumerate(ranking.ranked, start=1):
+            rank_range = "-".join(map(str, placed.interval)) if placed.interval else ""
+            lines.append(f"{placed.rank:>4}  {rank_range:>9}  {placed.scored.overall:>8.3f}  {placed.scored.name}")
             lines += ["-" * 44] if number in ranking.lines else []
         lines += ["", "Not ranked:"]
-        lines += [f"  {place.scored.name}: {place.reason}" for place in ranking.places if place.rank is None]
+        lines += [f"  {placed.scored.name}: {placed.reason}" for placed in ranking.places if placed.rank is None]
     legend = ("Overall: mean score above chance; 0 is chance, 1 is perfect. A line: every metric above it is significantly\n"
               "better than every metric below it (adjusted p < 0.05, corrected for all pairs).")
     return "\n".join([*lines, "", legend, ""])

@@ -52,11 +52,11 @@ PAPER_AUTHORS = Path(__file__).with_name("paper_authors.toml")
 def build_report(suite: Suite, rankings: Mapping[str, Ranking], store: Store, release: str | None = None,
                  made: str | None = None) -> Report:
     """Return everything that pages, machines and releases show of a suite."""
-    text_entries = [place.scored for place in rankings[TRACK].places] if TRACK in rankings else []
+    text_entries = [placed.scored for placed in rankings[TRACK].places] if TRACK in rankings else []
     baselines = Baselines(suite, text_entries, store.derived(KIND)) if text_entries else None
     added = added_values(baselines) if baselines is not None else {}
-    tables = {track: agreement([place.scored for place in ranking.places]) for track, ranking in rankings.items()}
-    pairs = {track: collect_example_pairs(place.scored for place in ranking.places)
+    tables = {track: agreement([placed.scored for placed in ranking.places]) for track, ranking in rankings.items()}
+    pairs = {track: collect_example_pairs(placed.scored for placed in ranking.places)
              for track, ranking in rankings.items() if track == TRACK}
     return Report(
         schema_version=SCHEMA_VERSION, made=made, release=release, licence="CC0-1.0",
@@ -69,14 +69,14 @@ def build_report(suite: Suite, rankings: Mapping[str, Ranking], store: Store, re
 
 def report_entries(ranking: Ranking, store: Store, added: Mapping[str, Mapping[str, AddedValue]]) -> list[EntryReport]:
     """Return the entries of a track, the ranked ones first."""
-    panel = [place.scored for place in ranking.ranked]
+    panel = [placed.scored for placed in ranking.ranked]
     task_ranks = rank_by_task(panel)
     entries = []
-    for place in ranking.places:
-        scored, name = place.scored, place.scored.name
+    for placed in ranking.places:
+        scored, name = placed.scored, placed.scored.name
         runs = store.provenance(scored.stored.digest)
         entries.append(EntryReport(
-            **dict(describe_standing(place)), **describe_header(scored), borda=borda_of(scored, panel),
+            **dict(describe_standing(placed)), **describe_header(scored), borda=borda_of(scored, panel),
             worst_cases=find_counterexamples(scored), curves=collect_curves(scored), faults_noticed=detect_faults(scored),
             known_values=collect_rated_values(scored),
             task_ranks=task_ranks.get(name, {}), adds=dict(added[name]) if scored.track == TRACK and name in added else None,
@@ -168,20 +168,20 @@ def gameable_tasks(rankings: Mapping[str, Ranking]) -> dict[str, dict[str, list[
 def pairwise_p(ranking: Ranking) -> PairwiseP:
     """Return the adjusted p-values of all pairs of ranked entries."""
     assert ranking.parted is not None
-    return PairwiseP(entries=[place.scored.name for place in ranking.ranked],
+    return PairwiseP(entries=[placed.scored.name for placed in ranking.ranked],
                      values=[[round(float(p), 5) for p in row] for row in ranking.parted.p])
 
 
 def build_overview(rankings: Mapping[str, Ranking], only: set[str] | None = None) -> Overview:
     """Return the scores of all entries, or of some, once per track."""
-    places = [place for ranking in rankings.values() for place in ranking.places]
+    places = [placed for ranking in rankings.values() for placed in ranking.places]
     return Overview(lines=dividing_lines(rankings), gameable=gameable_tasks(rankings),
-                    entries=[describe_standing(place) for place in places if only is None or place.scored.name in only])
+                    entries=[describe_standing(placed) for placed in places if only is None or placed.scored.name in only])
 
 
 def build_card(places: Iterable[Placed]) -> Card:
     """Return one entry as its first track has it, with the tasks of all its tracks and its standing in each."""
-    standings = [describe_standing(place) for place in places]
+    standings = [describe_standing(placed) for placed in places]
     tasks = {name: result for standing in standings for name, result in standing.tasks.items()}
     tracks = {standing.track: TrackStanding(**standing.model_dump(include=set(TrackStanding.model_fields)))
               for standing in standings}
@@ -193,9 +193,9 @@ def build_comparison(samples: Samples, names: Sequence[str], tasks: Sequence[str
     return Comparison.model_validate(compare(samples, names, tasks))
 
 
-def describe_standing(place: Placed) -> Standing:
+def describe_standing(placed: Placed) -> Standing:
     """Return an entry's rank and scores."""
-    scored = place.scored
+    scored = placed.scored
     header = scored.entry.header
     tasks = {score.task.name: TaskResult(
         signature=str(scored.signature(score)), score=score.score, chance=score.chance, above_chance=score.above_chance,
@@ -204,8 +204,8 @@ def describe_standing(place: Placed) -> Standing:
         measures={measure: score.measures.get(measure) for measure in score.meanings}) for score in scored.shown_tasks}
     return Standing(
         name=scored.name, track=scored.track, title=header.title, kind=header.kind, lifted=scored.lifted,
-        digest=scored.stored.digest, license=header.license, rank=place.rank, rank_interval=place.interval,
-        not_ranked=place.reason, overall_above_chance=scored.overall, overall=scored.overall_estimate, usmb=scored.usmb,
+        digest=scored.stored.digest, license=header.license, rank=placed.rank, rank_interval=placed.interval,
+        not_ranked=placed.reason, overall_above_chance=scored.overall, overall=scored.overall_estimate, usmb=scored.usmb,
         marks=sorted(scored.marks), tasks=tasks)
 
 

@@ -67,7 +67,7 @@ def most_similar(name: str, entries: Sequence[Scored], count: int = 3) -> list[t
 def cost_frontier(ranking: Ranking) -> list[str]:
     """Return the Pareto-optimal ranked entries: none is better at the same or a lower cost."""
     points = []
-    for scored in (place.scored for place in ranking.ranked):
+    for scored in (placed.scored for placed in ranking.ranked):
         cost = measure_in_role(scored, Role.COST)
         if cost is not None and scored.overall is not None:
             points.append((scored.name, cost.value, scored.overall))

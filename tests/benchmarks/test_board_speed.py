@@ -21,12 +21,12 @@ from tests.support.serving import free_port, synthetic
 
 pytestmark = pytest.mark.benchmark
 READERS, TIMES = 200, 5
-# What was asked for, in seconds and megabytes.
+# Required bounds, in seconds and megabytes.
 FIRST_ROW, FIRST_ROW_OF_MANY, FOUND, SORTED, WEIGHED, METRIC_PAGE, UP, MEMORY, READ = 0.8, 1.0, 0.3, 0.3, 0.5, 1.0, 8.0, 600, 0.5
 WATCH = """new MutationObserver((_, watch) => { if (document.querySelector(%r)) { window.firstSeen = performance.now(); watch.disconnect(); } })
     .observe(document, {childList: true, subtree: true})"""
 WEIGH = """const order = document.querySelector('#ts-order'); order.value = 'weights'; order.dispatchEvent(new Event('change'));
-    const one = document.querySelectorAll('[data-weight]')[%d]; one.value = 50; one.dispatchEvent(new Event('input'))"""
+    const input = document.querySelectorAll('[data-weight]')[%d]; input.value = 50; input.dispatchEvent(new Event('input'))"""
 OVERALL = "() => { const order = document.querySelector('#ts-order'); order.value = 'overall'; order.dispatchEvent(new Event('change')) }"
 SEARCH = "const box = document.querySelector('#ts-search'); box.value = %r; box.dispatchEvent(new Event('input'))"
 
@@ -66,8 +66,8 @@ def public(request) -> Iterator[Served]:
     if releases():
         server = Served("-m", "leaderboard", "serve", "--release", releases()[-1], "--port", "PORT")
     else:
-        place = request.getfixturevalue("board_place")
-        server = Served("-m", "leaderboard", "serve", "--suite", str(place / "ten.toml"), "--store", str(place / "store.sqlite"), "--port", "PORT")
+        folder = request.getfixturevalue("board_place")
+        server = Served("-m", "leaderboard", "serve", "--suite", str(folder / "ten.toml"), "--store", str(folder / "store.sqlite"), "--port", "PORT")
     yield server
     server.close()
 
@@ -85,30 +85,30 @@ def many(board_snapshot, tmp_path_factory) -> Iterator[Served]:
 def shown_after(browser, address: str, selector: str) -> float:
     """Seconds from the start of the navigation until it is in the document, in a context that has cached nothing; median of five.
 
-    The page is asked for once before, so that the server is warm.
+    The page is requested once before, so that the server is warm.
     """
-    found = []
+    seconds = []
     for _ in range(1 + TIMES):
         context = browser.new_context(viewport={"width": 1280, "height": 900})
         page = context.new_page()
         page.add_init_script(WATCH % selector)
         page.goto(address, wait_until="commit")
         page.wait_for_function("window.firstSeen !== undefined")
-        found.append(float(page.evaluate("window.firstSeen")) / 1000)
+        seconds.append(float(page.evaluate("window.firstSeen")) / 1000)
         context.close()
-    return statistics.median(found[1:])
+    return statistics.median(seconds[1:])
 
 
 def taken(page, act: Callable[[int], str], done: str, undo: str, settled: str) -> float:
     """Seconds from an act in the page until the frame in which it is done has been drawn; median of five, each from a settled page."""
-    found = []
+    seconds = []
     for time_ in range(TIMES):
-        found.append(float(page.evaluate(f"""() => new Promise(resolve => {{ const started = performance.now(); {act(time_)};
+        seconds.append(float(page.evaluate(f"""() => new Promise(resolve => {{ const started = performance.now(); {act(time_)};
             const look = () => {{ if ({done}) requestAnimationFrame(() => setTimeout(() => resolve((performance.now() - started) / 1000)));
                                   else setTimeout(look, 5) }}; look() }})""")))
         page.evaluate(undo)
         page.wait_for_function(settled)
-    return statistics.median(found)
+    return statistics.median(seconds)
 
 
 def names_of(address: str) -> list[str]:
@@ -125,9 +125,9 @@ def test_what_a_reader_waits_for(which, bound, request, browser, report):
     page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
     page.goto(served.address)
     page.wait_for_selector("#ts-table td.name")
-    whole, wanted = page.locator("#ts-table td.name").count(), names[0]
+    whole, name = page.locator("#ts-table td.name").count(), names[0]
     all_there = f"document.querySelectorAll('#ts-table td.name').length === {whole}"
-    search = taken(page, lambda _: SEARCH % wanted, f"document.querySelectorAll('#ts-table td.name').length < {whole}",
+    search = taken(page, lambda _: SEARCH % name, f"document.querySelectorAll('#ts-table td.name').length < {whole}",
                    f"() => {{ {SEARCH % ''} }}", all_there)
     sort = taken(page, lambda _: "document.querySelector('[data-sort=name]').click()", "document.querySelector('th[aria-sort]')", OVERALL,
                  all_there)
@@ -166,12 +166,12 @@ def test_two_hundred_readers_at_once(public, report):
     async def all_of_them() -> list[tuple[int, float, int]]:
         return list(await asyncio.gather(*(read() for _ in range(READERS))))
 
-    with ThreadPoolExecutor(1) as beside:       # the browser's driver has a loop of its own in this thread
-        beside.submit(lambda: asyncio.run(all_of_them())).result()
-        found = beside.submit(lambda: asyncio.run(all_of_them())).result()
-    p95 = float(np.quantile([seconds for _, seconds, _ in found], 0.95))
-    report(f"{READERS} readers at once of {found[0][2] / 1e3:.0f} kB: 95% have the board in {p95:.2f} s (at most {READ}); "
+    with ThreadPoolExecutor(1) as executor:       # the browser's driver has a loop of its own in this thread
+        executor.submit(lambda: asyncio.run(all_of_them())).result()
+        answers = executor.submit(lambda: asyncio.run(all_of_them())).result()
+    p95 = float(np.quantile([seconds for _, seconds, _ in answers], 0.95))
+    report(f"{READERS} readers at once of {answers[0][2] / 1e3:.0f} kB: 95% have the board in {p95:.2f} s (at most {READ}); "
            f"the server takes {public.megabytes:.0f} MB (under {MEMORY})")
-    assert {status for status, _, _ in found} == {200}
+    assert {status for status, _, _ in answers} == {200}
     assert p95 <= READ
     assert public.megabytes < MEMORY

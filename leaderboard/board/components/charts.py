@@ -23,13 +23,13 @@ DOT = Markup('<circle class="dot series{}" cx="{:.1f}" cy="{:.1f}" r="{}"/>')
 
 def draw_curves(figure: FigureData, *others: FigureData | None) -> Markup:
     """Return a curve with its 95% band, compared with others (the first one dashed); None skips a colour."""
-    drawn = [None if other is None else scaled_points(other.points, figure.logarithmic) for other in (figure, *others)]
-    points = [point for curve in drawn if curve is not None for point in curve]
+    scaled = [None if other is None else scaled_points(other.points, figure.logarithmic) for other in (figure, *others)]
+    points = [point for curve in scaled if curve is not None for point in curve]
     edges = [edge for point in points for edge in point[1:] if edge is not None]
     x = Axis([point[0] for point in points], LEFT, WIDTH - RIGHT, figure.logarithmic)
     y = Axis(edges, HEIGHT - BOTTOM, TOP, figure.logarithmic)
     parts = [draw_grid(x, y, figure.x, figure.y)]
-    for index, curve in enumerate(drawn):
+    for index, curve in enumerate(scaled):
         if curve:
             low = [(x.at(at), y.at(edge)) for at, _, edge, _ in curve if edge is not None]
             high = [(x.at(at), y.at(edge)) for at, _, _, edge in curve if edge is not None]

@@ -120,8 +120,8 @@ def render_cost(snapshot: Snapshot, entry: EntryReport, rival: EntryReport | Non
         return Markup()
     task = snapshot.task(role[0])
     own, other = (task_curves(task, holder) if holder is not None else [] for holder in (entry, rival))
-    drawn, compared = (next((curve for curve in curves if curve.y not in task.presentation.tables), None) for curves in (own, other))
-    if drawn is None:
+    main, compared = (next((curve for curve in curves if curve.y not in task.presentation.tables), None) for curves in (own, other))
+    if main is None:
         return Markup()
     tables = []
     for y in task.presentation.tables:
@@ -132,7 +132,7 @@ def render_cost(snapshot: Snapshot, entry: EntryReport, rival: EntryReport | Non
             tables.append((columns[entry.name], [y, *sizes], [[name, *(f"{value:,.0f}" for _, value, *_ in curve.points)]
                                                               for name, curve in columns.items()]))
     names = [entry.name, rival.name if rival is not None and compared is not None else None]
-    return render("cost.html", names=names, picture=draw_curves(drawn, compared), tables=tables)
+    return render("cost.html", names=names, picture=draw_curves(main, compared), tables=tables)
 
 
 # ---- training data -----------------------------------------------------------------------------------------------------

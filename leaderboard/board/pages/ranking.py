@@ -64,11 +64,11 @@ def render_board(snapshot: Snapshot, links: Links, track: str) -> Markup:
               "rows": {entry.name: {"overall": entry.overall_above_chance,
                                     "above": [round_number(above_chance(entry, task.name)) for task in tasks],
                                     "values": [round_number(column.value(entry)) for column in columns]} for entry in ranked}}
-    shown = [column for column in columns if column.default]
-    rows = [Row(entry, search_text(entry), " ".join(entry_tags(entry)), [table_cell(entry, column, corrected) for column in shown], number in lines)
+    defaults = [column for column in columns if column.default]
+    rows = [Row(entry, search_text(entry), " ".join(entry_tags(entry)), [table_cell(entry, column, corrected) for column in defaults], number in lines)
             for number, entry in enumerate(ranked, start=1)]
     return render(
-        "ranking.html", links=links, track=track, tracks={name: TRACKS[name] for name in snapshot.tracks}, tasks=tasks, columns=shown, rows=rows,
+        "ranking.html", links=links, track=track, tracks={name: TRACKS[name] for name in snapshot.tracks}, tasks=tasks, columns=defaults, rows=rows,
         unranked=[(entry, search_text(entry)) for entry in entries if entry.rank is None], gameable=gameable, values=values, lines=lines,
         baselines=sorted({name for names in gameable.values() for name in names}), filters=list_filters(snapshot, entries),
         downloads=DOWNLOADS, ensembles=render_baselines(snapshot, track), tied=tied_count(ranked))

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -18,11 +19,12 @@ from harness.evaluation.run import run_suite
 from harness.evaluation.task import FaultDetection
 from harness.results.store import Store
 from harness.submission.submission import choose_entries, read_submission
+from leaderboard.board import rendering
 from leaderboard.board.app import application
 from leaderboard.board.components.insights import overlaps
 from leaderboard.board.components.layout import PAGES, Links
 from leaderboard.board.downloads import Ordering, escape_formula, make_table, write_table
-from leaderboard.board.rendering import embed_json
+from leaderboard.board.rendering import ENVIRONMENT, embed_json
 from leaderboard.board.router import Library, render_page, render_snapshot
 from leaderboard.board.snapshot import Snapshot, of_release, of_store
 from leaderboard.board.static_site import write_site
@@ -35,6 +37,7 @@ from tasks.suite_files import Suite, read_suite
 from tests.conftest import HEADER
 from tests.support.serving import HOSTILE, SUITE
 
+TEMPLATES = Path(rendering.__file__).with_name("templates")
 FAULTS = """
 title = "Faults of made texts"
 seed = 7
@@ -91,9 +94,9 @@ def every_page(snapshot: Snapshot) -> list[str]:
 
 
 def test_no_page_holds_unescaped_text_of_a_submission(snapshot):
-    shown = every_page(snapshot)
-    assert sum("onerror=" in page for page in shown) >= 5           # it is there, as text
-    for page in shown:
+    pages = every_page(snapshot)
+    assert sum("onerror=" in page for page in pages) >= 5           # it is there, as text
+    for page in pages:
         assert "<img" not in page
         assert "<b>of made" not in page                             # the suite's title too
         scripts = re.findall(r"<script[^>]*>", page)
@@ -107,10 +110,10 @@ def test_nothing_in_a_pages_values_ends_their_element():
 
 
 def test_machines_are_told_what_is_shown_and_only_when_it_changed(client, snapshot):
-    found = client.get("/api/board")
-    assert found.status_code == 200
-    assert found.json() == json.loads(snapshot.content)
-    assert client.get("/api/board", headers={"If-None-Match": found.headers["etag"]}).status_code == 304
+    response = client.get("/api/board")
+    assert response.status_code == 200
+    assert response.json() == json.loads(snapshot.content)
+    assert client.get("/api/board", headers={"If-None-Match": response.headers["etag"]}).status_code == 304
     card = client.get("/api/card/energy").json()
     assert card["tracks"][0]["tasks"]["known_similarity"]["score"] == snapshot.entry("energy").tasks["known_similarity"].score.to_dict()
     pair, = client.get("/api/compare?metrics=energy,zipf").json()["pairs"]
@@ -121,7 +124,26 @@ def test_machines_are_told_what_is_shown_and_only_when_it_changed(client, snapsh
     assert named["unnamed_endpoints"] == {}
 
 
-@pytest.mark.parametrize(("path", "status", "said"), [
+def test_responses_are_described(client):
+    """Every JSON response has a schema with fields, and errors have the same one everywhere."""
+    openapi = client.get("/openapi.json").json()
+    schemas = openapi["components"]["schemas"]
+    for path, name in (("/api/board", "Report"), ("/api/card/{name}", "MetricCard"), ("/api/compare", "Comparison")):
+        responses = openapi["paths"][path]["get"]["responses"]
+        assert responses["200"]["content"]["application/json"]["schema"] == {"$ref": f"#/components/schemas/{name}"}
+        assert responses["404"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
+        assert schemas[name]["properties"]
+    assert {"schema_version", "suite", "entries"} <= set(schemas["Report"]["properties"])
+    assert client.get("/api/compare").json()["error"] == "metrics: Field required."
+
+
+def test_no_template_turns_escaping_off():
+    assert ENVIRONMENT.autoescape is True
+    for path in TEMPLATES.glob("*.html"):
+        assert not re.search(r"\|\s*safe\b|autoescape", path.read_text()), path
+
+
+@pytest.mark.parametrize(("path", "status", "message"), [
     ("/?metric=nope", 404, None), ("/?release=1999.1", 404, None), ("/?track=nope", 404, None), ("/?view=nope", 404, None),
     ("/?metric=energy", 200, None), ("/?page=map", 307, None),      # Gradio itself takes `page`, and fails on it
     ("/api/card/nope", 404, "no metric"), ("/api/board?release=1999.1", 404, "no release"), ("/api/board.exe", 404, "csv"),
@@ -135,28 +157,28 @@ def test_machines_are_told_what_is_shown_and_only_when_it_changed(client, snapsh
     ("/api/releases/2031.1/release.json", 200, None),
     ("/api/cite?metric=energy&task=known_similarity&release=2031.1&format=markdown", 200, None),
     ("/api/cite?metric=energy&task=known_similarity&release=2031.1&format=x", 422, "no format")])
-def test_an_address_that_names_nothing_says_so(path, status, said, client):
-    found = client.get(path)
-    assert found.status_code == status
-    if said is not None:
-        assert said in found.json()["error"]
+def test_an_address_that_names_nothing_says_so(path, status, message, client):
+    response = client.get(path)
+    assert response.status_code == status
+    if message is not None:
+        assert message in response.json()["error"]
 
 
 def test_a_metrics_page_names_the_states_it_was_in_before(suite, tmp_path):
     """Two files of one name, the first of them released: the page of the second links to what the first was."""
-    path, place = tmp_path / "changing.py", tmp_path / "store.sqlite"
+    path, database = tmp_path / "changing.py", tmp_path / "store.sqlite"
     text = HEADER.format(name="changing", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
-    first = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0])))\n", suite, place)
-    made = release("2031.1", suite, Store(place, read_only=True), tmp_path / "releases")
-    second = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0]))) + 1\n", suite, place)
-    known = versions(Store(place, read_only=True), tmp_path / "releases")["changing"]
-    assert [one.digest for one in known] == [first, second]
-    assert [[name for name, _, _ in one.released] for one in known] == [["2031.1"], []]
-    shown = render_snapshot(replace(of_store(suite, Store(place, read_only=True)), versions={"changing": known}), Links(), {"metric": "changing"}).html
-    assert "?metric=changing&amp;release=2031.1" in shown
-    assert shown.index(second[:12]) < shown.index(first[:12])
+    first = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0])))\n", suite, database)
+    made = release("2031.1", suite, Store(database, read_only=True), tmp_path / "releases")
+    second = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0]))) + 1\n", suite, database)
+    history = versions(Store(database, read_only=True), tmp_path / "releases")["changing"]
+    assert [version.digest for version in history] == [first, second]
+    assert [[name for name, _, _ in version.released] for version in history] == [["2031.1"], []]
+    page = render_snapshot(replace(of_store(suite, Store(database, read_only=True)), versions={"changing": history}), Links(), {"metric": "changing"}).html
+    assert "?metric=changing&amp;release=2031.1" in page
+    assert page.index(second[:12]) < page.index(first[:12])
     (made.folder / "scores.csv").write_text("changed")
-    assert [one.released for one in versions(Store(place, read_only=True), tmp_path / "releases")["changing"]] == [(), ()]
+    assert [version.released for version in versions(Store(database, read_only=True), tmp_path / "releases")["changing"]] == [(), ()]
 
 
 def ask_once(path, source: str, suite: Suite, store) -> str:
@@ -177,11 +199,11 @@ def test_training_data_is_found_among_the_suites_by_its_name(named, expected):
 
 def test_a_fault_is_noticed_from_the_strength_on_at_which_it_is(tmp_path):
     """By hand: a metric that counts repeated texts sees copies of few from the first tenth on, and no other texts at all."""
-    suite_file, path, place = tmp_path / "faults.toml", tmp_path / "repeated.py", tmp_path / "store.sqlite"
+    suite_file, path, database = tmp_path / "faults.toml", tmp_path / "repeated.py", tmp_path / "store.sqlite"
     suite_file.write_text(FAULTS)
     text = HEADER.format(name="repeated", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
-    ask_once(path, text + "def distance(p, q): return float(len(q) - len(set(q)))\n", read_suite(str(suite_file)), place)
-    snapshot = of_store(read_suite(str(suite_file)), Store(place, read_only=True))
+    ask_once(path, text + "def distance(p, q): return float(len(q) - len(set(q)))\n", read_suite(str(suite_file)), database)
+    snapshot = of_store(read_suite(str(suite_file)), Store(database, read_only=True))
     detections = snapshot.entry("repeated").faults_noticed
     assert detections["mode_collapse"] == FaultDetection(1.0, 0.1)
     assert detections["contamination"] == FaultDetection(0.0, None)
@@ -228,25 +250,25 @@ def test_a_release_that_was_changed_is_not_shown(client, folder):
 
 
 def test_a_release_shows_and_compares_as_the_store_it_was_made_from(snapshot, folder):
-    of = of_release(read_release("2031.1", folder))
-    assert [entry.name for entry in of.entries("corpus")] == [entry.name for entry in snapshot.entries("corpus")]
-    assert "energy" in of.sources
-    assert "hostile" not in of.sources                              # its file is not among the submissions
+    released = of_release(read_release("2031.1", folder))
+    assert [entry.name for entry in released.entries("corpus")] == [entry.name for entry in snapshot.entries("corpus")]
+    assert "energy" in released.sources
+    assert "hostile" not in released.sources                              # its file is not among the submissions
     names = ["energy", "zipf", "jaccard"]
-    assert compare(of.samples, names, ["known_similarity"]) == compare(snapshot.samples, names, ["known_similarity"])
-    assert "touchstone2031_1" in render_snapshot(of, Links(release="2031.1"), {"metric": "energy"}).html
+    assert compare(released.samples, names, ["known_similarity"]) == compare(snapshot.samples, names, ["known_similarity"])
+    assert "touchstone2031_1" in render_snapshot(released, Links(release="2031.1"), {"metric": "energy"}).html
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "md", "tex"])
 def test_a_file_holds_what_is_shown(form, client, snapshot):
-    found = client.get(f"/api/board.{form}?names=zipf,energy&columns=known_similarity,known_similarity.accuracy")
-    assert found.status_code == 200
-    shown = make_table(snapshot, "corpus", ["zipf", "energy"], ["known_similarity", "known_similarity.accuracy"])
+    response = client.get(f"/api/board.{form}?names=zipf,energy&columns=known_similarity,known_similarity.accuracy")
+    assert response.status_code == 200
+    table = make_table(snapshot, "corpus", ["zipf", "energy"], ["known_similarity", "known_similarity.accuracy"])
     if form == "parquet":
-        assert pd.read_parquet(io.BytesIO(found.content)).equals(shown)
+        assert pd.read_parquet(io.BytesIO(response.content)).equals(table)
     else:
-        assert found.content == write_table(shown, form)
-        assert found.text.index("zipf") < found.text.index("energy")
+        assert response.content == write_table(table, form)
+        assert response.text.index("zipf") < response.text.index("energy")
 
 
 def test_no_cell_is_a_formula(snapshot):

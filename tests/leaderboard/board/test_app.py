@@ -48,10 +48,10 @@ def open_board(page, address: str, query: str = "") -> None:
     page.wait_for_selector("#ts-table td.name")
 
 
-def asked(page, name: str) -> str | None:
-    """What the address says."""
-    found: str | None = page.evaluate("name => new URL(location).searchParams.get(name)", name)
-    return found
+def parameter(page, name: str) -> str | None:
+    """Return a parameter of the address."""
+    value: str | None = page.evaluate("name => new URL(location).searchParams.get(name)", name)
+    return value
 
 
 def ranked(snapshot: Snapshot) -> list[str]:
@@ -67,8 +67,8 @@ def test_the_table_is_the_ranking(page, address, board_snapshot):
     assert label == f"{best.value:.2f}, {best.low:.2f} to {best.high:.2f}"
     page.locator("#ts-rest summary").click()
     reasons = page.locator("#ts-rest td.reason").all_inner_texts()
-    assert any("control" in one for one in reasons)
-    assert any("units of known similarity failed" in one for one in reasons)
+    assert any("control" in reason for reason in reasons)
+    assert any("units of known similarity failed" in reason for reason in reasons)
 
 
 def test_searching_filters_and_stands_in_the_address(page, address):
@@ -76,14 +76,14 @@ def test_searching_filters_and_stands_in_the_address(page, address):
     page.locator("#ts-search").fill("embeddings energy")
     page.wait_for_function("document.querySelectorAll('#ts-table td.name').length === 1")
     assert names(page) == ["energy"]
-    assert asked(page, "q") == "embeddings energy"
+    assert parameter(page, "q") == "embeddings energy"
     assert page.locator("#ts-table tr.line").count() == 0           # a line parts the whole order, not what is left of it
     open_board(page, address, "?q=lifted")
     assert names(page) == ["jaccard"]
     open_board(page, address, "?without=lifted")
     assert "jaccard" not in names(page)
     page.locator("[data-filter=symmetric]").check()
-    assert asked(page, "only") == "symmetric"
+    assert parameter(page, "only") == "symmetric"
     page.locator("#ts-search").fill("no such words")
     page.wait_for_selector("text=No ranked metric matches.")
 
@@ -92,11 +92,11 @@ def test_sorting_columns_and_own_weights_stand_in_the_address(page, address, boa
     open_board(page, address)
     page.get_by_role("button", name="Metric", exact=True).click()
     assert names(page) == sorted(ranked(board_snapshot))
-    assert asked(page, "sort") == "name"
+    assert parameter(page, "sort") == "name"
     page.locator("summary", has_text="Columns").click()
     page.locator("[data-column='known_similarity.accuracy']").check()
-    shown = page.locator("#ts-table tr[data-name=energy] td[data-key='known_similarity.accuracy']").inner_text()
-    assert shown == f"{board_snapshot.entry('energy').tasks['known_similarity'].measures['accuracy'].value:.2f}"
+    text = page.locator("#ts-table tr[data-name=energy] td[data-key='known_similarity.accuracy']").inner_text()
+    assert text == f"{board_snapshot.entry('energy').tasks['known_similarity'].measures['accuracy'].value:.2f}"
     open_board(page, address, page.url.split("/")[-1])
     assert names(page) == sorted(ranked(board_snapshot))
     assert page.locator("th[data-key='known_similarity.accuracy']").count() == 1
@@ -105,11 +105,11 @@ def test_sorting_columns_and_own_weights_stand_in_the_address(page, address, boa
     page.wait_for_selector("#ts-weights [role=alert]:visible")
     page.locator("[data-weight=known_similarity]").fill("3")
     page.wait_for_selector("#ts-weights [role=alert]", state="hidden")
-    assert asked(page, "w.known_similarity") == "3"
-    with page.expect_download() as found:
+    assert parameter(page, "w.known_similarity") == "3"
+    with page.expect_download() as download:
         page.locator("summary", has_text="Download").click()
         page.locator("[data-download=csv]").click()
-    lines = Path(found.value.path()).read_text().splitlines()
+    lines = Path(download.value.path()).read_text().splitlines()
     assert lines[0].startswith("rank,metric,title,above_chance_by_weights")
     assert [line.split(",")[1] for line in lines[1:]] == names(page)
 
@@ -124,10 +124,10 @@ def test_pages_are_gone_to_and_back_from(page, address, board_snapshot):
     page.evaluate("document.querySelectorAll('.ts details').forEach(one => one.open = true)")
     signature = board_snapshot.entry("energy").tasks["known_similarity"].signature
     assert signature in page.locator(".ts main").inner_text()
-    assert asked(page, "metric") == "energy"
+    assert parameter(page, "metric") == "energy"
     page.locator("#ts-against").select_option("zipf")
     page.wait_for_selector(".legend >> text=zipf")
-    assert asked(page, "against") == "zipf"
+    assert parameter(page, "against") == "zipf"
     page.go_back()
     page.wait_for_function("!new URL(location).searchParams.has('against')")
     page.go_back()
@@ -142,7 +142,7 @@ def test_two_are_compared(page, address):
     page.get_by_label("Metric 2").fill("zipf")
     page.keyboard.press("Enter")
     page.wait_for_selector("text=energy - zipf")
-    assert asked(page, "metrics") == "energy,zipf"
+    assert parameter(page, "metrics") == "energy,zipf"
     assert "p = " in page.locator(".ts main").inner_text()
 
 
@@ -157,7 +157,7 @@ def test_texts_are_tried(page, address):
     assert page.locator("#ts-tried tbody tr").count() == len(PAIR_METRICS)
     page.get_by_role("link", name="Two corpora").click()
     page.wait_for_selector("text=First corpus")
-    assert asked(page, "kind") == "corpora"
+    assert parameter(page, "kind") == "corpora"
     for field, word in (("a", "rain"), ("b", "late")):
         page.locator(f"[name={field}]").fill("\n".join(f"{word} in town {i}" for i in range(8)))
     page.get_by_role("button", name="Run metrics").click()
@@ -195,11 +195,11 @@ def test_no_serious_accessibility_fault(query, scheme, browser, address):
     opened.goto(f"{address}/{query}")
     opened.wait_for_selector(".ts main")
     opened.evaluate((Path(axe_core_python.__file__).parent / "axe.min.js").read_text())
-    found = opened.evaluate("axe.run('.ts', {resultTypes: ['violations']})")
-    faults = [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    result = opened.evaluate("axe.run('.ts', {resultTypes: ['violations']})")
+    faults = [f"{violation['id']}: {violation['nodes'][0]['html'][:120]}" for violation in result["violations"] if violation["impact"] in ("serious", "critical")]
     context.close()
     assert faults == []
-    assert len(found["passes"]) > 5         # it did look
+    assert len(result["passes"]) > 5         # it did look
 
 
 @pytest.mark.parametrize("where", ["", "?metric=hostile", "?q=hostile"])

@@ -63,11 +63,11 @@ def client(board_snapshot) -> TestClient:
 @pytest.mark.parametrize("path", ["/api/board", "/api/card/energy", "/api/compare?metrics=energy,zipf", "/api/board.csv", "/api/board.parquet",
                                   "/api/releases", "/api/suites", "/page"])
 def test_nobody_is_sent_again_what_has_not_changed(path, client):
-    found = client.get(path)
-    assert found.status_code == 200
-    again = client.get(path, headers={"If-None-Match": found.headers["etag"]})
+    response = client.get(path)
+    assert response.status_code == 200
+    again = client.get(path, headers={"If-None-Match": response.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
-    assert client.get(path, headers={"If-None-Match": '"another"'}).content == found.content
+    assert client.get(path, headers={"If-None-Match": '"another"'}).content == response.content
 
 
 def test_the_board_is_zipped_once(client, board_snapshot):
@@ -95,8 +95,8 @@ def test_on_the_only_task_it_has_the_rank_that_it_has_overall(board_snapshot):
         if entry.rank is not None:
             assert entry.task_ranks["known_similarity"] == TaskRank(rank=entry.rank, rank_interval=entry.rank_interval)
     low, high = board_snapshot.entry("energy").rank_interval
-    shown = render_snapshot(board_snapshot, Links(), {"metric": "energy"}).html
-    row = re.search(r'<th scope="row">Known similarity</th>(.*?)</tr>', shown)[1]
+    page = render_snapshot(board_snapshot, Links(), {"metric": "energy"}).html
+    row = re.search(r'<th scope="row">Known similarity</th>(.*?)</tr>', page)[1]
     assert f"<b>{board_snapshot.entry('energy').rank}</b>" in row
     assert (f"{low}\N{EN DASH}{high}" in row) == (low != high)
 
@@ -120,9 +120,9 @@ def test_authors_are_known_of_papers_that_submissions_name():
 def test_groups_are_joined_where_they_correlate():
     """By hand: a and c at .9, b with both at the mean of .2 and .4."""
     joins = linkage(np.array([0.8, 0.1, 0.6]), "average")           # ab, ac, bc
-    found = order_joins(joins, [0, 2, 1])
-    assert [sorted(groups) for *groups, _ in found] == [[0, 1], [2, 3]]
-    assert [at for *_, at in found] == pytest.approx([0.9, 0.3])
+    ordered = order_joins(joins, [0, 2, 1])
+    assert [sorted(groups) for *groups, _ in ordered] == [[0, 1], [2, 3]]
+    assert [at for *_, at in ordered] == pytest.approx([0.9, 0.3])
 
 
 def test_the_pairs_shown_are_those_that_one_places_nearer_to_people():
@@ -147,7 +147,7 @@ def run_once(folder, text: str, names: list[str]) -> tuple[object, Snapshot]:
 
 def test_a_value_is_placed_among_pairs_that_people_rated(rated):
     """A value above all of a class is more alike than all of it; what says so is a sentence."""
-    entry, = (one for one in choose_entries(["jaccard"], SUBMISSIONS) if one.variant is None)
+    entry, = (candidate for candidate in choose_entries(["jaccard"], SUBMISSIONS) if candidate.variant is None)
     classes = rated.entry("jaccard", "text").known_values.classes
     assert set(classes) == {"random", "related", "paraphrase"}
     assert all(len(values.percentiles) == len(KEPT) for values in classes.values())
@@ -218,6 +218,6 @@ def test_on_one_task_the_paired_difference_decides(board_snapshot):
 
 
 def test_an_unknown_metric_is_answered_with_the_nearest_name(board_snapshot):
-    found = render_snapshot(board_snapshot, Links(), {"metric": "enrgy"})
-    assert found.status == 404
-    assert "Did you mean &#34;energy&#34;?" in found.html
+    page = render_snapshot(board_snapshot, Links(), {"metric": "enrgy"})
+    assert page.status == 404
+    assert "Did you mean &#34;energy&#34;?" in page.html

@@ -39,8 +39,8 @@ def spoilt(snapshot: Snapshot, text: str) -> Snapshot:
         entry |= {"title": text, "summary": text, "license": text, "paper": f"javascript:{text}", "trained_on": [text], "filename": text,
                   "authors": [text],
                   "models": [text], "not_ranked": entry["not_ranked"] and text, "worst_cases": dict.fromkeys(entry["worst_cases"], text)}
-        for asked in entry["tasks"].values():
-            asked["failures"] = [text]
+        for result in entry["tasks"].values():
+            result["failures"] = [text]
     return replace(with_values(snapshot, values), sources=dict.fromkeys(snapshot.sources, text))
 
 
@@ -55,7 +55,7 @@ def goes_through_the_pages(browser, address: str, text: str) -> None:
     page, wrong, dialogs = context.new_page(), [], []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("dialog", lambda dialog: dialogs.append(dialog.message))
-    shown = ""
+    content = ""
     for query in ("", "?metric=energy", "?metric=hostile", "?view=compare&metrics=energy,zipf", "?view=choose", "?view=map", "?view=tasks"):
         page.goto(f"{address}/{query}")
         page.wait_for_selector(".ts main > *")
@@ -65,8 +65,8 @@ def goes_through_the_pages(browser, address: str, text: str) -> None:
         assert page.locator(".ts :is(img, iframe, object, script:not([type='application/json']), [onmouseover], [onerror])").count() == 0, query
         assert page.locator(".ts a[href^='javascript']").count() == 0, query
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), query
-        shown += page.locator(".ts main").inner_text()
-    assert " ".join(text[:200].split()) in " ".join(shown.split())
+        content += page.locator(".ts main").inner_text()
+    assert " ".join(text[:200].split()) in " ".join(content.split())
     assert wrong == dialogs == []
     context.close()
 
@@ -102,17 +102,17 @@ def test_an_override_turns_nothing_round_beside_itself(board_snapshot, browser):
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 def test_files_hold_it_as_text(text, board_snapshot):
     csv.field_size_limit(2_000_000)
-    shown = make_table(spoilt(board_snapshot, text), "corpus")
-    rows = list(csv.reader(io.StringIO(write_table(shown, "csv").decode())))
-    assert len(rows) == 1 + len(shown)
+    frame = make_table(spoilt(board_snapshot, text), "corpus")
+    rows = list(csv.reader(io.StringIO(write_table(frame, "csv").decode())))
+    assert len(rows) == 1 + len(frame)
     assert {row[rows[0].index("title")].removeprefix("'") for row in rows[1:]} == {text}
     assert not any(cell.startswith(("=", "@", "+", "-")) and not re.fullmatch(r"-?[\d.]+", cell) for row in rows for cell in row)
-    for line in write_table(shown, "md").decode().splitlines():
-        assert len(re.findall(r"(?<!\\)\|", line)) == 1 + len(shown.columns)
+    for line in write_table(frame, "md").decode().splitlines():
+        assert len(re.findall(r"(?<!\\)\|", line)) == 1 + len(frame.columns)
         assert not re.search(r"(?<!\\)\]\(", line)
-    body = write_table(shown, "tex").decode().splitlines()
-    assert len(body) == 6 + len(shown)
-    assert all(len(re.findall(r"(?<!\\)&", line)) == len(shown.columns) - 1 for line in body if line.endswith(r"\\"))
+    body = write_table(frame, "tex").decode().splitlines()
+    assert len(body) == 6 + len(frame)
+    assert all(len(re.findall(r"(?<!\\)&", line)) == len(frame.columns) - 1 for line in body if line.endswith(r"\\"))
 
 
 def test_citations_hold_it_as_text(board_snapshot, board_place, tmp_path):
@@ -123,8 +123,8 @@ def test_citations_hold_it_as_text(board_snapshot, board_place, tmp_path):
         quoted = as_bibtex(made, entry, made.task("known_similarity"))
         assert [line.partition("{")[0] for line in quoted.splitlines() if line.startswith("@")] == ["@misc", "@inproceedings"]
         depth = 0
-        for one in quoted.replace("\\{", "").replace("\\}", ""):
-            depth += (one == "{") - (one == "}")
+        for character in quoted.replace("\\{", "").replace("\\}", ""):
+            depth += (character == "{") - (character == "}")
             assert depth >= 0                                       # nothing closes what it did not open
         assert depth == 0
 

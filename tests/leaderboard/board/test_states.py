@@ -120,8 +120,8 @@ def test_own_weights_are_weighed_at_once_and_stand_in_bars_and_files(page, addre
     assert page.locator("#ts-table .rank b").all_inner_texts() == ["1", "2", "3"]
     assert page.locator("#ts-table .value").all_inner_texts() == ["0.80", "0.50", "0.20"]
     assert page.locator("th[data-key=overall]").inner_text() == "By my weights"
-    shown = downloaded(page, "csv")
-    assert pd.read_csv(io.BytesIO(shown))[["rank", "metric", "above_chance_by_weights"]].to_numpy().tolist() == [
+    content = downloaded(page, "csv")
+    assert pd.read_csv(io.BytesIO(content))[["rank", "metric", "above_chance_by_weights"]].to_numpy().tolist() == [
         [1, "zipf", 0.8], [2, "jaccard", 0.5], [3, "energy", 0.2]]
     page.locator("[data-weight=alignment]").fill("0")               # all of them 0: said, and ranked as ever
     page.wait_for_selector("#ts-weights [role=alert]:visible")
@@ -134,9 +134,9 @@ def test_own_weights_are_weighed_at_once_and_stand_in_bars_and_files(page, addre
 def downloaded(page, form: str) -> bytes:
     if not page.locator(f"[data-download={form}]").is_visible():
         page.locator("summary", has_text="Download").click()
-    with page.expect_download() as found:
+    with page.expect_download() as download:
         page.locator(f"[data-download={form}]").click()
-    return Path(found.value.path()).read_bytes()
+    return Path(download.value.path()).read_bytes()
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "md", "tex"])
@@ -147,11 +147,11 @@ def test_files_hold_what_is_shown(form, page, address):
     assert page.locator("#ts-table .rank b").all_inner_texts() == ["3", "1"]
     content = downloaded(page, form)
     if form == "parquet":
-        found = pd.read_parquet(io.BytesIO(content))
-        assert found.metric.tolist() == ["energy", "zipf"]
-        assert found["rank"].tolist() == [3, 1]
-        assert found["Alignment"].tolist() == [0.6, 0.9]
-        assert found["Alignment, above chance"].tolist() == pytest.approx([0.2, 0.8])
+        frame = pd.read_parquet(io.BytesIO(content))
+        assert frame.metric.tolist() == ["energy", "zipf"]
+        assert frame["rank"].tolist() == [3, 1]
+        assert frame["Alignment"].tolist() == [0.6, 0.9]
+        assert frame["Alignment, above chance"].tolist() == pytest.approx([0.2, 0.8])
     else:
         text = content.decode()
         assert text.index("energy") < text.index("zipf")
@@ -180,15 +180,15 @@ def test_another_suite_and_a_release_are_picked(page, address):
     page.wait_for_selector("text=touchstone2031_1")
 
 
-@pytest.mark.parametrize(("query", "status", "said"), [
+@pytest.mark.parametrize(("query", "status", "message"), [
     ("?metric=nope", 404, "no metric"), ("?release=1999.1", 404, "no release"), ("?suite=nope", 404, "other"),
     ("?release=2031.2", 404, "was modified"), ("?track=nope", 404, "no track"), ("?view=nope", 404, "there are board"),
     ("?view=compare&metrics=energy,nope", 200, "no metric"), ("?order=weights&w.alignment=-1", 422, "Weights must be 0 or more"),
     ("?order=weights&w.alignment=0&w.known_similarity=0", 422, "Weights must be 0 or more"),
     ("?order=weights&w.alignment=x", 422, "Weights must be 0 or more"), ("?order=weights&w.alignment=0", 200, "By my weights")])
-def test_a_bad_address_has_its_status_and_says_what_to_do(query, status, said, page, address):
+def test_a_bad_address_has_its_status_and_says_what_to_do(query, status, message, page, address):
     assert page.goto(f"{address}/{query}").status == status
-    page.wait_for_selector(f".ts main >> text={said} >> visible=true")
+    page.wait_for_selector(f".ts main >> text={message} >> visible=true")
     assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == len(PAGES)
 
 

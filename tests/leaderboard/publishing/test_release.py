@@ -66,7 +66,7 @@ def made(suite, store, tmp_path) -> Release:
 
 
 def test_metrics_that_differ_are_parted_and_lines_drawn(ranking):
-    names = [place.scored.name for place in ranking.ranked]
+    names = [placed.scored.name for placed in ranking.ranked]
     assert set(names[:2]) == {"energy", "ahd"}
     assert names[-1] == "zipf"                          # made texts of one domain and another have the same frequencies
     assert len(names) - 1 in ranking.lines
@@ -77,12 +77,12 @@ def test_metrics_that_differ_are_parted_and_lines_drawn(ranking):
 
 def test_paired_differences_are_of_the_same_units(ranking):
     samples = samples_of([ranking])
-    scores = {place.scored.name: place.scored.tasks["known_similarity"].score for place in ranking.places}
-    found = difference(samples["energy", "known_similarity"], samples["zipf", "known_similarity"])
-    assert found.estimate.value == pytest.approx(scores["energy"].value - scores["zipf"].value)
-    assert found.estimate.units == 12
-    assert found.estimate.low > 0
-    assert found.p == pytest.approx(2 ** -12, abs=2e-3)             # all twelve point one way: one of 2^12 patterns of signs
+    scores = {placed.scored.name: placed.scored.tasks["known_similarity"].score for placed in ranking.places}
+    result = difference(samples["energy", "known_similarity"], samples["zipf", "known_similarity"])
+    assert result.estimate.value == pytest.approx(scores["energy"].value - scores["zipf"].value)
+    assert result.estimate.units == 12
+    assert result.estimate.low > 0
+    assert result.p == pytest.approx(2 ** -12, abs=2e-3)             # all twelve point one way: one of 2^12 patterns of signs
     alike = difference(samples["energy", "known_similarity"], samples["energy", "known_similarity"])
     assert (alike.estimate.value, alike.estimate.low, alike.estimate.high) == (0, 0, 0)
 
@@ -92,7 +92,7 @@ def test_a_release_says_everything_and_is_read_again(made, ranking, suite):
     assert report.suite.fingerprint == suite.fingerprint
     assert report.licence == "CC0-1.0"
     assert report.schema_version == SCHEMA_VERSION
-    assert [entry.name for entry in report.entries] == [place.scored.name for place in ranking.places]
+    assert [entry.name for entry in report.entries] == [placed.scored.name for placed in ranking.places]
     energy = made.entry("energy")
     assert energy.license == "Apache-2.0"
     assert energy.environment.python
@@ -175,15 +175,15 @@ def test_an_empty_store_makes_no_release(suite, tmp_path):
 
 def test_a_sample_comes_out_again_and_other_numbers_are_noticed(made, suite):
     entries = choose_entries(NAMES, SUBMISSIONS)
-    found = verify(made, suite, entries, 15, Silent())
-    assert len(found) == 15
-    assert all(one.agrees for one in found if one.entry != "random")
+    results = verify(made, suite, entries, 15, Silent())
+    assert len(results) == 15
+    assert all(result.agrees for result in results if result.entry != "random")
     forged = replace(made)
     units = made.units.assign(score=lambda frame: frame.score + 0.01)
     units.to_parquet(forged.folder / releases.UNITS)
-    assert not any(one.agrees for one in verify(forged, suite, entries, 5, Silent()))
+    assert not any(result.agrees for result in verify(forged, suite, entries, 5, Silent()))
     gone = verify(made, suite, [entry for entry in entries if entry.name != "energy"], 60, Silent())
-    assert {one.reason for one in gone if one.entry == "energy"} == {"no longer among the submissions"}
+    assert {result.reason for result in gone if result.entry == "energy"} == {"no longer among the submissions"}
     with pytest.raises(Refusal, match="has changed since 2026"):
         verify(made, read_suite("smoke"), entries, 5, Silent())
 
@@ -203,9 +203,9 @@ def test_errata_stand_beside_and_a_withdrawn_release_is_not_the_latest(made, sui
 def test_citations_carry_interval_rank_and_signature(made):
     energy = made.entry("energy")
     result = energy.tasks["known_similarity"]
-    shown = f"{result.score.value:.3f} (95% CI {result.score.low:.3f} to {result.score.high:.3f})"
+    text = f"{result.score.value:.3f} (95% CI {result.score.low:.3f} to {result.score.high:.3f})"
     for form in ("text", "markdown"):
-        assert shown in cite(made, "energy", "known_similarity", form)
+        assert text in cite(made, "energy", "known_similarity", form)
         assert result.signature in cite(made, "energy", "known_similarity", form)
     bibtex = cite(made, "energy", "known_similarity", "bibtex")
     assert "@misc{touchstone2026_1" in bibtex

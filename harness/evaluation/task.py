@@ -102,6 +102,7 @@ class Role(StrEnum):
     MEMORY = "memory"                       # peak memory in MB
     SYMMETRIC = "symmetric"                 # share of trials, 1 where the property holds
     REPEATABLE = "repeatable"               # likewise
+    HUMAN_AGREEMENT = "human_agreement"     # agreement with human ratings of pairs, from which `RatedValues` are collected
 
 
 @dataclass(frozen=True)

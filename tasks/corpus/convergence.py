@@ -71,6 +71,7 @@ class Convergence(Task[Curves]):
             "self_distance": "mean distance of two samples of one source",
         },
         presentation=Presentation(
+            example="samples of two sources, larger and larger; their distance should stay the same.",
             curves_title="Distance by sample size and by imbalance",
             radar={"size_contrast": "size", "imbalance_contrast": "imbalance"}))
 

@@ -63,8 +63,9 @@ class Diagnostics(Task[Answers]):
             "onset": "the smallest strength at which it does, where it does",
             "itself_in_band": "share of units in which a corpus is no further from itself than fault-free samples are",
         },
-        presentation=Presentation(curves_title="Distance by strength of a fault",
-                                  faults={fault.value: meaning for fault, meaning in MEANING.items()}))
+        presentation=Presentation(
+            example="a corpus in which more and more texts are copies of a few; its distance from its source should grow.",
+            curves_title="Distance by strength of a fault", faults={fault.value: meaning for fault, meaning in MEANING.items()}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {settings.source, settings.elsewhere}

@@ -87,6 +87,7 @@ class KnownSimilarity(Task[Distances]):
             "repeat_spread": "mean change of an answer when it is asked again, in the same unit",
         },
         presentation=Presentation(
+            example="corpora mixed from two sources in different proportions; those with similar proportions should be closer.",
             curves_title="Distance by separation",
             radar={"accuracy": "accuracy", "weighted_accuracy": "weighted", "monotonicity": "monotonicity",
                    "signed_separability": "separability", "signed_linearity": "linearity"}))

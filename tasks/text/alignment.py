@@ -19,7 +19,6 @@ from tasks.text.base import (
     CONTEXT_MEASURES,
     USMB,
     USMB_MEANING,
-    USMB_PRESENTATION,
     Reading,
     TextTask,
     ask_mixed,
@@ -27,6 +26,7 @@ from tasks.text.base import (
     mean_over,
     mean_under,
     places_of,
+    usmb_presentation,
 )
 
 AXIS, COMPARISONS = "axis", "comparisons"
@@ -80,7 +80,8 @@ class Alignment(TextTask[Judged]):
             "accuracy_at_near_length": "accuracy where both summaries are of nearly the same length",
             **CONTEXT_MEASURES,
         },
-        presentation=USMB_PRESENTATION)
+        presentation=usmb_presentation(
+            "an article and two summaries; the summary that people prefer should be more similar to the article."))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {name for name, _ in (*settings.axis, *settings.comparisons)}

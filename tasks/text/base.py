@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -24,7 +24,11 @@ USMB = "usmb"                               # the measure that USMB would print;
 USMB_MEANING = "the score as USMB computes it"
 USMB_COLUMN = CombinedColumn(USMB, "USMB", "Mean of the scores of the five tasks as USMB computes them")
 USMB_ORIGIN = "Adapted from the USMB task of the same name."
-USMB_PRESENTATION = Presentation(origin=USMB_ORIGIN, combined=(USMB_COLUMN,))
+
+def usmb_presentation(example: str, **fields: Any) -> Presentation:
+    """Return the presentation of a task that is adapted from USMB."""
+    return Presentation(origin=USMB_ORIGIN, combined=(USMB_COLUMN,), example=example, **fields)
+
 
 Observation = TypeVar("Observation")
 

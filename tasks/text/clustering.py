@@ -18,7 +18,7 @@ from harness.evaluation.metric_session import Asked
 from harness.evaluation.task import Context, Declared, Measures, Unit
 from tasks.common.consistency import Rechecked, changes, context_marks
 from tasks.common.sampling import labelled
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, USMB_PRESENTATION, Reading, TextTask, ask_cross
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, Reading, TextTask, ask_cross, usmb_presentation
 
 Linkage = Literal["average", "complete", "ward"]
 LINKAGES: tuple[Linkage, ...] = ("average", "complete", "ward")
@@ -60,7 +60,8 @@ class Clustering(TextTask[Cross]):
             "labels": "how many labels the samples have",
             **CONTEXT_MEASURES,
         },
-        presentation=USMB_PRESENTATION)
+        presentation=usmb_presentation(
+            "posts on two subjects: those on one subject should be more similar to each other than to the others."))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {part for name in settings.datasets for part in name.split(" + ")}

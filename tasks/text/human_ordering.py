@@ -18,7 +18,7 @@ from scipy import stats
 
 from harness.base.errors import Refusal
 from harness.evaluation.metric_session import Asked
-from harness.evaluation.task import Cluster, Context, Declared, Measures, Paper, Unit
+from harness.evaluation.task import Cluster, Context, Declared, Measures, Paper, Presentation, Role, Unit
 from tasks.common import rank_orders as orders
 from tasks.common.consistency import Rechecked, changes, context_marks
 from tasks.common.sampling import batches, shuffled
@@ -85,7 +85,10 @@ class HumanOrdering(TextTask[Rated]):
             "variability": "range of the random sets' means over that of all",
             "separates_random": "1 where every random set is at most as alike as every parallel one",
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=Presentation(
+            example="pairs of sentences that people rated from unrelated to equivalent; the metric should order them alike.",
+            roles={Role.HUMAN_AGREEMENT: "spearman"}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(settings.datasets)

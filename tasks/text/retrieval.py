@@ -25,12 +25,12 @@ from tasks.text.base import (
     CONTEXT_MEASURES,
     USMB,
     USMB_MEANING,
-    USMB_PRESENTATION,
     Reading,
     TextTask,
     ask_cross,
     mean_over,
     mean_under,
+    usmb_presentation,
 )
 
 ORIGINAL = "original"
@@ -75,7 +75,9 @@ class Retrieval(TextTask[Scores]):
             **{f"found {condition}": "found/n, documents changed so" for condition in CONDITIONS[1:]},
             **CONTEXT_MEASURES,
         },
-        presentation=USMB_PRESENTATION)
+        presentation=usmb_presentation(
+            "a question and many documents, of which the one with the answer should be the most similar, also after "
+            "all documents were changed."))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {*settings.datasets, settings.needles}

@@ -22,7 +22,6 @@ from tasks.text.base import (
     CONTEXT_MEASURES,
     USMB,
     USMB_MEANING,
-    USMB_PRESENTATION,
     Reading,
     TextTask,
     ask_by_condition,
@@ -30,6 +29,7 @@ from tasks.text.base import (
     mean_over,
     mean_under,
     places_of,
+    usmb_presentation,
 )
 
 SHARES = ("superficial_over_semantic", "summary_over_semantic", "superficial_over_summary")
@@ -78,7 +78,9 @@ class Robustness(TextTask[Transformed]):
             "beyond_the_window": "share of documents whose end does not reach the metric",
             **CONTEXT_MEASURES,
         },
-        presentation=USMB_PRESENTATION)
+        presentation=usmb_presentation(
+            "a text, the same text with typing errors, its summary, and a text that contradicts it, compared with the "
+            "text in this order."))
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(settings.datasets)

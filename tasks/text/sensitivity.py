@@ -16,16 +16,14 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from harness.evaluation.metric_session import Asked
-from harness.evaluation.task import Cluster, Context, Declared, MeasureCurve, Measures, Presentation, Unit
+from harness.evaluation.task import Cluster, Context, Declared, MeasureCurve, Measures, Unit
 from tasks.common.consistency import Rechecked, changes, context_marks
 from tasks.common.sampling import UNITS_KEPT, batches, documents
 from tasks.common.transformations import PLACES, insert, remove, replace
 from tasks.text.base import (
     CONTEXT_MEASURES,
     USMB,
-    USMB_COLUMN,
     USMB_MEANING,
-    USMB_ORIGIN,
     Reading,
     TextTask,
     ask_by_condition,
@@ -33,6 +31,7 @@ from tasks.text.base import (
     mean_over,
     mean_under,
     places_of,
+    usmb_presentation,
 )
 
 INSERTION, REMOVAL, REPLACEMENT = "insertion", "removal", "replacement"
@@ -123,8 +122,9 @@ class Sensitivity(TextTask[Changed]):
             **{name_of(condition): "mean similarity" for condition in CONDITIONS},
             **CONTEXT_MEASURES,
         },
-        presentation=Presentation(
-            origin=USMB_ORIGIN, combined=(USMB_COLUMN,), curves_title="As tokens are inserted, removed and replaced",
+        presentation=usmb_presentation(
+            "a text in which half of the tokens are replaced by unrelated ones; its similarity to the text should be 0.5.",
+            curves_title="As tokens are inserted, removed and replaced",
             measure_curves=tuple(condition_curve(kind, place) for kind in SIZES for place in PLACES)))
 
     def datasets(self, settings: Settings) -> set[str]:

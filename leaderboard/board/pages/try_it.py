@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
+from harness.evaluation.task import Role
 from harness.submission.header import Header
 from leaderboard.board.components.layout import Links
 from leaderboard.board.rendering import UI, UNKNOWN, render
@@ -24,7 +25,6 @@ from leaderboard.workflows.try_texts import (
     Answered,
     read_halves,
 )
-from tasks.text.human_ordering import HumanOrdering
 
 TEXTS, CORPORA = "texts", "corpora"
 INDISTINCT = "does not separate the classes"
@@ -60,8 +60,8 @@ def render_texts(snapshot: Snapshot, links: Links, answers: Sequence[Answered]) 
 
 def rated_values(snapshot: Snapshot, answer: Answered) -> RatedValues | None:
     """Return the values of this version of the metric on human-rated pairs."""
-    entry = snapshot.entry(answer.entry.name, HumanOrdering.declares.track)
-    return entry.known_values if entry is not None and entry.digest == answer.entry.digest else None
+    entries = [entry for entry in snapshot.report.entries if (entry.name, entry.digest) == (answer.entry.name, answer.entry.digest)]
+    return next((entry.known_values for entry in entries if entry.known_values is not None), None)
 
 
 def class_percentiles(snapshot: Snapshot, answer: Answered) -> dict[str, float]:
@@ -100,13 +100,13 @@ def summarise_classes(classes: Sequence[str]) -> tuple[str, str] | None:
 def describe_classes(snapshot: Snapshot) -> str | None:
     """Return what the percentages refer to; None if no metric was run on enough rated pairs."""
     pairs: dict[str, int] = {}
-    for entry in snapshot.entries(HumanOrdering.declares.track):
+    for entry in snapshot.report.entries:
         if entry.known_values is not None:
             pairs |= {name: values.pairs for name, values in entry.known_values.classes.items()}
     if not pairs:
         return None
-    task = next((task for task in snapshot.report.suite.tasks if task.name == HumanOrdering.name), None)
-    datasets = f" of {', '.join(task.data)}" if task is not None else ""
+    names = snapshot.role(Role.HUMAN_AGREEMENT)
+    datasets = f" of {', '.join(snapshot.task(names[0]).data)}" if names is not None else ""
     classes = "; ".join(f"{name}: {CLASSES[name]} ({count:,})" for name, count in pairs.items())
     return f"Percentages refer to human-rated pairs{datasets}. {classes[:1].upper()}{classes[1:]}."
 

@@ -46,8 +46,8 @@ def patient(monkeypatch) -> None:
 
 @pytest.fixture
 def client() -> TestClient:
-    snapshot = SimpleNamespace(report=SimpleNamespace(suite=SimpleNamespace(model=SimpleNamespace(name="minilm"), tasks=[])), entries=lambda track: [],
-                               entry=lambda name, track=None: SimpleNamespace(name=name, digest="another", known_values=None) if name == "jaccard" else None)
+    snapshot = SimpleNamespace(report=SimpleNamespace(suite=SimpleNamespace(model=SimpleNamespace(name="minilm")), entries=[]),
+                               entry=lambda name, track=None: SimpleNamespace(name=name) if name == "jaccard" else None)
     site = FastAPI()
     add_trying(site, SimpleNamespace(snapshot=lambda release, suite: snapshot, links=lambda release, suite: Links()))
     return TestClient(site)
@@ -164,6 +164,6 @@ def test_a_copy_without_a_server_says_that_it_needs_one():
 def test_a_metric_that_fails_is_said(monkeypatch, client):
     entry = choose_entries(["jaccard"], SUBMISSIONS)[0]
     failed = trying.Answered(entry, (), "raised <b>ValueError</b>")
-    snapshot = SimpleNamespace(entry=lambda name, track=None: None, entries=lambda track: [])
+    snapshot = SimpleNamespace(entry=lambda name, track=None: None, report=SimpleNamespace(entries=[]))
     for shown in (try_page.render_texts(snapshot, Links(), [failed]), try_page.render_corpora(snapshot, Links(), [failed])):
         assert "raised &lt;b&gt;ValueError" in shown

@@ -50,22 +50,21 @@ def measure_columns(task: TaskInfo) -> Iterator[Column]:
 
 def score_value(entry: EntryReport, task: str) -> float | None:
     """Return the entry's score on a task."""
-    result = entry.tasks.get(task)
-    return result.score.value if result is not None and result.score is not None else None
+    score = entry.score_on(task)
+    return score.value if score is not None else None
 
 
 def measure_value(entry: EntryReport, task: str, measure: str) -> float | None:
     """Return the entry's value of a measure."""
-    result = entry.tasks.get(task)
+    result = entry.tasks.get(task)                          # not `measures_on`: a table has thousands of cells
     estimate = result.measures.get(measure) if result is not None else None
     return estimate.value if estimate is not None else None
 
 
 def held_share(entry: EntryReport, task: str) -> float | None:
     """Return the share of a task's measures that equal 1."""
-    result = entry.tasks.get(task)
-    shares = [estimate.value for estimate in result.measures.values() if estimate is not None] if result is not None else []
-    return sum(share == 1 for share in shares) / len(shares) if shares else None
+    measures = entry.measures_on(task)
+    return sum(estimate.value == 1 for estimate in measures.values()) / len(measures) if measures else None
 
 
 def combined_value(entry: EntryReport, measure: str, tasks: Sequence[str]) -> float | None:

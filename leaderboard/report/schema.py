@@ -236,6 +236,15 @@ class EntryReport(Standing):
     authors: list[str] = []                 # of the paper, since version 2
     year: int | None = None                 # of the paper, since version 2
 
+    def score_on(self, task: str) -> Estimate | None:
+        """Return the score on a task, or None if there is none."""
+        return self.tasks[task].score if task in self.tasks else None
+
+    def measures_on(self, task: str) -> dict[str, Estimate]:
+        """Return the measures of a task that are known."""
+        measures = self.tasks[task].measures if task in self.tasks else {}
+        return {name: estimate for name, estimate in measures.items() if estimate is not None}
+
 
 class Overview(Model):
     """Dividing lines, tasks on which trivial baselines score high, and every entry's scores."""

@@ -1,4 +1,4 @@
-"""How long a reader waits: first row, search, sort, own weights, a metric's page; of a release and of a thousand metrics; many readers."""
+"""Response times of the board: first row, search, sorting, weights, metric page; for a release and 1,000 metrics; many readers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SEARCH = "const box = document.querySelector('#ts-search'); box.value = %r; box.
 
 
 class Served:
-    """A server in a process of its own, since a reader's browser is one too."""
+    """A server in a separate process, as for a reader's browser."""
 
     def __init__(self, *command: str) -> None:
         port = free_port()
@@ -51,7 +51,7 @@ class Served:
 
     @property
     def megabytes(self) -> float:
-        """The most that it has taken so far."""
+        """The peak memory of the server."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0]) / 1e3
 
@@ -62,11 +62,11 @@ class Served:
 
 @pytest.fixture(scope="module")
 def public(request) -> Iterator[Served]:
-    """The latest release, as `touchstone serve` shows it on a fresh clone; before there is one, the store of the tests."""
+    """Serve the latest release as on a fresh clone; the store of the tests if there is none."""
     if releases():
         server = Served("-m", "leaderboard", "serve", "--release", releases()[-1], "--port", "PORT")
     else:
-        folder = request.getfixturevalue("board_place")
+        folder = request.getfixturevalue("board_folder")
         server = Served("-m", "leaderboard", "serve", "--suite", str(folder / "ten.toml"), "--store", str(folder / "store.sqlite"), "--port", "PORT")
     yield server
     server.close()
@@ -83,7 +83,7 @@ def many(board_snapshot, tmp_path_factory) -> Iterator[Served]:
 
 
 def shown_after(browser, address: str, selector: str) -> float:
-    """Seconds from the start of the navigation until it is in the document, in a context that has cached nothing; median of five.
+    """Return the median seconds from the start of the navigation until an element is in the document, with an empty cache.
 
     The page is requested once before, so that the server is warm.
     """
@@ -100,7 +100,7 @@ def shown_after(browser, address: str, selector: str) -> float:
 
 
 def taken(page, act: Callable[[int], str], done: str, undo: str, settled: str) -> float:
-    """Seconds from an act in the page until the frame in which it is done has been drawn; median of five, each from a settled page."""
+    """Return the median seconds from an action until the frame with its result is drawn."""
     seconds = []
     for time_ in range(TIMES):
         seconds.append(float(page.evaluate(f"""() => new Promise(resolve => {{ const started = performance.now(); {act(time_)};
@@ -117,7 +117,7 @@ def names_of(address: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("which", "bound"), [("public", FIRST_ROW), ("many", FIRST_ROW_OF_MANY)])
-def test_what_a_reader_waits_for(which, bound, request, browser, report):
+def test_response_times(which, bound, request, browser, report):
     served: Served = request.getfixturevalue(which)
     names = names_of(served.address)
     first = shown_after(browser, served.address, "#ts-table td.name")
@@ -149,8 +149,8 @@ def test_what_a_reader_waits_for(which, bound, request, browser, report):
     assert served.megabytes < MEMORY
 
 
-def test_two_hundred_readers_at_once(public, report):
-    """Each over a connection of its own, as a browser asks: compressed."""
+def test_many_readers_at_once(public, report):
+    """Every reader uses a separate connection and accepts compressed content."""
     async def read() -> tuple[int, float, int]:
         started = time.perf_counter()
         host, _, port = public.address.removeprefix("http://").partition(":")
@@ -166,7 +166,7 @@ def test_two_hundred_readers_at_once(public, report):
     async def all_of_them() -> list[tuple[int, float, int]]:
         return list(await asyncio.gather(*(read() for _ in range(READERS))))
 
-    with ThreadPoolExecutor(1) as executor:       # the browser's driver has a loop of its own in this thread
+    with ThreadPoolExecutor(1) as executor:       # the browser's driver runs an event loop in this thread
         executor.submit(lambda: asyncio.run(all_of_them())).result()
         answers = executor.submit(lambda: asyncio.run(all_of_them())).result()
     p95 = float(np.quantile([seconds for _, seconds, _ in answers], 0.95))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from markupsafe import Markup
 
@@ -11,11 +11,10 @@ from harness.evaluation.task import FaultDetection, MeasureCurve, Point, Role
 from leaderboard.board.columns import measure_value
 from leaderboard.board.components.charts import draw_curves, draw_radar
 from leaderboard.board.components.layout import Links
-from leaderboard.board.rendering import UI, UNKNOWN, render, shorten
+from leaderboard.board.rendering import UI, UNKNOWN, format_estimate, render, shorten
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.publishing.versions import Publication
 from leaderboard.report.schema import DatasetInfo, EntryReport, FigureData, Series, TaskInfo
-from leaderboard.scoring.estimates import Estimate
 
 LOW_SENSITIVITY = 0.3                       # below, a fault counts as missed
 FEWEST_AXES = 3                             # of a radar chart
@@ -58,10 +57,10 @@ def render_curves(snapshot: Snapshot, standings: Sequence[EntryReport], rivals: 
 def task_curves(task: TaskInfo, entry: EntryReport) -> list[FigureData]:
     """Return the entry's curves of a task: those of the report, and those whose points are measures."""
     curves = [curve for curve in entry.curves if curve.task == task.name]
-    measures = entry.tasks[task.name].measures if task.name in entry.tasks else {}
+    measures = entry.measures_on(task.name)
     for curve in task.presentation.measure_curves:
-        estimates = [(x, measures.get(measure)) for x, measure, _ in curve.points]
-        points = [(x, estimate.value, estimate.low, estimate.high) for x, estimate in estimates if estimate is not None]
+        estimates = [(x, measures[measure]) for x, measure, _ in curve.points if measure in measures]
+        points = [(x, estimate.value, estimate.low, estimate.high) for x, estimate in estimates]
         if points:
             curves.append(FigureData(task=task.name, title=curve.title, x=curve.x, y=curve.y, series=[Series(name="", points=points)]))
     return curves
@@ -78,30 +77,20 @@ def render_faults(snapshot: Snapshot, entry: EntryReport, rival: EntryReport | N
     cards = []
     for task in snapshot.report.suite.tasks:
         faults = task.presentation.faults
-        own, other = (known_measures(holder, task, faults) for holder in (entry, rival))
-        if not own:
+        own, other = (holder.measures_on(task.name) if holder is not None else {} for holder in (entry, rival))
+        if not own.keys() & faults.keys():
             continue
+        compared = rival is not None and bool(other.keys() & faults.keys())
         rows = []
         for fault, meaning in faults.items():
             estimate = own.get(fault)
             words = UI.lines([f"{estimate.value:.2f}", UI.interval(estimate)]) if estimate is not None else "unknown: its answers are constant"
             missed = estimate is None or estimate.value < LOW_SENSITIVITY
             rows.append([UI.with_note(fault.replace("_", " "), meaning), UI.bad(words) if missed else words,
-                         describe_onset(entry.faults_noticed.get(fault)), *([format_value(other.get(fault))] if other else [])])
-        headings = ["Fault", "Sensitivity", "Smallest detectable fault", *([rival.name] if rival is not None and other else [])]
+                         describe_onset(entry.faults_noticed.get(fault)), *([format_estimate(other.get(fault))] if compared else [])])
+        headings = ["Fault", "Sensitivity", "Smallest detectable fault", *([rival.name] if rival is not None and compared else [])]
         cards.append(render("faults.html", headings=headings, rows=rows))
     return Markup().join(cards)
-
-
-def known_measures(entry: EntryReport | None, task: TaskInfo, names: Iterable[str]) -> dict[str, Estimate]:
-    """Return those of some measures that the entry has."""
-    measures = entry.tasks[task.name].measures if entry is not None and task.name in entry.tasks else {}
-    return {name: estimate for name in names if (estimate := measures.get(name)) is not None}
-
-
-def format_value(estimate: Estimate | None) -> str:
-    """Return the value of an estimate, or a dash."""
-    return UNKNOWN if estimate is None else f"{estimate.value:.2f}"
 
 
 def describe_onset(detection: FaultDetection | None) -> Markup | str:

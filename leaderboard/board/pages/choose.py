@@ -55,9 +55,7 @@ class Needs:
 
     def score(self, entry: EntryReport) -> Estimate | None:
         """Return the score that matters."""
-        if not self.task:
-            return entry.overall
-        return entry.tasks[self.task].score if self.task in entry.tasks else None
+        return entry.score_on(self.task) if self.task else entry.overall
 
     def met_by(self, snapshot: Snapshot, entry: EntryReport) -> bool:
         """Return whether an entry is ranked and has what is needed."""
@@ -143,6 +141,6 @@ def list_reasons(snapshot: Snapshot, entry: EntryReport) -> list[str]:
             reasons.append(f"rank {ranks[strong]} in {strong}, {ranks[weak]} in {weak}")
     for task in snapshot.report.suite.tasks:
         if task.presentation.axioms and task.name in entry.tasks:
-            broken = [name.replace("_", " ") for name, estimate in entry.tasks[task.name].measures.items() if estimate is not None and estimate.value < 1]
+            broken = [name.replace("_", " ") for name, estimate in entry.measures_on(task.name).items() if estimate.value < 1]
             reasons.append(f"fails {task.title.lower()}: {', '.join(broken)}" if broken else f"satisfies all {task.title.lower()}")
     return reasons

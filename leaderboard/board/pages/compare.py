@@ -13,8 +13,8 @@ from leaderboard.board.rendering import UI, format_decimal, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.report.build import build_comparison
 from leaderboard.report.example_pairs import closer_pairs
-from leaderboard.report.schema import EntryReport, MetricPair, PairedDifference
-from leaderboard.scoring.estimates import CONFIDENCE, FEW_UNITS, Estimate
+from leaderboard.report.schema import MetricPair, PairedDifference
+from leaderboard.scoring.estimates import CONFIDENCE, FEW_UNITS
 from leaderboard.scoring.strengths import Part, largest, parts
 
 MOST_METRICS = 4
@@ -56,17 +56,12 @@ def render_track(snapshot: Snapshot, links: Links, track: str, names: Sequence[s
     tasks = snapshot.ranked_tasks(track)
     comparison = build_comparison(snapshot.samples, names, [task.name for task in tasks])
     rows: list[list[str | Markup]] = [[UI.strong("Overall score"), *(UI.estimate(entry.overall) for entry in entries)]]
-    rows += [[task.title, *(UI.estimate(score_of(entry, task.name)) for entry in entries)] for task in tasks]
+    rows += [[task.title, *(UI.estimate(entry.score_on(task.name)) for entry in entries)] for task in tasks]
     pairs = [PairTable(pair, [[task.title, *describe_difference(pair.tasks.get(task.name), pair)] for task in tasks],
                        describe_verdict(pair, snapshot.p(track, pair.a, pair.b)), render_strengths(snapshot, track, pair.a, pair.b))
              for pair in comparison.pairs]
     return render("comparison.html", title=TRACKS[track], headings=["Task", *(UI.metric_link(links, name) for name in names)], rows=rows, pairs=pairs,
                   radar=render_radar(snapshot, entries, entries), names=names, correlations=list_correlations(snapshot, track, names))
-
-
-def score_of(entry: EntryReport, task: str) -> Estimate | None:
-    """Return the entry's score on a task."""
-    return entry.tasks[task].score if task in entry.tasks else None
 
 
 def describe_difference(difference: PairedDifference | None, pair: MetricPair) -> list[str | Markup]:
@@ -93,19 +88,16 @@ def describe_verdict(pair: MetricPair, p: float | None) -> str:
 def render_strengths(snapshot: Snapshot, track: str, a: str, b: str) -> Markup:
     """Return the parts of tasks on which two metrics differ most, and pairs of texts that may be displayed."""
     first, second = snapshot.entry(a, track), snapshot.entry(b, track)
+    assert first is not None
+    assert second is not None
     tasks = {task.name: task.title for task in snapshot.ranked_tasks(track)}
-    differences = [part for task in tasks for part in parts(snapshot.samples, task, (a, measures_of(first, task)), (b, measures_of(second, task)))]
+    differences = [part for task in tasks for part in parts(snapshot.samples, task, (a, first.measures_on(task)), (b, second.measures_on(task)))]
     advantages = [Advantage(name, other, [describe_part(part, tasks) for part in side])
                   for name, other, side in zip((a, b), (b, a), largest(differences, MOST_PARTS), strict=True) if side]
     texts = list_texts(snapshot, track, a, b)
     if not advantages and not texts:
         return Markup()
     return render("strengths.html", a=a, b=b, advantages=advantages, count=len(differences), texts=texts)
-
-
-def measures_of(entry: EntryReport | None, task: str) -> Mapping[str, Estimate | None]:
-    """Return the entry's measures of a task."""
-    return entry.tasks[task].measures if entry is not None and task in entry.tasks else {}
 
 
 def describe_part(part: Part, tasks: Mapping[str, str]) -> list[str]:

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from harness.evaluation.task import Paper
 from leaderboard.board.components.layout import Links
-from leaderboard.board.rendering import UI, render
+from leaderboard.board.rendering import UI, format_estimate, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.papers.published_comparison import PublishedComparison, PublishedTable
 from leaderboard.report.schema import TaskInfo
@@ -41,8 +41,8 @@ def render_tasks(snapshot: Snapshot, links: Links, query: object = None) -> Mark
 
 def describe_task(snapshot: Snapshot, links: Links, task: TaskInfo) -> TaskSection:
     """Return the section of a task."""
-    baselines = [[entry.name, f"{result.score.value:.2f}"] for entry in snapshot.entries(task.track) if entry.control
-                 and (result := entry.tasks.get(task.name)) is not None and result.score is not None]
+    baselines = [[entry.name, format_estimate(entry.score_on(task.name))] for entry in snapshot.entries(task.track)
+                 if entry.control and entry.score_on(task.name) is not None]
     comparison = snapshot.published.get(task.name)
     table = comparison.table if comparison is not None else None
     return TaskSection(
@@ -61,8 +61,7 @@ def published_rows(snapshot: Snapshot, links: Links, table: PublishedTable) -> l
 
 def describe_chance(snapshot: Snapshot, task: TaskInfo) -> str:
     """Return the score of chance; as computed from the test units, for tasks whose data determine it."""
-    values = {f"{result.chance:.2g}" for entry in snapshot.entries(task.track)
-              if (result := entry.tasks.get(task.name)) is not None and result.score is not None}
+    values = {f"{entry.tasks[task.name].chance:.2g}" for entry in snapshot.entries(task.track) if entry.score_on(task.name) is not None}
     return " to ".join(sorted(values, key=float)[::max(1, len(values) - 1)]) if values else f"{task.chance:.2g}"
 
 

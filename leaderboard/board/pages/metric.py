@@ -18,7 +18,7 @@ from leaderboard.board.components.insights import (
     render_training,
 )
 from leaderboard.board.components.layout import Links
-from leaderboard.board.rendering import UI, UNKNOWN, format_decimal, format_estimate, render
+from leaderboard.board.rendering import UI, format_decimal, format_estimate, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.publishing.citations import as_bibtex, as_latex
 from leaderboard.report.schema import EntryReport, TaskInfo, TaskResult
@@ -131,10 +131,9 @@ def render_scores(snapshot: Snapshot, links: Links, standings: Sequence[EntryRep
         for task in snapshot.ranked_tasks(entry.track):
             result = entry.tasks.get(task.name)
             if result is not None:
-                compared = other.tasks.get(task.name) if other is not None else None
                 rows.append([task.title, format_estimate(result.score), UI.interval(result.score), format_decimal(result.above_chance),
                              UI.rank(entry.task_ranks.get(task.name)),
-                             *([format_estimate(compared.score) if compared else UNKNOWN] if other is not None else [])])
+                             *([format_estimate(other.score_on(task.name))] if other is not None else [])])
         headings = ["Task", "Score", "95% CI", "Above chance", "Rank", *([other.name] if other is not None else [])]
         tables.append(TrackScores(TRACKS[entry.track], entry, headings, rows))
     names = [other.name for other in snapshot.entries(standings[0].track) if other.name != standings[0].name]
@@ -145,11 +144,11 @@ def render_axioms(snapshot: Snapshot, entry: EntryReport) -> Markup:
     """Return which axioms hold, and the worst case of those that do not."""
     cards = []
     for task in snapshot.report.suite.tasks:
-        result = entry.tasks.get(task.name)
-        if task.presentation.axioms and result is not None:
-            axioms = [Axiom(description, estimate.value, entry.worst_cases.get(measure))
-                      for measure, description in task.measures.items() if (estimate := result.measures.get(measure)) is not None]
-            cards.append(render("axioms.html", task=task, axioms=axioms) if axioms else Markup())
+        measures = entry.measures_on(task.name)
+        if task.presentation.axioms and measures:
+            axioms = [Axiom(description, measures[measure].value, entry.worst_cases.get(measure))
+                      for measure, description in task.measures.items() if measure in measures]
+            cards.append(render("axioms.html", task=task, axioms=axioms))
     return Markup().join(cards)
 
 
@@ -171,7 +170,7 @@ def render_failures(snapshot: Snapshot, standings: Sequence[EntryReport]) -> Mar
 
 def render_usage(snapshot: Snapshot, entry: EntryReport) -> Markup:
     """Return the commands that run the metric, and its citation."""
-    tasks = [task for task in snapshot.ranked_tasks(entry.track) if task.name in entry.tasks and entry.tasks[task.name].score is not None]
+    tasks = [task for task in snapshot.ranked_tasks(entry.track) if entry.score_on(task.name) is not None]
     citations = []
     if snapshot.release is not None and tasks:
         citations = [as_bibtex(snapshot.release, entry, tasks[0]), as_latex(snapshot.release, entry, tasks[0])]

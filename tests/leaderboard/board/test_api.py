@@ -1,4 +1,4 @@
-"""The board without a browser: what pages and files hold, what machines are answered, releases, the copy without a server."""
+"""The board without a browser: pages, files, the API, releases, and the static copy."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def snapshot(suite, store) -> Snapshot:
 
 @pytest.fixture(scope="module")
 def folder(suite, store, tmp_path_factory):
-    """A folder of releases with one in it."""
+    """Return a folder with one release."""
     made = tmp_path_factory.mktemp("releases")
     release("2031.1", suite, store, made)
     return made
@@ -93,7 +93,7 @@ def every_page(snapshot: Snapshot) -> list[str]:
     return [render_page(Library(snapshot), query).html for query in queries]
 
 
-def test_no_page_holds_unescaped_text_of_a_submission(snapshot):
+def test_no_page_contains_unescaped_text_of_a_submission(snapshot):
     pages = every_page(snapshot)
     assert sum("onerror=" in page for page in pages) >= 5           # it is there, as text
     for page in pages:
@@ -103,13 +103,13 @@ def test_no_page_holds_unescaped_text_of_a_submission(snapshot):
         assert set(scripts) <= {'<script type="application/json" id="ts-data">'}
 
 
-def test_nothing_in_a_pages_values_ends_their_element():
+def test_no_value_closes_the_script_element():
     embedded = embed_json({"title": "</script><script>x()</script>\u2028&"})
     assert "<" not in embedded
     assert json.loads(embedded)["title"] == "</script><script>x()</script>\u2028&"
 
 
-def test_machines_are_told_what_is_shown_and_only_when_it_changed(client, snapshot):
+def test_api_returns_the_report_and_304_if_unchanged(client, snapshot):
     response = client.get("/api/board")
     assert response.status_code == 200
     assert response.json() == json.loads(snapshot.content)
@@ -145,7 +145,7 @@ def test_no_template_turns_escaping_off():
 
 @pytest.mark.parametrize(("path", "status", "message"), [
     ("/?metric=nope", 404, None), ("/?release=1999.1", 404, None), ("/?track=nope", 404, None), ("/?view=nope", 404, None),
-    ("/?metric=energy", 200, None), ("/?page=map", 307, None),      # Gradio itself takes `page`, and fails on it
+    ("/?metric=energy", 200, None), ("/?page=map", 307, None),      # Gradio reserves `page`
     ("/api/card/nope", 404, "no metric"), ("/api/board?release=1999.1", 404, "no release"), ("/api/board.exe", 404, "csv"),
     ("/api/compare?metrics=energy", 422, "2 to"), ("/api/compare?metrics=energy,nope", 404, "nope"),
     ("/api/board.csv?weights=known_similarity:0", 422, "Weights"), ("/api/board.csv?weights=known_similarity:-1", 422, "Weights"),
@@ -157,20 +157,20 @@ def test_no_template_turns_escaping_off():
     ("/api/releases/2031.1/release.json", 200, None),
     ("/api/cite?metric=energy&task=known_similarity&release=2031.1&format=markdown", 200, None),
     ("/api/cite?metric=energy&task=known_similarity&release=2031.1&format=x", 422, "no format")])
-def test_an_address_that_names_nothing_says_so(path, status, message, client):
+def test_errors_of_addresses(path, status, message, client):
     response = client.get(path)
     assert response.status_code == status
     if message is not None:
         assert message in response.json()["error"]
 
 
-def test_a_metrics_page_names_the_states_it_was_in_before(suite, tmp_path):
-    """Two files of one name, the first of them released: the page of the second links to what the first was."""
+def test_metric_page_lists_earlier_versions(suite, tmp_path):
+    """Two files of one name, the first of them released: the page of the second links to the first."""
     path, database = tmp_path / "changing.py", tmp_path / "store.sqlite"
     text = HEADER.format(name="changing", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
-    first = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0])))\n", suite, database)
+    first = run_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0])))\n", suite, database)
     made = release("2031.1", suite, Store(database, read_only=True), tmp_path / "releases")
-    second = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0]))) + 1\n", suite, database)
+    second = run_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0]))) + 1\n", suite, database)
     history = versions(Store(database, read_only=True), tmp_path / "releases")["changing"]
     assert [version.digest for version in history] == [first, second]
     assert [[name for name, _, _ in version.released] for version in history] == [["2031.1"], []]
@@ -181,8 +181,8 @@ def test_a_metrics_page_names_the_states_it_was_in_before(suite, tmp_path):
     assert [version.released for version in versions(Store(database, read_only=True), tmp_path / "releases")["changing"]] == [(), ()]
 
 
-def ask_once(path, source: str, suite: Suite, store) -> str:
-    """Its digest."""
+def run_once(path, source: str, suite: Suite, store) -> str:
+    """Run the submission and return its digest."""
     path.write_text(source)
     entry, = read_submission(path).entries
     run_suite([entry], suite, store, progress=Silent(), jobs=1)
@@ -192,17 +192,17 @@ def ask_once(path, source: str, suite: Suite, store) -> str:
 @pytest.mark.parametrize(("named", "expected"), [
     ("BoolQ", ["boolq_questions"]), ("Twitter", []), ("tweets, 2014", ["tweets"]), ("Wikipedia 2014", []), ("of the", []),
     ("XSum: BBC articles and their first sentences", ["xsum"])])
-def test_training_data_is_found_among_the_suites_by_its_name(named, expected):
+def test_declared_training_data_are_matched_by_name(named, expected):
     datasets = [DatasetInfo(name=name, fingerprint="") for name in ("boolq_questions", "tweets", "xsum", "unheard_of")]
     assert overlaps(named, datasets) == expected
 
 
-def test_a_fault_is_noticed_from_the_strength_on_at_which_it_is(tmp_path):
-    """By hand: a metric that counts repeated texts sees copies of few from the first tenth on, and no other texts at all."""
+def test_smallest_detectable_fault(tmp_path):
+    """By hand: a metric that counts repeated texts detects copies from 10% on, and never texts of another domain."""
     suite_file, path, database = tmp_path / "faults.toml", tmp_path / "repeated.py", tmp_path / "store.sqlite"
     suite_file.write_text(FAULTS)
     text = HEADER.format(name="repeated", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
-    ask_once(path, text + "def distance(p, q): return float(len(q) - len(set(q)))\n", read_suite(str(suite_file)), database)
+    run_once(path, text + "def distance(p, q): return float(len(q) - len(set(q)))\n", read_suite(str(suite_file)), database)
     snapshot = of_store(read_suite(str(suite_file)), Store(database, read_only=True))
     detections = snapshot.entry("repeated").faults_noticed
     assert detections["mode_collapse"] == FaultDetection(1.0, 0.1)
@@ -212,7 +212,7 @@ def test_a_fault_is_noticed_from_the_strength_on_at_which_it_is(tmp_path):
     assert page.count('<span class="no">never</span>') == sum(detection.onset is None for detection in detections.values())
 
 
-def test_published_numbers_stand_beside_ours(snapshot):
+def test_published_numbers_are_compared_with_ours(snapshot):
     """Kour et al. 2022, table 3: MAUVE's A is .976 at k=7 and .888 at k=12; energy is not in it."""
     page = render_snapshot(snapshot, Links(), {"view": "tasks"}).html
     row = dict(re.findall(r'<tr><th scope="row">(?:<a [^>]*>)?(mauve|energy)(?:</a>)?</th>(.*?)</tr>', page))
@@ -220,24 +220,24 @@ def test_published_numbers_stand_beside_ours(snapshot):
     assert row["energy"].count("<td>\N{EN DASH}</td>") == 2
     ours = snapshot.entry("energy").tasks["known_similarity"].measures["accuracy_tree"].value
     assert f"{ours:.3f}" in row["energy"]
-    assert "compare the order" in page                              # made texts are not the paper's
+    assert "compare the order" in page                              # the paper uses other datasets
     assert 'href="/notes/kour2022.md"' in page
 
 
-def test_orders_are_correlated_where_there_are_enough():
-    """By hand: of four pairs the last two are swapped, 1 - 6 * 2/(4 * 15) = .8."""
+def test_rank_correlation_with_published_numbers():
+    """By hand: the last two of four pairs are swapped, 1 - 6 * 2/(4 * 15) = .8."""
     assert ".8" in correlation_note([(1, 1), (2, 2), (3, 4), (4, 3)])
     assert correlation_note([(1, 1), (2, 2), (3, 3)]) == ""
     assert correlation_note([(1, 1), (2, 1), (3, 1), (4, 1)]) == ""
 
 
-def test_pages_on_papers_are_served_and_nothing_beside_them(client):
+def test_only_notes_are_served_from_the_folder_of_papers(client):
     assert client.get("/notes/usmb.md").text.startswith("# USMB")
     for file in ("kour2022.py", "..%2f..%2fREADME.md", "suite.py"):
         assert client.get(f"/notes/{file}").status_code == 404
 
 
-def test_a_release_that_was_changed_is_not_shown(client, folder):
+def test_modified_release_is_refused(client, folder):
     scores = folder / "2031.1" / "scores.csv"
     kept = scores.read_bytes()
     scores.write_bytes(kept + b"\n")
@@ -249,7 +249,7 @@ def test_a_release_that_was_changed_is_not_shown(client, folder):
     assert client.get("/api/board?release=2031.1").json()["release"] == "2031.1"
 
 
-def test_a_release_shows_and_compares_as_the_store_it_was_made_from(snapshot, folder):
+def test_release_equals_its_store(snapshot, folder):
     released = of_release(read_release("2031.1", folder))
     assert [entry.name for entry in released.entries("corpus")] == [entry.name for entry in snapshot.entries("corpus")]
     assert "energy" in released.sources
@@ -260,7 +260,7 @@ def test_a_release_shows_and_compares_as_the_store_it_was_made_from(snapshot, fo
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "md", "tex"])
-def test_a_file_holds_what_is_shown(form, client, snapshot):
+def test_downloads_contain_the_selected_rows_and_columns(form, client, snapshot):
     response = client.get(f"/api/board.{form}?names=zipf,energy&columns=known_similarity,known_similarity.accuracy")
     assert response.status_code == 200
     table = make_table(snapshot, "corpus", ["zipf", "energy"], ["known_similarity", "known_similarity.accuracy"])
@@ -271,20 +271,20 @@ def test_a_file_holds_what_is_shown(form, client, snapshot):
         assert response.text.index("zipf") < response.text.index("energy")
 
 
-def test_no_cell_is_a_formula(snapshot):
+def test_no_cell_is_a_spreadsheet_formula(snapshot):
     text = write_table(make_table(snapshot, "corpus"), "csv").decode()
     assert "'=HYPERLINK" in text
     assert not re.search(r'(^|,)"?=', text)
     assert [escape_formula(cell) for cell in ("=1+1", "@x", "-2.5", "-x", "+1", "\tx")] == ["'=1+1", "'@x", "-2.5", "'-x", "+1", "'\tx"]
 
 
-def test_own_weights_rank_anew(snapshot):
+def test_custom_weights_of_one_task_keep_the_order(snapshot):
     plain, own = make_table(snapshot, "corpus"), make_table(snapshot, "corpus", ordering=Ordering({"known_similarity": 2.0}))
     assert own["above_chance_by_weights"].tolist() == pytest.approx(plain["above_chance"].tolist())     # one task: the same order
     assert own["rank"].tolist() == plain["rank"].tolist()
 
 
-def test_the_copy_without_a_server_is_whole(snapshot, tmp_path):
+def test_links_of_the_static_copy_exist(snapshot, tmp_path):
     count = write_site(snapshot, tmp_path / "site")
     files = {path.name for path in (tmp_path / "site").iterdir()}
     assert len(files) == count

@@ -1,4 +1,4 @@
-"""The board in a real browser: the ranked table, search, a metric's page; nothing from a submission runs, nothing is fetched elsewhere."""
+"""The board in a browser: ranked table, search, metric page; no code of a submission runs, no request goes elsewhere."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tests.support.serving import HOSTILE, free_port, names, watched
 
 
 @pytest.fixture(scope="module")
-def address(board_place) -> Iterator[str]:
+def address(board_folder) -> Iterator[str]:
     port = free_port()
-    process = subprocess.Popen([sys.executable, "-m", "leaderboard", "serve", "--suite", board_place / "ten.toml", "--store", board_place / "store.sqlite",
+    process = subprocess.Popen([sys.executable, "-m", "leaderboard", "serve", "--suite", board_folder / "ten.toml", "--store", board_folder / "store.sqlite",
                                 "--port", str(port)], stderr=subprocess.PIPE, text=True, env={**os.environ})
     until = time.monotonic() + 120
     while True:
@@ -58,7 +58,7 @@ def ranked(snapshot: Snapshot) -> list[str]:
     return [entry.name for entry in snapshot.ranked_entries("corpus")]
 
 
-def test_the_table_is_the_ranking(page, address, board_snapshot):
+def test_table_has_the_order_of_the_ranking(page, address, board_snapshot):
     open_board(page, address)
     assert names(page) == ranked(board_snapshot)
     assert page.locator("#ts-table tr.line").count() == len(board_snapshot.report.lines["corpus"]) >= 1
@@ -71,13 +71,13 @@ def test_the_table_is_the_ranking(page, address, board_snapshot):
     assert any("units of known similarity failed" in reason for reason in reasons)
 
 
-def test_searching_filters_and_stands_in_the_address(page, address):
+def test_search_filters_rows_and_is_kept_in_the_address(page, address):
     open_board(page, address)
     page.locator("#ts-search").fill("embeddings energy")
     page.wait_for_function("document.querySelectorAll('#ts-table td.name').length === 1")
     assert names(page) == ["energy"]
     assert parameter(page, "q") == "embeddings energy"
-    assert page.locator("#ts-table tr.line").count() == 0           # a line parts the whole order, not what is left of it
+    assert page.locator("#ts-table tr.line").count() == 0           # lines apply to the whole order only
     open_board(page, address, "?q=lifted")
     assert names(page) == ["jaccard"]
     open_board(page, address, "?without=lifted")
@@ -88,7 +88,7 @@ def test_searching_filters_and_stands_in_the_address(page, address):
     page.wait_for_selector("text=No ranked metric matches.")
 
 
-def test_sorting_columns_and_own_weights_stand_in_the_address(page, address, board_snapshot):
+def test_sorting_columns_and_weights_are_kept_in_the_address(page, address, board_snapshot):
     open_board(page, address)
     page.get_by_role("button", name="Metric", exact=True).click()
     assert names(page) == sorted(ranked(board_snapshot))
@@ -114,7 +114,7 @@ def test_sorting_columns_and_own_weights_stand_in_the_address(page, address, boa
     assert [line.split(",")[1] for line in lines[1:]] == names(page)
 
 
-def test_pages_are_gone_to_and_back_from(page, address, board_snapshot):
+def test_navigation_and_history(page, address, board_snapshot):
     open_board(page, address, "?q=energy")
     page.get_by_role("link", name="energy", exact=True).click()
     page.wait_for_selector(".ts h1")
@@ -136,7 +136,7 @@ def test_pages_are_gone_to_and_back_from(page, address, board_snapshot):
     assert names(page) == ["energy"]
 
 
-def test_two_are_compared(page, address):
+def test_comparison_of_two_metrics(page, address):
     page.goto(f"{address}/?view=compare")
     page.get_by_label("Metric 1").fill("energy")
     page.get_by_label("Metric 2").fill("zipf")
@@ -146,7 +146,7 @@ def test_two_are_compared(page, address):
     assert "p = " in page.locator(".ts main").inner_text()
 
 
-def test_texts_are_tried(page, address):
+def test_trying_texts_and_corpora(page, address):
     page.goto(f"{address}/?view=try")
     page.wait_for_selector("form[data-try]")
     page.locator("[name=a]").fill("a b c")
@@ -166,7 +166,7 @@ def test_texts_are_tried(page, address):
     assert "owned" not in page.title()
 
 
-def test_without_an_answer_or_javascript_there_is_a_sentence(browser, address):
+def test_messages_without_a_response_or_javascript(browser, address):
     context = browser.new_context()
     opened = context.new_page()
     opened.goto(f"{address}/?view=try&kind=corpora")
@@ -189,7 +189,7 @@ def test_without_an_answer_or_javascript_there_is_a_sentence(browser, address):
                                    "?view=submit", "?view=about", "?view=try", "?view=try&kind=corpora"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_accessibility_fault(query, scheme, browser, address):
-    """axe-core's own rules, all of those that it calls serious or critical."""
+    """Check all rules of axe-core that are serious or critical."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     opened = context.new_page()
     opened.goto(f"{address}/{query}")
@@ -203,7 +203,7 @@ def test_no_serious_accessibility_fault(query, scheme, browser, address):
 
 
 @pytest.mark.parametrize("where", ["", "?metric=hostile", "?q=hostile"])
-def test_nothing_of_a_submission_runs(where, page, address):
+def test_no_code_of_a_submission_runs(where, page, address):
     page.goto(f"{address}/{where}")
     page.wait_for_selector(".ts main")
     page.evaluate("document.querySelectorAll('.ts details').forEach(one => one.open = true)")
@@ -214,8 +214,8 @@ def test_nothing_of_a_submission_runs(where, page, address):
     assert "49" not in page.locator(".ts td.name small", has_text="onerror").all_inner_texts()
 
 
-def test_the_same_header_unescaped_does_run(browser):
-    """The control: what is escaped above would change the title."""
+def test_the_same_header_runs_unescaped(browser):
+    """The control of the test above: unescaped, the header changes the title."""
     opened = browser.new_page()
     opened.set_content(f"<title>mine</title><p>{HOSTILE}</p>")
     opened.wait_for_function("document.title === 'owned'", timeout=10_000)
@@ -223,7 +223,7 @@ def test_the_same_header_unescaped_does_run(browser):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_can_be_read_on_a_phone_and_in_the_dark(scheme, browser, address):
+def test_contrast_and_width_on_a_phone(scheme, browser, address):
     context = browser.new_context(viewport={"width": 390, "height": 800}, color_scheme=scheme)
     opened = context.new_page()
     opened.goto(address)
@@ -237,11 +237,11 @@ def test_it_can_be_read_on_a_phone_and_in_the_dark(scheme, browser, address):
     context.close()
 
 
-def test_serving_where_somebody_serves_already_is_said(board_place):
+def test_port_in_use(board_folder):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = touchstone("serve", "--suite", board_place / "ten.toml", "--store", board_place / "store.sqlite", "--port", port)
+        done = touchstone("serve", "--suite", board_folder / "ten.toml", "--store", board_folder / "store.sqlite", "--port", port)
     assert done.returncode == 2
     assert f"127.0.0.1:{port} is not available" in done.stderr

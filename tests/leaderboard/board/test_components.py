@@ -1,4 +1,4 @@
-"""What single cards and files of the board say, by hand, without a browser; a half-finished run; what machines are told."""
+"""Single cards of the board, computed by hand; an unfinished run; caching of the API."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,9 +23,10 @@ from leaderboard.board.app import application
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import try_it as try_page
 from leaderboard.board.pages.map import order_joins
+from leaderboard.board.pages.metric import format_authors
 from leaderboard.board.router import Library, render_snapshot
 from leaderboard.board.snapshot import Snapshot, of_store
-from leaderboard.report.build import load_paper_authors
+from leaderboard.report.build import describe_header, load_paper_authors
 from leaderboard.report.example_pairs import closer_pairs
 from leaderboard.report.rated_pairs import KEPT
 from leaderboard.report.schema import ExamplePairs, TaskRank
@@ -62,7 +64,7 @@ def client(board_snapshot) -> TestClient:
 
 @pytest.mark.parametrize("path", ["/api/board", "/api/card/energy", "/api/compare?metrics=energy,zipf", "/api/board.csv", "/api/board.parquet",
                                   "/api/releases", "/api/suites", "/page"])
-def test_nobody_is_sent_again_what_has_not_changed(path, client):
+def test_unchanged_content_is_not_sent_again(path, client):
     response = client.get(path)
     assert response.status_code == 200
     again = client.get(path, headers={"If-None-Match": response.headers["etag"]})
@@ -70,7 +72,7 @@ def test_nobody_is_sent_again_what_has_not_changed(path, client):
     assert client.get(path, headers={"If-None-Match": '"another"'}).content == response.content
 
 
-def test_the_board_is_zipped_once(client, board_snapshot):
+def test_report_is_compressed_once(client, board_snapshot):
     assert gzip.decompress(board_snapshot.zipped) == board_snapshot.content
     zipped = client.get("/api/board", headers={"Accept-Encoding": "gzip"})
     assert zipped.headers["content-encoding"] == "gzip"
@@ -82,15 +84,15 @@ def test_the_board_is_zipped_once(client, board_snapshot):
     ("/api/board?suite=other", 200), ("/api/card/energy?suite=other", 200), ("/api/board.csv?suite=other", 200), ("/api/board?suite=nope", 404),
     ("/api/card/energy?suite=nope", 404), ("/api/compare?metrics=energy,zipf&suite=nope", 404), ("/api/board.csv?order=borda", 200),
     ("/api/board.csv?order=task.known_similarity", 200), ("/api/board.csv?order=nope", 422)])
-def test_suites_and_orders_are_named_in_addresses(path, status, client):
+def test_suite_and_order_parameters(path, status, client):
     assert client.get(path).status_code == status
 
 
-def test_the_names_of_the_suites_are_told(client):
+def test_list_of_suites(client):
     assert client.get("/api/suites").json() == ["ten", "other"]
 
 
-def test_on_the_only_task_it_has_the_rank_that_it_has_overall(board_snapshot):
+def test_rank_on_the_only_task_is_the_overall_rank(board_snapshot):
     for entry in board_snapshot.entries("corpus"):
         if entry.rank is not None:
             assert entry.task_ranks["known_similarity"] == TaskRank(rank=entry.rank, rank_interval=entry.rank_interval)
@@ -101,7 +103,7 @@ def test_on_the_only_task_it_has_the_rank_that_it_has_overall(board_snapshot):
     assert (f"{low}\N{EN DASH}{high}" in row) == (low != high)
 
 
-def test_a_metrics_page_has_its_signature_authors_and_failures(board_snapshot):
+def test_metric_page_shows_signature_authors_and_failures(board_snapshot):
     energy, hostile = (render_snapshot(board_snapshot, Links(), {"metric": name}).html for name in ("energy", "hostile"))
     assert board_snapshot.entry("energy").tasks["known_similarity"].signature in energy[:energy.index("<section")]
     assert "Székely and Rizzo 2013</a>" in energy
@@ -112,12 +114,24 @@ def test_a_metrics_page_has_its_signature_authors_and_failures(board_snapshot):
     assert f">{units.failed} of {units.asked}</td>" in hostile[hostile.index("<h2>Failures"):]
 
 
-def test_authors_are_known_of_papers_that_submissions_name():
+def test_authors_are_read_from_the_header_or_the_table(entry_of):
+    body = "def distance(p, q): return 0.0\n"
+    entry, stored = entry_of("plain", body), SimpleNamespace(first_seen="")
+    paper = "https://arxiv.org/abs/1904.09675"
+    header = entry.header.model_copy(update={"paper": paper})
+    for changes, expected in (({}, "Zhang et al. 2020"), ({"authors": ("Doe", "Roe"), "year": 2021}, "Doe and Roe 2021"),
+                              ({"authors": ("A", "B", "C")}, "A, B and C"), ({"paper": "https://example.org/unknown"}, "Paper")):
+        submission = replace(entry.submission, header=header.model_copy(update=changes))
+        described = describe_header(SimpleNamespace(entry=replace(entry, submission=submission), stored=stored, tasks={}))
+        assert format_authors(described.get("authors", []), described.get("year")) == expected
+
+
+def test_table_of_authors_has_only_papers_of_submissions():
     named = {read_file(path).header.paper for path in SUBMISSIONS.glob("*.py") if path.name != "__init__.py"}
     assert load_paper_authors().keys() <= named
 
 
-def test_groups_are_joined_where_they_correlate():
+def test_tree_joins_groups_at_their_correlation():
     """By hand: a and c at .9, b with both at the mean of .2 and .4."""
     joins = linkage(np.array([0.8, 0.1, 0.6]), "average")           # ab, ac, bc
     ordered = order_joins(joins, [0, 2, 1])
@@ -125,7 +139,7 @@ def test_groups_are_joined_where_they_correlate():
     assert [at for *_, at in ordered] == pytest.approx([0.9, 0.3])
 
 
-def test_the_pairs_shown_are_those_that_one_places_nearer_to_people():
+def test_example_pairs_are_those_that_one_metric_places_closer_to_people():
     """By hand: of the first pair a is off by .1 and b by .5; of the second a by .3, b by 0; of the third both by .2."""
     pairs = ExamplePairs(texts=[("p", "q"), ("r", "s"), ("t", "u")], people=[0.5, 0.2, 0.9],
                          metrics={"a": [0.6, 0.5, 0.7], "b": [0.0, 0.2, 0.7]})
@@ -145,8 +159,8 @@ def run_once(folder, text: str, names: list[str]) -> tuple[object, Snapshot]:
     return suite, of_store(suite, Store(folder / "store.sqlite", read_only=True))
 
 
-def test_a_value_is_placed_among_pairs_that_people_rated(rated):
-    """A value above all of a class is more alike than all of it; what says so is a sentence."""
+def test_value_among_human_rated_pairs(rated):
+    """A value above all of a class is more similar than 100% of it, and the summary names the class."""
     entry, = (candidate for candidate in choose_entries(["jaccard"], SUBMISSIONS) if candidate.variant is None)
     classes = rated.entry("jaccard", "text").known_values.classes
     assert set(classes) == {"random", "related", "paraphrase"}
@@ -156,14 +170,14 @@ def test_a_value_is_placed_among_pairs_that_people_rated(rated):
     assert ">100%</td>" in alike
     assert "typical of a random pair" in unlike
     assert "made_likeness" in alike
-    other = replace(entry, parameters={"another": 1})               # another state of it: its values are not known
+    other = replace(entry, parameters={"another": 1})               # another version, without values
     assert other.digest != entry.digest
     assert ">unknown</td>" in try_page.render_texts(rated, Links(), [Answered(other, (1.0,))])
     assert "the texts are typical" not in try_page.render_texts(rated, Links(), [Answered(other, (1.0,))])
 
 
-def test_texts_that_may_be_shown_are_shown_where_two_differ(rated):
-    """The texts of made pairs are ours; beside them stands where people and both metrics place them."""
+def test_displayable_texts_are_shown_where_two_metrics_differ(rated):
+    """The synthetic pairs are displayable; people and both metrics place them."""
     page = render_snapshot(rated, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
     assert sum(texts[0] in page for texts in rated.report.shown_pairs["text"].texts) >= 1
     assert "Closer to people" in page
@@ -171,8 +185,8 @@ def test_texts_that_may_be_shown_are_shown_where_two_differ(rated):
     assert "No texts are shown" in render_snapshot(hidden, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
 
 
-def test_a_half_finished_run_is_shown_as_one(tmp_path):
-    """Of retrieval the unchanged documents alone."""
+def test_unfinished_run(tmp_path):
+    """Only the unchanged documents of retrieval have results."""
     suite, whole = run_once(tmp_path, RETRIEVAL, ["jaccard"])
     assert whole.entry("jaccard").rank == 1
     with sqlite3.connect(tmp_path / "store.sqlite") as connection:
@@ -189,8 +203,8 @@ def test_a_half_finished_run_is_shown_as_one(tmp_path):
     assert "asked so far" in render_snapshot(half, Links(), {}).html
 
 
-def test_the_short_list_says_who_cannot_be_told_from_the_best_and_who_of_these_is_cheaper(board_snapshot):
-    """By hand: the second may be as good as the first at a sixth of its time; the third is behind it, however cheap."""
+def test_short_list_compares_with_the_best_and_names_a_cheaper_metric(board_snapshot):
+    """By hand: the second may be as good as the first in a sixth of the time; the third is worse, however cheap."""
     facts = report_values(board_snapshot)
     entries = [entry for entry in facts["entries"] if entry["rank"] is not None][:3]
     first, second, third = (entry["name"] for entry in entries)
@@ -210,14 +224,14 @@ def test_the_short_list_says_who_cannot_be_told_from_the_best_and_who_of_these_i
     assert "Cheaper alternative" not in unknown
 
 
-def test_on_one_task_the_paired_difference_decides(board_snapshot):
+def test_short_list_for_one_task_uses_the_paired_difference(board_snapshot):
     page = render_snapshot(board_snapshot, Links(), {"view": "choose", "task": "known_similarity"}).html
     assert "for this pair and this task alone" in page
     assert "best of these" in page
     assert "significantly worse" in page                              # of ten draws energy is better than both others in nearly all
 
 
-def test_an_unknown_metric_is_answered_with_the_nearest_name(board_snapshot):
+def test_unknown_metric_suggests_the_closest_name(board_snapshot):
     page = render_snapshot(board_snapshot, Links(), {"metric": "enrgy"})
     assert page.status == 404
     assert "Did you mean &#34;energy&#34;?" in page.html

@@ -1,6 +1,6 @@
-"""What submissions say of themselves, meant ill: it is on every page as text, does nothing there, and nothing in files.
+"""Hostile text in submissions: every page shows it as text, and no page, file or citation is affected by it.
 
-Headers like these are refused when they are read; a page must not rely on it.
+Such headers are refused when they are read, but pages must not rely on that.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ TEXTS = {"script": "<script>document.title='owned'</script>", "markup": HOSTILE,
 HOVER = "document.querySelectorAll('*').forEach(one => one.dispatchEvent(new MouseEvent('mouseover')))"
 
 
-def spoilt(snapshot: Snapshot, text: str) -> Snapshot:
-    """Every text that comes from a submission, replaced."""
+def with_hostile_text(snapshot: Snapshot, text: str) -> Snapshot:
+    """Return the snapshot with every text of a submission replaced."""
     values = report_values(snapshot)
     for entry in values["entries"]:
         entry |= {"title": text, "summary": text, "license": text, "paper": f"javascript:{text}", "trained_on": [text], "filename": text,
@@ -45,12 +45,12 @@ def spoilt(snapshot: Snapshot, text: str) -> Snapshot:
 
 
 @pytest.mark.parametrize("text", [" ".join(text for name, text in TEXTS.items() if name != "large"), TEXTS["large"]], ids=["all", "large"])
-def test_on_every_page_it_is_text_and_does_nothing(text, board_snapshot, browser):
-    with served(Library(spoilt(board_snapshot, text))) as address:
-        goes_through_the_pages(browser, address, text)
+def test_every_page_shows_it_as_text(text, board_snapshot, browser):
+    with served(Library(with_hostile_text(board_snapshot, text))) as address:
+        visit_pages(browser, address, text)
 
 
-def goes_through_the_pages(browser, address: str, text: str) -> None:
+def visit_pages(browser, address: str, text: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 800})
     page, wrong, dialogs = context.new_page(), [], []
     page.on("pageerror", lambda error: wrong.append(str(error)))
@@ -72,8 +72,8 @@ def goes_through_the_pages(browser, address: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["script", "markup", "attribute"])
-def test_where_it_is_not_escaped_it_does_run(kind, browser):
-    """The control of what stands above."""
+def test_it_runs_where_it_is_not_escaped(kind, browser):
+    """The control of the test above."""
     page = browser.new_page()
     page.set_content(f'<title>mine</title><p title="{TEXTS[kind]}">{TEXTS[kind]}</p>')
     page.evaluate(HOVER)
@@ -81,8 +81,8 @@ def test_where_it_is_not_escaped_it_does_run(kind, browser):
     page.close()
 
 
-def test_an_override_turns_nothing_round_beside_itself(board_snapshot, browser):
-    """The link behind the summary reads from left to right; in a page whose texts are not kept apart it would not."""
+def test_direction_override_does_not_affect_other_text(board_snapshot, browser):
+    """The link after the summary reads from left to right; without isolation it would not."""
     values = report_values(board_snapshot)
     for entry in values["entries"]:
         entry |= {"summary": OVERRIDE, "paper": "https://doi.org/10.1016/j.jspi.2013.03.018"}
@@ -100,9 +100,9 @@ def test_an_override_turns_nothing_round_beside_itself(board_snapshot, browser):
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_files_hold_it_as_text(text, board_snapshot):
+def test_downloads_contain_it_as_text(text, board_snapshot):
     csv.field_size_limit(2_000_000)
-    frame = make_table(spoilt(board_snapshot, text), "corpus")
+    frame = make_table(with_hostile_text(board_snapshot, text), "corpus")
     rows = list(csv.reader(io.StringIO(write_table(frame, "csv").decode())))
     assert len(rows) == 1 + len(frame)
     assert {row[rows[0].index("title")].removeprefix("'") for row in rows[1:]} == {text}
@@ -115,11 +115,11 @@ def test_files_hold_it_as_text(text, board_snapshot):
     assert all(len(re.findall(r"(?<!\\)&", line)) == len(frame.columns) - 1 for line in body if line.endswith(r"\\"))
 
 
-def test_citations_hold_it_as_text(board_snapshot, board_place, tmp_path):
-    suite = read_suite(str(board_place / "ten.toml"))
-    made = release("2031.1", suite, Store(board_place / "store.sqlite", read_only=True), tmp_path)
+def test_citations_contain_it_as_text(board_snapshot, board_folder, tmp_path):
+    suite = read_suite(str(board_folder / "ten.toml"))
+    made = release("2031.1", suite, Store(board_folder / "store.sqlite", read_only=True), tmp_path)
     for text in TEXTS.values():
-        entry = spoilt(board_snapshot, text).entry("energy").model_copy(update={"paper": text})
+        entry = with_hostile_text(board_snapshot, text).entry("energy").model_copy(update={"paper": text})
         quoted = as_bibtex(made, entry, made.task("known_similarity"))
         assert [line.partition("{")[0] for line in quoted.splitlines() if line.startswith("@")] == ["@misc", "@inproceedings"]
         depth = 0
@@ -130,7 +130,7 @@ def test_citations_hold_it_as_text(board_snapshot, board_place, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["override", "large"])
-def test_such_headers_are_refused_when_they_are_read(kind, tmp_path):
+def test_headers_are_refused_when_they_are_read(kind, tmp_path):
     path = tmp_path / "bad.py"
     text = HEADER.format(name="bad", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
     path.write_text(text.replace("A metric of the tests", TEXTS[kind]) + "def distance(p, q): return 0.0\n")

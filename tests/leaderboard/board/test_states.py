@@ -1,4 +1,4 @@
-"""The board in a real browser: what the table is narrowed to, weighed by and shown of; its files; every page; bad addresses."""
+"""The board in a browser: filters, weights and columns of the table; downloads; every page; invalid addresses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WIDTHS = {"desktop": (1280, 900), "phone": (390, 800)}
 
 @pytest.fixture(scope="module")
 def two_tasks(board_snapshot) -> Snapshot:
-    """The snapshot, with a second ranked task of which chance is one half and a control is good at, and cost by hand."""
+    """Return the snapshot with costs and a second ranked task, whose chance is 0.5 and on which a baseline scores high."""
     facts = report_values(board_snapshot)
     first_task = facts["suite"]["tasks"][0]
     facts["suite"]["tasks"] += [{**first_task, "name": "alignment", "title": "Alignment", "chance": 0.5},
@@ -42,10 +42,10 @@ def two_tasks(board_snapshot) -> Snapshot:
 
 
 @pytest.fixture(scope="module")
-def library(two_tasks, board_snapshot, board_place, tmp_path_factory) -> Library:
-    """With another suite, and two releases of which one is no longer as it was made."""
+def library(two_tasks, board_snapshot, board_folder, tmp_path_factory) -> Library:
+    """Return the snapshot with another suite and two releases, one of them modified."""
     folder = tmp_path_factory.mktemp("releases")
-    suite, store = read_suite(str(board_place / "ten.toml")), Store(board_place / "store.sqlite", read_only=True)
+    suite, store = read_suite(str(board_folder / "ten.toml")), Store(board_folder / "store.sqlite", read_only=True)
     for name in ("2031.1", "2031.2"):
         release(name, suite, store, folder)
     (folder / "2031.2" / "scores.csv").write_text("changed")
@@ -74,11 +74,11 @@ def open_board(page, address: str, query: str = "") -> list[str]:
     ("?kind=text", {"jaccard"}), ("?kind=corpus", {"energy", "zipf"}), ("?input=embeddings", {"energy"}), ("?cost=1", {"zipf"}),
     ("?cost=10", {"zipf", "energy"}), ("?only=no-model", {"jaccard"}), ("?q=szekely", {"energy"}), ("?q=Sz%C3%A9kely+rizzo", {"energy"}),
     ("?q=embeddings;distance", {"energy"}), ("?kind=nonsense&cost=x", {"energy", "zipf", "jaccard"})])
-def test_narrowing_stands_in_the_address(query, expected, page, address):
+def test_filters_are_read_from_the_address(query, expected, page, address):
     assert set(open_board(page, address, query)) == expected
 
 
-def test_choosing_from_the_lists_is_remembered_and_comes_back(page, address):
+def test_filters_are_kept_in_the_history(page, address):
     open_board(page, address)
     page.get_by_label("Kind", exact=True).select_option("corpus")
     page.get_by_label("Cost", exact=True).select_option("1")
@@ -93,7 +93,7 @@ def test_choosing_from_the_lists_is_remembered_and_comes_back(page, address):
     assert page.get_by_label("Kind", exact=True).input_value() == "corpus"
 
 
-def test_scores_above_chance_stand_beside_raw_ones_and_marks_on_tasks(page, address):
+def test_scores_above_chance_and_marks_of_tasks(page, address):
     """By hand: .6 where chance is .5 is .2 above it."""
     open_board(page, address)
     cell = page.locator("#ts-table tr[data-name=energy] td[data-key=alignment]")
@@ -105,13 +105,13 @@ def test_scores_above_chance_stand_beside_raw_ones_and_marks_on_tasks(page, addr
     before = cell.evaluate("cell => cell.outerHTML")
     page.locator("summary", has_text="Columns").click()
     page.locator("[data-column=alignment]").uncheck()
-    page.locator("[data-column=alignment]").check()                 # now the script has written it, not the server
+    page.locator("[data-column=alignment]").check()                 # now the cell is from the script, not from the server
     assert cell.inner_text().split() == ["0.60", "0.20"]
     assert re.search(r'class="?(h\d)', before)[1] == cell.get_attribute("class")
     assert page.locator("th[data-key=alignment] .mark").count() == 1
 
 
-def test_own_weights_are_weighed_at_once_and_stand_in_bars_and_files(page, address, two_tasks):
+def test_weights_change_ranks_bars_and_downloads(page, address, two_tasks):
     """By hand: with all weight on alignment, zipf (.8 above chance) is first, jaccard (.5) second, energy (.2) third."""
     open_board(page, address)
     page.locator("#ts-order").select_option("weights")
@@ -123,7 +123,7 @@ def test_own_weights_are_weighed_at_once_and_stand_in_bars_and_files(page, addre
     content = downloaded(page, "csv")
     assert pd.read_csv(io.BytesIO(content))[["rank", "metric", "above_chance_by_weights"]].to_numpy().tolist() == [
         [1, "zipf", 0.8], [2, "jaccard", 0.5], [3, "energy", 0.2]]
-    page.locator("[data-weight=alignment]").fill("0")               # all of them 0: said, and ranked as ever
+    page.locator("[data-weight=alignment]").fill("0")               # all weights 0: a message, and the original order
     page.wait_for_selector("#ts-weights [role=alert]:visible")
     assert names(page) == [entry.name for entry in two_tasks.ranked_entries("corpus")]
     assert page.locator("th[data-key=overall]").inner_text() == "Overall score, 95% CI"
@@ -140,8 +140,8 @@ def downloaded(page, form: str) -> bytes:
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "md", "tex"])
-def test_files_hold_what_is_shown(form, page, address):
-    """Sorted, searched, other columns, another order: names and ranks as on the page, in that order."""
+def test_downloads_contain_the_table_as_shown(form, page, address):
+    """With sorting, filters, other columns and another order, names and ranks are those of the page."""
     open_board(page, address, "?order=task.alignment&without=lifted&sort=name&columns=alignment")
     assert names(page) == ["energy", "zipf"]
     assert page.locator("#ts-table .rank b").all_inner_texts() == ["3", "1"]
@@ -160,7 +160,7 @@ def test_files_hold_what_is_shown(form, page, address):
         assert "0.2000" in text
 
 
-def test_another_suite_and_a_release_are_picked(page, address):
+def test_suite_and_release_are_selected(page, address):
     open_board(page, address)
     assert page.locator("th[data-key=alignment]").count() == 1
     picker = page.get_by_label("Suite and release")
@@ -186,20 +186,20 @@ def test_another_suite_and_a_release_are_picked(page, address):
     ("?view=compare&metrics=energy,nope", 200, "no metric"), ("?order=weights&w.alignment=-1", 422, "Weights must be 0 or more"),
     ("?order=weights&w.alignment=0&w.known_similarity=0", 422, "Weights must be 0 or more"),
     ("?order=weights&w.alignment=x", 422, "Weights must be 0 or more"), ("?order=weights&w.alignment=0", 200, "By my weights")])
-def test_a_bad_address_has_its_status_and_says_what_to_do(query, status, message, page, address):
+def test_invalid_address_has_a_status_and_a_message(query, status, message, page, address):
     assert page.goto(f"{address}/{query}").status == status
     page.wait_for_selector(f".ts main >> text={message} >> visible=true")
     assert page.get_by_role("navigation", name="Pages").get_by_role("link").count() == len(PAGES)
 
 
-def test_nonsense_in_the_address_changes_nothing(page, address):
+def test_unknown_parameters_are_ignored(page, address):
     plain = open_board(page, address)
     heads = page.locator("#ts-table th").all_inner_texts()
     assert open_board(page, address, "?sort=nope&columns=nope,nothing&order=nope") == plain
     assert page.locator("#ts-table th").all_inner_texts() == heads
 
 
-def test_on_a_phone_columns_are_reached_and_the_name_stays(browser, address):
+def test_name_column_is_sticky_on_a_phone(browser, address):
     context = browser.new_context(viewport={"width": 390, "height": 800})
     opened = context.new_page()
     open_board(opened, address)
@@ -211,7 +211,7 @@ def test_on_a_phone_columns_are_reached_and_the_name_stays(browser, address):
     context.close()
 
 
-def test_the_head_of_the_table_stays_in_sight(page, address):
+def test_table_head_is_sticky(page, address):
     open_board(page, address)
     page.locator(".scroll").evaluate("one => { one.style.maxHeight = '140px'; one.scrollTop = 90 }")
     head, box = page.locator("th[data-key=name]").bounding_box(), page.locator(".scroll").bounding_box()
@@ -224,7 +224,7 @@ QUERIES = {"board": "", "metric": "?metric=energy&against=zipf", **{view: f"?vie
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
-def test_every_page_fits_and_is_drawn(width, scheme, browser, address, tmp_path):
+def test_every_page_fits_its_window(width, scheme, browser, address, tmp_path):
     context = browser.new_context(viewport=dict(zip(("width", "height"), WIDTHS[width], strict=True)), color_scheme=scheme)
     opened, wrong = context.new_page(), []
     opened.on("pageerror", lambda error: wrong.append(str(error)))
@@ -239,8 +239,8 @@ def test_every_page_fits_and_is_drawn(width, scheme, browser, address, tmp_path)
     context.close()
 
 
-def test_an_empty_store_is_a_page_that_says_what_to_do(page_of_nobody):
-    page, address = page_of_nobody
+def test_empty_store(empty_page):
+    page, address = empty_page
     for query in ("", "?view=map", "?metric=energy"):
         assert page.goto(f"{address}/{query}").status == 404
         page.wait_for_selector("text=touchstone run --suite")
@@ -252,17 +252,17 @@ def test_an_empty_store_is_a_page_that_says_what_to_do(page_of_nobody):
 
 
 @pytest.fixture
-def page_of_nobody(browser, board_place, tmp_path) -> Iterator[tuple[object, str]]:
+def empty_page(browser, board_folder, tmp_path) -> Iterator[tuple[object, str]]:
     Store(tmp_path / "empty.sqlite").close()
-    nobody = of_store(read_suite(str(board_place / "ten.toml")), Store(tmp_path / "empty.sqlite", read_only=True))
-    with served(Library(nobody)) as where:
+    empty = of_store(read_suite(str(board_folder / "ten.toml")), Store(tmp_path / "empty.sqlite", read_only=True))
+    with served(Library(empty)) as where:
         context = browser.new_context()
         yield context.new_page(), where
         context.close()
 
 
-def test_a_long_table_is_whole_whatever_is_done_to_it_in_one_frame(browser, board_snapshot):
-    """What is in sight comes first, the rest a moment later: of the last order that was asked for, and once."""
+def test_long_table_is_complete_after_several_sorts_in_one_frame(browser, board_snapshot):
+    """The first screen is shown at once, the rest of the last order follows, each row once."""
     click = "document.querySelector('[data-sort=name]').click()"
     with served(Library(synthetic(board_snapshot, metrics=250))) as where, watched(browser, where) as page:
         page.goto(where)

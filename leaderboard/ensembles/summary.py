@@ -12,8 +12,8 @@ from leaderboard.ensembles.training_tables import MADE, task_of
 from leaderboard.scoring.estimates import Estimate, above_chance, mean_of
 
 TRACK, STANDING = "text", "ensemble, baseline, not ranked"
-TITLES = {"ensemble": "The five metrics that USMB joins, learned task by task",
-          "ensemble, large leaves": "The same, forests with leaves of at least 10",
+TITLES = {"ensemble": "The five metrics that USMB combines, trained task by task",
+          "ensemble, large leaves": "The same, with forests whose leaves hold at least 10 rows",
           "ensemble, general": "One linear combination of the five for all tasks"}
 COLUMNS = ("row", "title", "task", "score", "low", "high", "above_chance", "learner", "splits")
 
@@ -125,6 +125,6 @@ def ensembles_csv(summary: EnsembleSummary, added: Mapping[str, Mapping[str, Add
                              result.splits])
     for name, tables in added.items():
         for table, value in tables.items():
-            writer.writerow([f"added by {name}", "the ensemble with it minus without it", table, value.value, value.low,
-                             value.high, None, value.learner, value.splits])
+            writer.writerow([f"added by {name}", "score of the ensemble with it minus score without it", table, value.value,
+                             value.low, value.high, None, value.learner, value.splits])
     return file.getvalue()

@@ -7,7 +7,6 @@ import json
 import re
 import sqlite3
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,7 +17,7 @@ from harness.base.paths import SUBMISSIONS
 from harness.base.progress import Silent
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
-from harness.submission.submission import choose_entries, read_file
+from harness.submission.submission import choose_entries
 from leaderboard.board.app import application
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import try_it as try_page
@@ -26,10 +25,8 @@ from leaderboard.board.pages.map import order_joins
 from leaderboard.board.pages.metric import format_authors
 from leaderboard.board.router import Library, render_snapshot
 from leaderboard.board.snapshot import Snapshot, of_store
-from leaderboard.report.build import describe_header, load_paper_authors
-from leaderboard.report.example_pairs import closer_pairs
 from leaderboard.report.rated_pairs import KEPT
-from leaderboard.report.schema import ExamplePairs, TaskRank
+from leaderboard.report.schema import TaskRank
 from leaderboard.workflows.try_texts import Answered
 from tasks.registry import TASKS
 from tasks.suite_files import read_suite
@@ -114,21 +111,11 @@ def test_metric_page_shows_signature_authors_and_failures(board_snapshot):
     assert f">{units.failed} of {units.asked}</td>" in hostile[hostile.index("<h2>Failures"):]
 
 
-def test_authors_are_read_from_the_header_or_the_table(entry_of):
-    body = "def distance(p, q): return 0.0\n"
-    entry, stored = entry_of("plain", body), SimpleNamespace(first_seen="")
-    paper = "https://arxiv.org/abs/1904.09675"
-    header = entry.header.model_copy(update={"paper": paper})
-    for changes, expected in (({}, "Zhang et al. 2020"), ({"authors": ("Doe", "Roe"), "year": 2021}, "Doe and Roe 2021"),
-                              ({"authors": ("A", "B", "C")}, "A, B and C"), ({"paper": "https://example.org/unknown"}, "Paper")):
-        submission = replace(entry.submission, header=header.model_copy(update=changes))
-        described = describe_header(SimpleNamespace(entry=replace(entry, submission=submission), stored=stored, tasks={}))
-        assert format_authors(described.get("authors", []), described.get("year")) == expected
-
-
-def test_table_of_authors_has_only_papers_of_submissions():
-    named = {read_file(path).header.paper for path in SUBMISSIONS.glob("*.py") if path.name != "__init__.py"}
-    assert load_paper_authors().keys() <= named
+@pytest.mark.parametrize(("authors", "year", "expected"), [
+    (["Lin"], 2004, "Lin 2004"), (["Doe", "Roe"], 2021, "Doe and Roe 2021"), (["A", "B", "C"], None, "A, B and C"),
+    (["A", "B", "C", "D", "E"], 2020, "A et al. 2020"), ([], None, "Paper")])
+def test_authors_as_a_citation(authors, year, expected):
+    assert format_authors(authors, year) == expected
 
 
 def test_tree_joins_groups_at_their_correlation():
@@ -137,14 +124,6 @@ def test_tree_joins_groups_at_their_correlation():
     ordered = order_joins(joins, [0, 2, 1])
     assert [sorted(groups) for *groups, _ in ordered] == [[0, 1], [2, 3]]
     assert [at for *_, at in ordered] == pytest.approx([0.9, 0.3])
-
-
-def test_example_pairs_are_those_that_one_metric_places_closer_to_people():
-    """By hand: of the first pair a is off by .1 and b by .5; of the second a by .3, b by 0; of the third both by .2."""
-    pairs = ExamplePairs(texts=[("p", "q"), ("r", "s"), ("t", "u")], people=[0.5, 0.2, 0.9],
-                         metrics={"a": [0.6, 0.5, 0.7], "b": [0.0, 0.2, 0.7]})
-    assert closer_pairs(pairs, "a", "b", 3) == [(("p", "q"), 0.5, 0.6, 0.0)]
-    assert closer_pairs(pairs, "b", "a", 3) == [(("r", "s"), 0.2, 0.2, 0.5)]
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from leaderboard.publishing import release as releases
 from leaderboard.publishing.citations import cite, export, latex
 from leaderboard.publishing.release import Release, read_release, release
 from leaderboard.publishing.verify import verify
-from leaderboard.report.schema import SCHEMA_VERSION, Report
+from leaderboard.report.schema import SCHEMA_VERSION
 from leaderboard.scoring.comparison import difference, samples_of
 from leaderboard.scoring.ranking import Ranking, rank
 from leaderboard.scoring.scores import score_suite
@@ -104,20 +104,6 @@ def test_release_is_complete_and_read_again(made, ranking, suite):
     assert re.search(r"1 +1-\d +0\.\d{3}  (energy|ahd)", (made.folder / releases.SUMMARY).read_text())
     assert read_release("2026.1", made.folder.parent).report == report
     assert read_release(None, made.folder.parent).name == "2026.1"
-
-
-@pytest.mark.parametrize("name", releases.releases())
-def test_releases_of_schema_version_1_are_read_unchanged(name):
-    """Every value of the file is in the report; what the file lacks is added from the registries."""
-    content = (releases.FOLDER / name / releases.REPORT).read_bytes()
-    values = json.loads(content)
-    assert "schema_version" not in values
-    assert json.loads(Report.model_validate_json(content).model_dump_json(exclude_unset=True)) == values
-    report = read_release(name).report
-    assert report.schema_version == 1
-    assert any(task.presentation.roles for task in report.suite.tasks)
-    assert all(dataset.title for dataset in report.suite.datasets)
-    assert [entry.authors for entry in report.entries if entry.name == "energy"] == [["Székely", "Rizzo"]]
 
 
 @pytest.mark.parametrize("damage", [

@@ -102,7 +102,7 @@ def list_facts(snapshot: Snapshot, entry: EntryReport) -> list[str]:
     """Return what a reader wants to know before the numbers, a few words each."""
     low, high = ("-∞" if entry.range[0] is None else f"{entry.range[0]:g}"), ("∞" if entry.range[1] is None else f"{entry.range[1]:g}")
     facts = [f"{entry.kind} metric" + (", lifted to corpora" if entry.lifted else ""),
-             f"takes {entry.input.replace('_', ' ')}" + (f" of {', '.join(entry.models)}" if entry.models else ""),
+             f"takes {entry.input.replace('_', ' ')}" + (f", uses {', '.join(entry.models)}" if entry.models else ""),
              f"{entry.returns}, {low} to {high}", entry.license]
     symmetric, repeatable = (snapshot.role_value(entry, role) for role in (Role.SYMMETRIC, Role.REPEATABLE))
     if symmetric is not None:

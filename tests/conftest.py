@@ -154,8 +154,8 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 # ---- a board -----------------------------------------------------------------------------------------------------------
 
 @pytest.fixture(scope="session")
-def board_place(tmp_path_factory) -> Path:
-    """A folder with a suite, and a store of some metrics' answers; one has a header that is meant ill."""
+def board_folder(tmp_path_factory) -> Path:
+    """Return a folder with a suite and a store with the results of some metrics, one of them with a hostile header."""
     from harness.evaluation.run import run_suite
     from tests.support.serving import HOSTILE, SUITE
 
@@ -171,10 +171,10 @@ def board_place(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def board_snapshot(board_place) -> Snapshot:
+def board_snapshot(board_folder) -> Snapshot:
     from leaderboard.board.snapshot import of_store
 
-    return of_store(load_suite(str(board_place / "ten.toml")), Store(board_place / "store.sqlite", read_only=True))
+    return of_store(load_suite(str(board_folder / "ten.toml")), Store(board_folder / "store.sqlite", read_only=True))
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from harness.submission.submission import Entry
 
 Observation = TypeVar("Observation")
+Point = tuple[float, float, float | None, float | None]     # x, y, and the 95% interval of y
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,74 @@ class Paper:
     url: str
 
 
+class Role(StrEnum):
+    """What a measure stands for on the board, whichever task declares it."""
+
+    COST = "cost"                           # relative cost, 1 for the reference metric
+    GROWTH = "growth"                       # exponent of the time against the number of texts
+    MEMORY = "memory"                       # peak memory in MB
+    SYMMETRIC = "symmetric"                 # share of trials, 1 where the property holds
+    REPEATABLE = "repeatable"               # likewise
+    HUMAN_AGREEMENT = "human_agreement"     # agreement with human ratings of pairs, from which `RatedValues` are collected
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points of a figure with their 95% intervals; `x` and `y` are the titles of the axes."""
+
+    title: str
+    x: str
+    y: str
+    points: Sequence[Point]
+    logarithmic: bool = False
+
+
+@dataclass(frozen=True)
+class MeasureCurve:
+    """A curve whose points are measures: x, the name of the measure, and the ideal value."""
+
+    title: str
+    x: str
+    y: str
+    points: tuple[tuple[float, str, float], ...]
+
+
+@dataclass(frozen=True)
+class FaultDetection:
+    """Share of the test units in which a fault is detected, and the median of the smallest strength that is."""
+
+    noticed: float
+    onset: float | None
+
+
+@dataclass(frozen=True)
+class CombinedColumn:
+    """A column with the mean of one measure over all ranked tasks that declare it."""
+
+    measure: str
+    title: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Presentation:
+    """How pages show a task and its measures, as data."""
+
+    origin: str = ""                        # where the task comes from, if no paper is declared
+    example: str = ""                       # one item as text
+    columns: tuple[str, ...] = ()           # measures that are columns by default
+    titles: Mapping[str, str] = field(default_factory=dict)     # of columns, where not "Task: measure"
+    units: Mapping[str, str] = field(default_factory=dict)      # of measures
+    roles: Mapping[Role, str] = field(default_factory=dict)     # the measure that plays each role
+    radar: Mapping[str, str] = field(default_factory=dict)      # measures that are axes of the radar chart: their labels
+    faults: Mapping[str, str] = field(default_factory=dict)     # measures that are sensitivities to a fault: the fault
+    axioms: bool = False                    # every measure is a share of trials that is 1 where a property holds
+    combined: tuple[CombinedColumn, ...] = ()
+    curves_title: str = ""                  # heading of the task's curves
+    tables: tuple[str, ...] = ()            # titles of the y axes of curves that are shown as tables
+    measure_curves: tuple[MeasureCurve, ...] = ()
+
+
 @dataclass(frozen=True)
 class TaskInfo:
     """What a task declares about itself."""
@@ -69,6 +139,7 @@ class TaskInfo:
     paper: Paper | None = None              # None: ours
     alone: bool = False                     # run one test unit at a time, for measurements of time
     measures: Mapping[str, str] = field(default_factory=dict)     # description by name, in display order
+    presentation: Presentation = Presentation()
 
 
 class Task(Generic[Observation]):
@@ -139,6 +210,18 @@ class Task(Generic[Observation]):
     def answers(self, observation: Observation) -> np.ndarray | None:
         """Return the answers to questions that all entries share, on one scale, for redundancy; None if there are none."""
         return None
+
+    def curves(self, title: str, observations: Sequence[Observation]) -> list[Curve]:
+        """Return the curves of the observations of one stratum; the title names the stratum."""
+        return []
+
+    def detect_faults(self, units: Sequence[Unit], observations: Sequence[Observation]) -> Mapping[str, FaultDetection]:
+        """Return how well the faults in `Presentation.faults` are detected."""
+        return {}
+
+    def counterexamples(self, observations: Sequence[Observation]) -> Mapping[str, str]:
+        """Return the worst case of each measure whose property does not hold, as text."""
+        return {}
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
         """Return the marks that all test units of an entry reveal together."""

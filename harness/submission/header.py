@@ -134,6 +134,8 @@ class Header(BaseModel):
     models: Annotated[tuple[ModelName, ...], Field(max_length=5)] = ()
     trained_on: Annotated[tuple[Annotated[Plain, Field(max_length=80)], ...], Field(max_length=50)] = ()
     paper: Annotated[str, AfterValidator(_address)] | None = None
+    authors: Annotated[tuple[Annotated[Plain, Field(max_length=80)], ...], Field(max_length=50)] = ()    # of the paper
+    year: Annotated[int, Field(ge=1800, le=2200)] | None = None      # of the paper
     memory: Annotated[int, Field(ge=1, le=64_000)] | None = None      # requested megabytes
     time: Annotated[float, Field(gt=0, le=86_400)] | None = None      # requested seconds per test unit
     variants: Annotated[tuple[Variant, ...], Field(max_length=VARIANTS)] = ()
@@ -175,8 +177,22 @@ EXAMPLES = {
 
 
 # What a header may change without changing any answer; the rest of it is part of an entry's digest.
-DESCRIPTIVE = frozenset({"title", "summary", "license", "control", "on_request", "trained_on", "paper", "memory", "time",
-                         "variants"})
+DESCRIPTIVE = frozenset(
+    {
+        "authors",
+        "year",
+        "title",
+        "summary",
+        "license",
+        "control",
+        "on_request",
+        "trained_on",
+        "paper",
+        "memory",
+        "time",
+        "variants",
+    }
+)
 
 
 def functional_fields(header: Header) -> dict[str, Any]:

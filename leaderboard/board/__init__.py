@@ -1,1 +1,4 @@
-"""The board: a web application over prepared reports.  May import everything but `leaderboard.cli`."""
+"""The board: a web application over prepared snapshots of reports.  May import everything but `leaderboard.cli`.
+
+Gradio serves an empty first page and endpoints for its clients; every page is HTML from `templates/`.
+"""

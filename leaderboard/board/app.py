@@ -1,7 +1,7 @@
-"""`touchstone serve`: FastAPI with Gradio mounted.  Nothing is fetched from elsewhere, neither by us nor by the browser.
+"""The web application: FastAPI with Gradio mounted.  Neither the server nor the browser fetches anything from elsewhere.
 
-Gradio holds the page and gives the same data to its clients by named endpoints; what is on the page comes as HTML from
-/page, so that moving from one page to another costs one small request.
+Gradio serves the first page and named endpoints for its clients.  The content of pages is HTML from /page, so that moving
+between pages costs one small request.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from typing import Any
 from urllib.parse import urlencode
 
-os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"            # read when Gradio is imported, or the server looks outside
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"            # read when Gradio is imported; otherwise it makes requests
 
 import gradio as gr
 import uvicorn
@@ -21,76 +21,79 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from harness.base.paths import PROJECT
-from leaderboard.board.api import NotThere, add_api, tagged
-from leaderboard.board.components.layout import STATIC, script_of_pages
-from leaderboard.board.components.published import NOTES
-from leaderboard.board.router import Shelf
+from harness.base.errors import TouchstoneError
+from leaderboard.board.api import NotFound, add_api, compare_in_track, respond
+from leaderboard.board.components.layout import STATIC, join_scripts
+from leaderboard.board.router import Library
+from leaderboard.board.snapshot import Snapshot
+from leaderboard.board.static_site import NOTES_FOLDER
 from leaderboard.board.try_api import add_trying
-from leaderboard.scoring.comparison import compare_metrics
+from leaderboard.papers.published_comparison import NOTES
 
 NO_SCRIPT = b'<noscript>This page needs JavaScript. The same numbers are at <a href="/api/board.csv">/api/board.csv</a>; touchstone site ' \
-    b"writes pages that need none.</noscript>"
+    b"writes pages that do not need it.</noscript>"
 FIRST = '<div id="touchstone" aria-busy="true"></div>'
 SMALLEST_ZIPPED = 2_000                     # bytes
-LONGEST_ASKED = 2_000                       # characters of a value in an address
+LONGEST_PARAMETER = 2_000                   # characters
 
 
-def application(shelf: Shelf) -> Any:
-    """The whole site as an ASGI application."""
+def application(library: Library) -> Any:
+    """Return the site as an ASGI application."""
     site = FastAPI(title="Touchstone", description="A leaderboard of text-similarity metrics.", docs_url=None, redoc_url=None)
-    add_api(site, shelf)
-    add_trying(site, shelf)
+    add_api(site, library)
+    add_trying(site, library)
 
     @site.get("/page", include_in_schema=False)
     def page(request: Request) -> Response:
-        asked = shelf.page(asked_of(request))
-        return tagged(request, asked.content, asked.tag, "application/json", asked.zipped)
+        content = library.page(read_query(request))
+        return respond(request, content.content, content.tag, "application/json", content.zipped)
 
-    site.add_middleware(FirstPage, shelf=shelf)
-    site.add_middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED, compresslevel=3)       # around what stands above
+    site.add_middleware(FirstPage, library=library)
+    site.add_middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED, compresslevel=3)
 
     @site.get("/board.js", include_in_schema=False)
     def script() -> Response:
-        return Response(script_of_pages(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+        return Response(join_scripts(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
 
     @site.get("/notes/{file}", include_in_schema=False)
     def note(file: str) -> Response:
         if file not in NOTES:
-            raise NotThere(f"There is no such page; there are {', '.join(NOTES)}.")
-        return Response((PROJECT / "leaderboard" / "papers" / file).read_bytes(), media_type="text/plain; charset=utf-8")
+            raise NotFound(f"There are no such notes; there are {', '.join(NOTES)}.")
+        return Response((NOTES_FOLDER / file).read_bytes(), media_type="text/plain; charset=utf-8")
 
     return gr.mount_gradio_app(
-        site, blocks(shelf), path="/", theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),
+        site, make_blocks(library), path="/", theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),
         css=(STATIC / "style.css").read_text(encoding="utf-8"), head='<script src="/board.js"></script>', footer_links=[], ssr_mode=False,
         show_error=False)
 
 
 class FirstPage(BaseHTTPMiddleware):
-    """Gradio answers 200 whatever the address names, and fails where it names a `page`; everything else goes past this."""
+    """Sets the status of the first page, which is 200 in Gradio whatever the address names; other requests bypass it."""
 
-    def __init__(self, app: ASGIApp, shelf: Shelf) -> None:
+    def __init__(self, app: ASGIApp, library: Library) -> None:
         super().__init__(app)
-        self.shelf = shelf
+        self.library = library
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle the first page; pass everything else on."""
         if scope["type"] == "http" and scope["path"] == "/":
             await super().__call__(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 
     async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        asked = asked_of(request)
-        if "page" in asked:
-            return RedirectResponse(f"/?{urlencode({'view': asked.pop('page'), **asked})}")
+        """Redirect the parameter `page`, which Gradio reserves, and set the status of the page that the address names."""
+        query = read_query(request)
+        if "page" in query:
+            return RedirectResponse(f"/?{urlencode({'view': query.pop('page'), **query})}")
         response = await call_next(request)
-        if response.status_code == 200 and (asked or self.shelf.first.nobody):
-            response.status_code = await run_in_threadpool(self.shelf.status, asked)
-        return await with_words_without_script(response)
+        if response.status_code == 200 and (query or self.library.first.empty_message):
+            response.status_code = await run_in_threadpool(self.library.status, query)
+        return await add_noscript(response)
 
 
-async def with_words_without_script(response: Any) -> Response:
-    """The page that Gradio serves is empty without JavaScript; it says so."""
+async def add_noscript(response: Any) -> Response:
+    """Return Gradio's page with a message for browsers without JavaScript, where it would be empty."""
     content = b"".join([part async for part in response.body_iterator])
     headers = {name: value for name, value in response.headers.items() if name != "content-length"}
     if headers.get("content-type", "").startswith("text/html"):
@@ -98,34 +101,42 @@ async def with_words_without_script(response: Any) -> Response:
     return Response(content, response.status_code, headers)
 
 
-def asked_of(request: Request) -> dict[str, str]:
-    return {key: value[:LONGEST_ASKED] for key, value in request.query_params.items()}
+def read_query(request: Request) -> dict[str, str]:
+    """Return the parameters of an address, bounded in length."""
+    return {key: value[:LONGEST_PARAMETER] for key, value in request.query_params.items()}
 
 
-def blocks(shelf: Shelf) -> gr.Blocks:
-    """The page that Gradio serves, and the named endpoints of its clients."""
-    with gr.Blocks(title="Touchstone", analytics_enabled=False) as made:
+def make_blocks(library: Library) -> gr.Blocks:
+    """Return the first page, and the named endpoints for Gradio's clients."""
+    with gr.Blocks(title="Touchstone", analytics_enabled=False) as blocks:
         gr.HTML(FIRST, elem_id="ts-holder", padding=False)
 
+        def find_snapshot(release: str, suite: str) -> Snapshot:
+            try:
+                return library.snapshot(release, suite)
+            except TouchstoneError as error:
+                raise gr.Error(str(error), print_exception=False) from None
+
         def board(release: str = "", suite: str = "") -> dict[str, Any]:
-            """Everything that is shown, of a release or another suite if one is named."""
-            return dict(shelf.snapshot(release, suite).facts)
+            """Return the whole report, of a release or of another suite if one is named."""
+            return find_snapshot(release, suite).report.model_dump(mode="json")
 
         def card(metric: str, release: str = "", suite: str = "") -> list[dict[str, Any]]:
-            """All about one metric, once a track."""
-            return [entry for entry in shelf.snapshot(release, suite).facts["entries"] if entry["name"] == metric]
+            """Return everything about one metric, once per track."""
+            entries = find_snapshot(release, suite).report.entries
+            return [entry.model_dump(mode="json") for entry in entries if entry.name == metric]
 
-        def compared(metrics: str, track: str = "corpus", release: str = "", suite: str = "") -> dict[str, Any]:
-            """Paired differences of metrics named with commas between."""
-            snapshot = shelf.snapshot(release, suite)
+        def compare(metrics: str, track: str = "corpus", release: str = "", suite: str = "") -> dict[str, Any]:
+            """Return paired differences of comma-separated metrics."""
+            snapshot = find_snapshot(release, suite)
             names = [name.strip() for name in metrics.split(",") if snapshot.entry(name.strip(), track)][:8]
-            return compare_metrics(snapshot.samples, names, [task["name"] for task in snapshot.ranked_tasks(track)])
+            return compare_in_track(snapshot, track, names).model_dump(mode="json")
         gr.api(board, api_name="board")
         gr.api(card, api_name="card")
-        gr.api(compared, api_name="compare")
-    return made
+        gr.api(compare, api_name="compare")
+    return blocks
 
 
-def serve(shelf: Shelf, host: str, port: int) -> None:
-    """Serves until it is stopped."""
-    uvicorn.run(application(shelf), host=host, port=port, log_level="warning")
+def serve(library: Library, host: str, port: int) -> None:
+    """Serve until interrupted."""
+    uvicorn.run(application(library), host=host, port=port, log_level="warning")

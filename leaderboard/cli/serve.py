@@ -27,39 +27,39 @@ def serve(
     suite: SuiteOption = "core",
     store: StoreOption = None,
     release: ReleaseOption = None,
-    host: Annotated[str, typer.Option(help="127.0.0.1: this machine alone; 0.0.0.0: whoever reaches it.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="127.0.0.1: this machine only; 0.0.0.0: all network interfaces.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 7860,
 ) -> None:
-    """Show the board in a browser: your store's answers, or the latest release where there are none yet.  Needs no network.
+    """Show the board in a browser: the results of your store, or the latest release if there are none.  Works offline.
 
     [bold]touchstone serve[/bold]     then open http://127.0.0.1:7860
     """
     from leaderboard.board import app
-    from leaderboard.board.router import Shelf
+    from leaderboard.board.router import Library
     from leaderboard.cli.console import messages
 
-    with socket.socket() as tried:
-        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            tried.bind((host, port))
-        except OSError as wrong:
-            raise TouchstoneError(f"{host}:{port} cannot be served ({wrong.strerror}); take another with --port or "
+            probe.bind((host, port))
+        except OSError as error:
+            raise TouchstoneError(f"{host}:{port} is not available ({error.strerror}). Choose another with --port or "
                                   "--host.") from None
-    shown, suites = snapshot(suite, store, release)
-    if shown.nobody:
-        messages.print(shown.nobody, soft_wrap=True, markup=False)
-    messages.print(f"http://{host}:{port}  ({shown.title}; Ctrl-C stops it)", soft_wrap=True)
-    app.serve(Shelf(shown, suites), host, port)
+    first, suites = load_snapshot(suite, store, release)
+    if first.empty_message:
+        messages.print(first.empty_message, soft_wrap=True, markup=False)
+    messages.print(f"http://{host}:{port}  ({first.title}; stop with Ctrl-C)", soft_wrap=True)
+    app.serve(Library(first, suites), host, port)
 
 
 @serving_app.command()
 def site(
-    folder: Annotated[Path, typer.Argument(help="Where to write the pages.")],
+    folder: Annotated[Path, typer.Argument(help="Output folder.")],
     suite: SuiteOption = "core",
     store: StoreOption = None,
     release: ReleaseOption = None,
 ) -> None:
-    """Write the board as plain files that need no server.
+    """Write the board as static files that need no server.
 
     [bold]touchstone site public[/bold]
     """
@@ -68,17 +68,17 @@ def site(
     from leaderboard.board.static_site import write_site
     from leaderboard.cli.console import messages
 
-    shown, _ = snapshot(suite, store, release)
-    if shown.nobody:
-        raise TouchstoneError(shown.nobody)
-    messages.print(f"{write_site(shown, folder)} files in {folder}: {shown.title}.", soft_wrap=True, markup=False)
+    snapshot, _ = load_snapshot(suite, store, release)
+    if snapshot.empty_message:
+        raise TouchstoneError(snapshot.empty_message)
+    messages.print(f"Wrote {write_site(snapshot, folder)} files to {folder}: {snapshot.title}.", soft_wrap=True, markup=False)
     sys.exit(ANSWERED)
 
 
-def snapshot(suite: str, store: str | None, release: str | None) -> tuple[Snapshot, dict[str, Callable[[], Snapshot]]]:
-    """Of the release that is named; of the store; of the latest release where no store is named and none is there.
+def load_snapshot(suite: str, store: str | None, release: str | None) -> tuple[Snapshot, dict[str, Callable[[], Snapshot]]]:
+    """Return the snapshot of the named release, of the store, or of the latest release if no store is named and none exists.
 
-    With it, of the same store, the other suites that it has answers to: to be read when somebody asks for them.
+    The second value loads the other suites with results in the same store, when they are requested.
     """
     from functools import partial
 
@@ -87,13 +87,13 @@ def snapshot(suite: str, store: str | None, release: str | None) -> tuple[Snapsh
     from leaderboard.publishing.release import read_release, releases
     from tasks.suite_files import FOLDER, load_suite
 
-    def read_again(name: str) -> Snapshot:
+    def read_suite_snapshot(name: str) -> Snapshot:
         return of_store(load_suite(name), opened)
 
     path = store_address(store)
-    nothing_asked = store is None and "TOUCHSTONE_STORE" not in os.environ and not os.path.exists(path)
-    if release is not None or (nothing_asked and releases()):
+    no_store = store is None and "TOUCHSTONE_STORE" not in os.environ and not os.path.exists(path)
+    if release is not None or (no_store and releases()):
         return of_release(read_release(release)), {}
     opened, first = Store(path, read_only=True), load_suite(suite)
     others = [name for name in opened.suites() if name != first.name and (FOLDER / f"{name}.toml").exists()]
-    return of_store(first, opened), {name: partial(read_again, name) for name in others}
+    return of_store(first, opened), {name: partial(read_suite_snapshot, name) for name in others}

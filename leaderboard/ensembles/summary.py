@@ -1,86 +1,130 @@
-"""The ensembles of a suite as plain values: rows for the board and for releases, and what each metric adds."""
+"""The ensembles of a suite as values: the rows of the board and of releases, and what each metric adds."""
 
 from __future__ import annotations
 
 import csv
 import io
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from dataclasses import dataclass
 
 from leaderboard.ensembles.baselines import GENERAL, LEAVES, MEMBERS, Baselines, LearnedEnsemble
 from leaderboard.ensembles.training_tables import MADE, task_of
-from leaderboard.report.build import estimate_facts
 from leaderboard.scoring.estimates import Estimate, above_chance, mean_of_estimates
 
 TRACK, STANDING = "text", "ensemble, baseline, not ranked"
-TITLES = {"ensemble": "The five metrics that USMB joins, learned task by task",
-          "ensemble, large leaves": "The same, forests with leaves of at least 10",
+TITLES = {"ensemble": "The five metrics that USMB combines, trained task by task",
+          "ensemble, large leaves": "The same, with forests whose leaves hold at least 10 rows",
           "ensemble, general": "One linear combination of the five for all tasks"}
 COLUMNS = ("row", "title", "task", "score", "low", "high", "above_chance", "learner", "splits")
 
 
-def ensembles_facts(known: Baselines) -> dict[str, Any]:
-    """The rows, as far as they are kept; where something is not, what computes it."""
-    command = f"touchstone baselines --suite {known.suite.name}"
-    reason, missing, learned = known.reason(), known.missing(), known.learned()
-    chance = {name: score.chance for one in known.members[:1] for name, score in one.tasks.items()}
-    kinds = {"ensemble": [one for one in learned if one.learner not in (LEAVES, GENERAL)],
-             "ensemble, large leaves": [one for one in learned if one.learner != GENERAL and not has_leaves(one, learned)],
-             "ensemble, general": [one for one in learned if one.learner == GENERAL]}
-    rows = [row(name, TITLES[name], found, chance) for name, found in kinds.items() if found]
-    rows += [row(f"{name}, held out", f"{name} alone, on the same held-out parts", members, chance)
-             for name in MEMBERS if (members := [alone(one, name) for one in kinds["ensemble"]])]
-    return {"track": TRACK, "standing": STANDING, "members": list(MEMBERS), "command": command, "missing": len(missing),
-            "reason": reason, "rows": rows, "weights": {one.table: dict(one.weights) for one in kinds["ensemble"]}}
+@dataclass(frozen=True)
+class EnsembleScore:
+    """The score of an ensemble on one task."""
+
+    score: Estimate
+    above_chance: float | None
+    splits: int
+    learner: str
 
 
-def has_leaves(one: LearnedEnsemble, learned: Sequence[LearnedEnsemble]) -> bool:
-    """Whether the table has an ensemble with large leaves beside this one."""
-    return one.learner != LEAVES and any(other.table == one.table and other.learner == LEAVES for other in learned)
+@dataclass(frozen=True)
+class EnsembleRow:
+    """An ensemble, or one of its members on the same held-out parts, with its score on each task."""
+
+    name: str
+    title: str
+    overall: Estimate
+    tasks: dict[str, EnsembleScore]
 
 
-def alone(one: LearnedEnsemble, member: str) -> LearnedEnsemble:
-    return LearnedEnsemble(one.table, "", one.splits, one.members[member], one.units)
+@dataclass(frozen=True)
+class EnsembleSummary:
+    """The ensembles of a track, as far as they are computed."""
+
+    track: str
+    standing: str
+    members: list[str]
+    command: str                            # computes what is missing
+    missing: int
+    reason: str | None                      # why no ensemble can be computed yet
+    rows: list[EnsembleRow]
+    weights: dict[str, dict[str, float]]
 
 
-def row(name: str, title: str, learned: Sequence[LearnedEnsemble], chance: Mapping[str, float]) -> dict[str, Any]:
-    """Its score on each task, that of alignment being the mean of its two tables'; the overall score is as everybody's."""
-    tasks: dict[str, Any] = {}
+@dataclass(frozen=True)
+class AddedValue:
+    """What a metric adds to the ensemble on one training table."""
+
+    learner: str
+    splits: int
+    value: float
+    low: float | None
+    high: float | None
+
+
+def summarise_ensembles(baselines: Baselines) -> EnsembleSummary:
+    """Return the rows that are computed, and the command that computes the others."""
+    learned = baselines.learned()
+    chance = {name: score.chance for member in baselines.members[:1] for name, score in member.tasks.items()}
+    kinds = {"ensemble": [result for result in learned if result.learner not in (LEAVES, GENERAL)],
+             "ensemble, large leaves": [result for result in learned
+                                        if result.learner != GENERAL and not has_leaves(result, learned)],
+             "ensemble, general": [result for result in learned if result.learner == GENERAL]}
+    rows = [ensemble_row(name, TITLES[name], results, chance) for name, results in kinds.items() if results]
+    rows += [ensemble_row(f"{name}, held out", f"{name} alone, on the same held-out parts", members, chance)
+             for name in MEMBERS if (members := [score_alone(result, name) for result in kinds["ensemble"]])]
+    return EnsembleSummary(TRACK, STANDING, list(MEMBERS), f"touchstone baselines --suite {baselines.suite.name}",
+                           len(baselines.missing()), baselines.reason(), rows,
+                           {result.table: dict(result.weights) for result in kinds["ensemble"]})
+
+
+def has_leaves(result: LearnedEnsemble, learned: Sequence[LearnedEnsemble]) -> bool:
+    """Return whether the table of a result also has an ensemble with large leaves."""
+    return result.learner != LEAVES and any(other.table == result.table and other.learner == LEAVES for other in learned)
+
+
+def score_alone(result: LearnedEnsemble, member: str) -> LearnedEnsemble:
+    """Return the score of a single member on the held-out parts of an ensemble."""
+    return LearnedEnsemble(result.table, "", result.splits, result.members[member], result.units)
+
+
+def ensemble_row(name: str, title: str, learned: Sequence[LearnedEnsemble], chance: Mapping[str, float]) -> EnsembleRow:
+    """Return the score on each task (the mean of its tables) and the overall score, computed as for metrics."""
+    tasks: dict[str, EnsembleScore] = {}
     corrected = []
-    for task in dict.fromkeys(task_of(one.table) for one in learned):
-        mine = [one for one in learned if task_of(one.table) == task]
-        score = mean_of_estimates([Estimate(one.score, one.low, one.high, one.units) for one in mine])
+    for task in dict.fromkeys(task_of(result.table) for result in learned):
+        results = [result for result in learned if task_of(result.table) == task]
+        score = mean_of_estimates([Estimate(result.score, result.low, result.high, result.units) for result in results])
         above = [None if edge is None else above_chance(edge, chance[task]) for edge in (score.value, score.low, score.high)]
         corrected.append(Estimate(above[0] or 0.0, above[1], above[2], score.units))
-        tasks[task] = {"score": estimate_facts(score), "above_chance": above[0], "splits": min(one.splits for one in mine),
-                       "learner": " and ".join(dict.fromkeys(one.learner for one in mine if one.learner))}
-    return {"name": name, "title": title, "overall": estimate_facts(mean_of_estimates(corrected)), "tasks": tasks}
+        tasks[task] = EnsembleScore(score, above[0], min(result.splits for result in results),
+                                    " and ".join(dict.fromkeys(result.learner for result in results if result.learner)))
+    return EnsembleRow(name, title, mean_of_estimates(corrected), tasks)
 
 
-def adds_facts(known: Baselines) -> dict[str, dict[str, Any]]:
-    """What each metric adds to the ensemble of the five, by table."""
+def added_values(baselines: Baselines) -> dict[str, dict[str, AddedValue]]:
+    """Return what each metric adds to the ensemble of the five, by metric and table."""
     order = list(MADE)
-    return {name: {one.table: {key: value for key, value in asdict(one).items() if key != "table"}
-                   for one in sorted(worths, key=lambda one: order.index(one.table))}
-            for name, worths in known.added_by().items()}
+    return {name: {worth.table: AddedValue(worth.learner, worth.splits, worth.value, worth.low, worth.high)
+                   for worth in sorted(worths, key=lambda worth: order.index(worth.table))}
+            for name, worths in baselines.added_by().items()}
 
 
-def ensembles_csv(facts: Mapping[str, Any]) -> str:
-    """A line a row and task, then a line an entry and what it adds there."""
-    written = io.StringIO()
-    writer = csv.writer(written, lineterminator="\n")
+def ensembles_csv(summary: EnsembleSummary, added: Mapping[str, Mapping[str, AddedValue]]) -> str:
+    """Return a CSV table with a line per row and task, then a line per metric and table for what it adds there."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in facts["ensembles"]["rows"]:
-        overall = one["overall"]
-        writer.writerow([one["name"], one["title"], "all", overall["value"], overall["low"], overall["high"], overall["value"],
-                         "", ""])
-        for task, asked in one["tasks"].items():
-            score = asked["score"]
-            writer.writerow([one["name"], one["title"], task, score["value"], score["low"], score["high"], asked["above_chance"],
-                             asked["learner"], asked["splits"]])
-    for entry in facts["entries"]:
-        for table, worth in (entry["adds"] or {}).items():
-            writer.writerow([f"added by {entry['name']}", "the ensemble with it less without it", table, worth["value"],
-                             worth["low"], worth["high"], None, worth["learner"], worth["splits"]])
-    return written.getvalue()
+    for row in summary.rows:
+        overall = row.overall
+        writer.writerow([row.name, row.title, "all", overall.value, overall.low, overall.high, overall.value, "", ""])
+        for task, result in row.tasks.items():
+            score = result.score
+            writer.writerow([row.name, row.title, task, score.value, score.low, score.high, result.above_chance, result.learner,
+                             result.splits])
+    for name, tables in added.items():
+        for table, value in tables.items():
+            writer.writerow([f"added by {name}", "score of the ensemble with it minus score without it", table, value.value,
+                             value.low, value.high, None, value.learner, value.splits])
+    return file.getvalue()

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from harness.base.errors import TouchstoneError
-from leaderboard.report.series import Point, curves
+from harness.evaluation.task import Point
+from leaderboard.report.series import collect_curves
 from leaderboard.scoring.scores import Scored, TaskScore
 
 
@@ -41,9 +42,9 @@ def curves_by_title(scored: Sequence[Scored], task: str) -> dict[str, dict[str, 
     observations_by_stratum(scored, task)
     by_title: dict[str, dict[str, list[Point]]] = {}
     for entry in scored:
-        for curve in curves(entry):
-            if curve["task"] == task:
-                by_title.setdefault(curve["title"], {})[entry.name] = curve["series"][0]["points"]
+        for curve in collect_curves(entry):
+            if curve.task == task:
+                by_title.setdefault(curve.title, {})[entry.name] = curve.series[0].points
     if not by_title:
         raise TouchstoneError(f"None of these metrics has a curve of {task}, because no reference distance is positive.")
     return by_title

@@ -1,8 +1,9 @@
-"""Whether a release still comes out: a sample of its numbers, asked again."""
+"""Verification of a release: recompute a sample of its numbers and compare."""
 
 from __future__ import annotations
 
 import tempfile
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from harness.base.progress import Progress
 from harness.evaluation.run import run_suite
 from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from harness.submission.submission import Entry
+from harness.submission.submission import Entry, current_digest
 from leaderboard.publishing.release import Release
 from leaderboard.scoring.scores import score_suite
 
@@ -23,8 +24,8 @@ TOLERANCE = 1e-3
 
 
 @dataclass(frozen=True)
-class Again:
-    """One number of a release, and what came out now; None where it cannot be asked any more, with the reason."""
+class Recomputed:
+    """A released score and its recomputed value; None where it cannot be recomputed, with the reason."""
 
     entry: str
     task: str
@@ -35,34 +36,36 @@ class Again:
 
     @property
     def agrees(self) -> bool:
+        """Whether both values agree within the tolerance."""
         return self.now is not None and abs(self.now - self.released) <= TOLERANCE
 
 
-def verify(release: Release, suite: Suite, entries: Sequence[Entry], sample: int, progress: Progress) -> list[Again]:
-    """Asks a sample of (entry, unit) again; which ones, the release's name decides."""
-    if release.facts["suite"]["fingerprint"] != suite.fingerprint:
+def verify(release: Release, suite: Suite, entries: Sequence[Entry], sample: int, progress: Progress) -> list[Recomputed]:
+    """Recompute a sample of (entry, unit); the release's name seeds the sample."""
+    report = release.report
+    if report.suite.fingerprint != suite.fingerprint:
         raise TouchstoneError(f"The suite {suite.name} has changed since {release.name}: its fingerprint was "
-                              f"{release.facts['suite']['fingerprint'][:6]} and is {suite.fingerprint[:6]}. Check out the commit "
-                              f"{(release.facts['harness']['commit'] or 'of the release')[:12]} to verify it.")
-    units = release.units[["entry", "digest", "task", "unit", "score"]].values.tolist()
-    places = np.random.default_rng(seed_of(release.name)).choice(len(units), min(sample, len(units)), replace=False)
-    chosen: dict[tuple[str, str], list[tuple[str, str, float]]] = {}
-    for name, digest, *number in sorted(units[place] for place in places):
-        chosen.setdefault((name, digest), []).append((number[0], number[1], number[2]))
-    here = {entry.name: entry for entry in entries}
-    found: list[Again] = []
+                      f"{report.suite.fingerprint[:6]} and is {suite.fingerprint[:6]}. Check out the commit "
+                      f"{(report.harness.commit or 'of the release')[:12]} to verify it.")
+    rows = release.units[["entry", "digest", "task", "unit", "score"]].values.tolist()
+    indices = np.random.default_rng(seed_of(release.name)).choice(len(rows), min(sample, len(rows)), replace=False)
+    sampled: dict[tuple[str, str], list[tuple[str, str, float]]] = defaultdict(list)
+    for name, digest, task, unit, score in sorted(rows[index] for index in indices):
+        sampled[name, digest].append((task, unit, score))
+    current = {entry.name: entry for entry in entries}
+    results: list[Recomputed] = []
     with tempfile.TemporaryDirectory() as folder:
-        for (name, digest), numbers in chosen.items():
-            entry = here.get(name)
-            if entry is None or entry.digest != digest:
-                reason = "is not among the submissions any more" if entry is None else "has changed since"
-                found += [Again(name, task, unit, released, None, reason) for task, unit, released in numbers]
+        for (name, digest), scores in sampled.items():
+            entry = current.get(name)
+            if entry is None or entry.digest != current_digest(digest):
+                reason = "no longer among the submissions" if entry is None else "changed since the release"
+                results += [Recomputed(name, task, unit, score, None, reason) for task, unit, score in scores]
                 continue
-            asked = {unit for _, unit, _ in numbers}
-            wanted = replace(suite, questions=tuple(one for one in suite.questions if one.unit.id in asked))
+            units = {unit for _, unit, _ in scores}
+            part = replace(suite, questions=tuple(question for question in suite.questions if question.unit.id in units))
             path = Path(folder) / f"{entry.digest[:16]}.sqlite"
-            run_suite([entry], wanted, path, progress=progress)
-            scored, = score_suite(Store(path, read_only=True), wanted)
-            by_unit = {unit: score for task in scored.tasks.values() for unit, score in task.by_unit.items()}
-            found += [Again(name, task, unit, released, by_unit.get(unit)) for task, unit, released in numbers]
-    return found
+            run_suite([entry], part, path, progress=progress)
+            scored, = score_suite(Store(path, read_only=True), part)
+            by_unit = {unit: score for task_score in scored.tasks.values() for unit, score in task_score.by_unit.items()}
+            results += [Recomputed(name, task, unit, score, by_unit.get(unit)) for task, unit, score in scores]
+    return results

@@ -1,47 +1,54 @@
-"""Under which digests a metric was asked before: in a store, and in the releases."""
+"""The versions of a metric: the digests under which a store and the releases have it."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from harness.base.errors import TouchstoneError
 from harness.results.store import Store
+from harness.submission.submission import current_digest
 from leaderboard.publishing.release import FOLDER, read_release, releases
+from leaderboard.report.schema import EntryReport
 
-Standing = Mapping[str, Any]                # an entry of a release, as its facts have it
+
+class Publication(NamedTuple):
+    """A version of a metric in a release."""
+
+    release: str
+    suite: str                              # name and fingerprint
+    entry: EntryReport
 
 
 @dataclass(frozen=True)
 class Version:
-    """A state of a metric: its digest, since when it is known, and how each release that has it ranked it."""
+    """A version of a metric: its digest, the date of its first run, and the releases that contain it."""
 
     digest: str
     first_seen: str
-    released: tuple[tuple[str, str, Standing], ...]     # the release, its suite with fingerprint, the entry
+    released: tuple[Publication, ...]
 
 
 def versions(store: Store | None, folder: Path = FOLDER) -> dict[str, Sequence[Version]]:
-    """By metric, the oldest first.  A release that is not as it was made tells nothing here; its own page says so."""
-    seen: dict[tuple[str, str], str] = {}
-    placed: dict[tuple[str, str], list[tuple[str, str, Standing]]] = defaultdict(list)
-    for name in releases(folder):
+    """Return the versions of each metric, the oldest first.  Releases that cannot be read are skipped."""
+    first_seen: dict[tuple[str, str], str] = {}
+    publications: dict[tuple[str, str], list[Publication]] = defaultdict(list)
+    for release in releases(folder):
         try:
-            facts = read_release(name, folder).facts
+            report = read_release(release, folder).report
         except TouchstoneError:
             continue
-        suite = f"{facts['suite']['name']}@{facts['suite']['fingerprint'][:6]}"
-        for entry in facts["entries"]:
-            key = entry["name"], entry["digest"]
-            seen[key] = min(seen.get(key, entry["first_seen"]), entry["first_seen"])
-            placed[key].append((name, suite, entry))
-    for entry_name, digest, first_seen in store.digests() if store is not None else ():
-        key = entry_name, digest
-        seen[key] = min(seen.get(key, first_seen), first_seen)
-    found: dict[str, list[Version]] = defaultdict(list)
-    for (entry_name, digest), first_seen in sorted(seen.items(), key=lambda one: one[1]):
-        found[entry_name].append(Version(digest, first_seen, tuple(placed[entry_name, digest])))
-    return dict(found)
+        suite = f"{report.suite.name}@{report.suite.fingerprint[:6]}"
+        for entry in report.entries:
+            key = entry.name, current_digest(entry.digest)
+            first_seen[key] = min(first_seen.get(key, entry.first_seen), entry.first_seen)
+            publications[key].append(Publication(release, suite, entry))
+    for name, digest, date in store.digests() if store is not None else ():
+        first_seen[name, digest] = min(first_seen.get((name, digest), date), date)
+    history: dict[str, list[Version]] = defaultdict(list)
+    for (name, digest), date in sorted(first_seen.items(), key=lambda item: item[1]):
+        history[name].append(Version(digest, date, tuple(publications[name, digest])))
+    return dict(history)

@@ -1,212 +1,233 @@
-"""What is known of a suite's metrics as plain values: what machines are given, what releases keep, what pages are made of."""
+"""Build the report of a suite from its rankings, and the views of it that the command line prints."""
 
 from __future__ import annotations
 
 import hashlib
 import math
+import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from harness.evaluation.suite import Suite
+from harness.evaluation.task import FaultDetection
 from harness.results.provenance import harness_commit, harness_version
 from harness.results.store import Store
-from leaderboard.report.example_pairs import shown_pairs
-from leaderboard.report.rated_pairs import known_values
-from leaderboard.report.series import curves
-from leaderboard.scoring.estimates import Estimate, answer_correlation, borda_share, pareto_front
+from leaderboard.ensembles.baselines import KIND, Baselines
+from leaderboard.ensembles.summary import TRACK, AddedValue, added_values, summarise_ensembles
+from leaderboard.report.example_pairs import collect_example_pairs
+from leaderboard.report.rated_pairs import collect_rated_values
+from leaderboard.report.schema import (
+    SCHEMA_VERSION,
+    Card,
+    Comparison,
+    DatasetInfo,
+    EntryReport,
+    HarnessVersion,
+    Overview,
+    PairwiseP,
+    Report,
+    RunInfo,
+    SourceVersion,
+    Standing,
+    SuiteInfo,
+    TaskInfo,
+    TaskRank,
+    TaskResult,
+    TrackStanding,
+    UnitCounts,
+)
+from leaderboard.report.series import collect_curves
+from leaderboard.scoring.comparison import Samples, compare_metrics
+from leaderboard.scoring.insights import agreement, borda_of
 from leaderboard.scoring.ranking import RankedEntry, Ranking, ranks_on
 from leaderboard.scoring.scores import Scored
-from tasks.properties.axioms import describe_verdict, worst_cases
+from tasks.data.loading import DATASETS
+from tasks.registry import TASKS
+
+PAPER_AUTHORS = Path(__file__).with_name("paper_authors.toml")
 
 
-def suite_facts(suite: Suite) -> dict[str, Any]:
-    """What was asked: tasks, data, model."""
-    sources = sorted({(source.name, source.fingerprint) for question in suite.questions for source in question.unit.data})
-    return {
-        "name": suite.name, "title": suite.title, "fingerprint": suite.fingerprint,
-        "model": {"name": suite.model.name, "fingerprint": suite.model.fingerprint},
-        "tasks": [{
-            "name": task.name, "title": task.info.title, "track": task.info.track, "score": task.info.score,
-            "chance": task.info.chance, "worst": task.info.worst, "unit": task.info.unit,
-            "ranked": task.info.ranked, "observe_version": task.info.observe_version,
-            "measure_version": task.info.measure_version, "measures": dict(task.info.measures),
-            "asks": (type(task).__doc__ or "").split("\n")[0], "units": len(suite.units(task)),
-            "data": sorted({source.name for unit in suite.units(task) for source in unit.data}),
-        } for task in suite.tasks],
-        "data": [list(source) for source in sources]}
+def build_report(suite: Suite, rankings: Mapping[str, Ranking], store: Store, release: str | None = None,
+                 made: str | None = None) -> Report:
+    """Return everything that pages, machines and releases show of a suite."""
+    text_entries = [placed.scored for placed in rankings[TRACK].places] if TRACK in rankings else []
+    baselines = Baselines(suite, text_entries, store.cache_get(KIND)) if text_entries else None
+    added = added_values(baselines) if baselines is not None else {}
+    tables = {track: agreement([placed.scored for placed in ranking.places]) for track, ranking in rankings.items()}
+    pairs = {track: collect_example_pairs(placed.scored for placed in ranking.places)
+             for track, ranking in rankings.items() if track == TRACK}
+    return Report(
+        schema_version=SCHEMA_VERSION, made=made, release=release, licence="CC0-1.0",
+        harness=HarnessVersion(version=harness_version(), commit=harness_commit()), suite=describe_suite(suite),
+        lines=dividing_lines(rankings), gameable=gameable_tasks(rankings),
+        p={track: pairwise_p(ranking) for track, ranking in rankings.items() if ranking.parted is not None},
+        agreement=tables, shown_pairs=pairs, ensembles=None if baselines is None else summarise_ensembles(baselines),
+        entries=[entry for ranking in rankings.values() for entry in report_entries(ranking, store, added)])
 
 
-def board_facts(suite: Suite, rankings: Mapping[str, Ranking], store: Store, release: str | None = None) -> dict[str, Any]:
-    """Everything that pages and machines are told: the suite, the lines, who is better for sure, and every entry."""
-    from leaderboard.ensembles.baselines import KIND, Baselines
-    from leaderboard.ensembles.summary import TRACK, adds_facts, ensembles_facts  # which has its estimates from here
-
+def report_entries(ranking: Ranking, store: Store, added: Mapping[str, Mapping[str, AddedValue]]) -> list[EntryReport]:
+    """Return the entries of a track, the ranked ones first."""
+    panel = [placed.scored for placed in ranking.ranked]
+    task_ranks = rank_by_task(panel)
     entries = []
-    texts = [place.scored for place in rankings[TRACK].places] if TRACK in rankings else []
-    together = Baselines(suite, texts, store.cache_get(KIND)) if texts else None
-    adds = adds_facts(together) if together is not None else {}
-    for ranking in rankings.values():
-        panel = [place.scored for place in ranking.ranked]
-        on_tasks = ranks_by_task(panel)
-        for place in ranking.places:
-            runs = store.provenance(place.scored.stored.digest)
-            entries.append({**place_facts(place), **header_facts(place.scored), "borda": borda_of(place.scored, panel),
-                            "curves": curves(place.scored), "faults_noticed": faults_noticed(place.scored),
-                            "known_values": known_values(place.scored), "task_ranks": on_tasks.get(place.scored.name, {}),
-                            "adds": adds.get(place.scored.name) if place.scored.track == TRACK else None,
-                            "environment": runs[0] if runs else None})
-    return {
-        "release": release, "licence": "CC0-1.0", "harness": {"version": harness_version(), "commit": harness_commit()},
-        "suite": suite_facts(suite), **standing(rankings), "agreement": {
-            track: agreement([place.scored for place in ranking.places]) for track, ranking in rankings.items()},
-        "shown_pairs": {track: shown_pairs(place.scored for place in ranking.places)
-                        for track, ranking in rankings.items() if track == "text"},
-        "ensembles": None if together is None else ensembles_facts(together), "entries": entries}
+    for placed in ranking.places:
+        scored, name = placed.scored, placed.scored.name
+        runs = store.provenance(scored.stored.digest)
+        entries.append(EntryReport(
+            **dict(describe_standing(placed)), **describe_header(scored), borda=borda_of(scored, panel),
+            worst_cases=find_counterexamples(scored), curves=collect_curves(scored), faults_noticed=detect_faults(scored),
+            known_values=collect_rated_values(scored),
+            task_ranks=task_ranks.get(name, {}), adds=dict(added[name]) if scored.track == TRACK and name in added else None,
+            environment=RunInfo.model_validate(runs[0]) if runs else None))
+    return entries
 
 
-def ranks_by_task(panel: Sequence[Scored]) -> dict[str, dict[str, dict[str, Any]]]:
-    """Of each ranked entry and each ranked task of its track: its rank, and the ranks that it may have."""
-    found: dict[str, dict[str, dict[str, Any]]] = {scored.name: {} for scored in panel}
+def describe_suite(suite: Suite) -> SuiteInfo:
+    """Return the tasks, the datasets and the model of a suite."""
+    sources = sorted({(source.name, source.fingerprint) for question in suite.questions for source in question.unit.data})
+    tasks = []
+    for task in suite.tasks:
+        declared, units = task.info, suite.units(task)
+        tasks.append(TaskInfo(
+            name=task.name, title=declared.title, track=declared.track, score=declared.score, chance=declared.chance,
+            worst=declared.worst, unit=declared.unit, ranked=declared.ranked, observe_version=declared.observe_version,
+            measure_version=declared.measure_version, measures=dict(declared.measures),
+            asks=(type(task).__doc__ or "").split("\n")[0], units=len(units),
+            data=sorted({source.name for unit in units for source in unit.data}), paper=declared.paper,
+            presentation=declared.presentation))
+    return SuiteInfo(name=suite.name, title=suite.title, fingerprint=suite.fingerprint, tasks=tasks, data=sources,
+                     model=SourceVersion(name=suite.model.name, fingerprint=suite.model.fingerprint),
+                     datasets=describe_datasets(sources))
+
+
+def describe_datasets(sources: Sequence[tuple[str, str]]) -> list[DatasetInfo]:
+    """Return the registry's description of each dataset; only its name if it is not registered."""
+    described = []
+    for name, fingerprint in sources:
+        dataset = DATASETS.get(name)
+        described.append(DatasetInfo(name=name, fingerprint=fingerprint) if dataset is None else DatasetInfo(
+            name=name, fingerprint=fingerprint, title=dataset.title, licence=dataset.licence, citation=dataset.citation,
+            stands_for=dataset.stands_for, displayable=dataset.displayable))
+    return described
+
+
+def complete(report: Report) -> Report:
+    """Return a report of version 1 with what it lacks: the presentation of its tasks, its datasets, the authors of papers.
+
+    All of it is taken from the current registries, for those tasks and datasets that still exist.
+    """
+    if report.schema_version >= SCHEMA_VERSION:
+        return report
+    tasks = [task.model_copy(update={"paper": TASKS[task.name].info.paper,
+                                     "presentation": TASKS[task.name].info.presentation})
+             if task.name in TASKS else task for task in report.suite.tasks]
+    suite = report.suite.model_copy(update={"tasks": tasks, "datasets": describe_datasets(report.suite.data)})
+    entries = [entry.model_copy(update=paper_authors(entry.paper)) for entry in report.entries]
+    return report.model_copy(update={"suite": suite, "entries": entries})
+
+
+def rank_by_task(panel: Sequence[Scored]) -> dict[str, dict[str, TaskRank]]:
+    """Return the rank and the rank range of each ranked entry on each ranked task."""
+    ranks: dict[str, dict[str, TaskRank]] = {scored.name: {} for scored in panel}
     for task in (score.task.name for score in panel[0].ranked_tasks) if panel else ():
         for scored, (rank, interval) in zip(panel, ranks_on(panel, task), strict=True):
-            found[scored.name][task] = {"rank": rank, "rank_interval": interval}
-    return found
+            ranks[scored.name][task] = TaskRank(rank=rank, rank_interval=interval)
+    return ranks
 
 
-def faults_noticed(scored: Scored) -> dict[str, dict[str, float | None]]:
-    """Of each fault: the share of units in which the distance leaves the self-distance band, and from which strength on."""
-    score = scored.tasks.get("diagnostics")
-    if score is None or not score.observed:
-        return {}
-    units = [unit for unit in scored.suite.units(score.task) if unit.id in score.observed]
-    onsets: dict[str, list[float | None]] = {}
-    for unit, measured in zip(units, score.task.measure_all(units, [score.observed[unit.id] for unit in units]), strict=True):
-        onsets.setdefault(unit.stratum[0], []).append(measured.values["onset"])
-    found: dict[str, dict[str, float | None]] = {}
-    for fault, strengths in onsets.items():
-        known = [strength for strength in strengths if strength is not None]
-        found[fault] = {"noticed": len(known) / len(strengths), "onset": float(np.median(known)) if known else None}
-    return found
+def detect_faults(scored: Scored) -> dict[str, FaultDetection]:
+    """Return how well the entry detects each fault of its tasks."""
+    detections: dict[str, FaultDetection] = {}
+    for score in scored.tasks.values():
+        units = [unit for unit in scored.suite.units(score.task) if unit.id in score.observed]
+        if units:
+            detections |= score.task.detect_faults(units, [score.observed[unit.id] for unit in units])
+    return detections
 
 
-def borda_of(scored: Scored, panel: Sequence[Scored]) -> float | None:
-    """Mean over the ranked tasks of the share of the panel that is beaten, ties one half.
-
-    The panel is everybody ranked: one variant a family, no controls.  A release freezes it.
-    """
-    shares = []
-    for task, score in ((score.task.name, score.score) for score in scored.ranked_tasks):
-        theirs = [other.tasks[task].score for other in panel]
-        if score is None or not theirs:
-            return None
-        shares.append(borda_share(score.value, [one.value for one in theirs if one is not None]))
-    return float(np.mean(shares)) if shares else None
+def find_counterexamples(scored: Scored) -> dict[str, str]:
+    """Return the worst case of each property that the entry claims or is tested for and does not have."""
+    cases: dict[str, str] = {}
+    for score in scored.tasks.values():
+        cases |= score.task.counterexamples(list(score.observed.values()))
+    return cases
 
 
-def agreement(scored: Sequence[Scored]) -> dict[str, Any] | None:
-    """Rank correlation of what metrics answered to the same questions of the track's ranked tasks, each with each."""
-    rows: dict[str, np.ndarray] = {}
-    for one in scored:
-        found = [score.task.answers(score.observed[unit.id]) for score in one.ranked_tasks
-                 for unit in one.suite.units(score.task) if unit.id in score.observed]
-        if found and all(score.complete and not score.failures for score in one.ranked_tasks):
-            rows[one.name] = np.concatenate([part for part in found if part is not None] or [np.empty(0)])
-    longest = max((len(row) for row in rows.values()), default=0)
-    names = [name for name, row in rows.items() if len(row) == longest]
-    if longest < 2 or len(names) < 2:
-        return None
-    values = answer_correlation(np.array([rows[name] for name in names]))
-    return {"entries": names, "values": [[round(float(r), 3) if np.isfinite(r) else None for r in row] for row in values]}
+def dividing_lines(rankings: Mapping[str, Ranking]) -> dict[str, list[int]]:
+    """Return, by track, after how many ranked entries a dividing line is drawn."""
+    return {track: list(ranking.lines) for track, ranking in rankings.items()}
 
 
-def most_alike(name: str, scored: Sequence[Scored], count: int = 3) -> list[tuple[str, float]]:
-    """The entries whose answers go most with its own, up or down, and the rank correlation."""
-    found = agreement(scored)
-    if found is None or name not in found["entries"]:
-        return []
-    row = found["values"][found["entries"].index(name)]
-    others = [(other, r) for other, r in zip(found["entries"], row, strict=True) if other != name and r is not None]
-    return sorted(others, key=lambda other: -abs(other[1]))[:count]
+def gameable_tasks(rankings: Mapping[str, Ranking]) -> dict[str, dict[str, list[str]]]:
+    """Return, by track, the tasks on which trivial baselines do as well as half of the ranked entries, and which do."""
+    return {track: ranking.gameable for track, ranking in rankings.items()}
 
 
-def cost_frontier(ranking: Ranking) -> list[str]:
-    """The ranked entries that nobody beats at no more cost, where both are known."""
-    known = []
-    for scored in (place.scored for place in ranking.ranked):
-        timing = scored.tasks.get("timing")
-        cost = timing.measures.get("cost_in_chi") if timing is not None else None
-        if cost is not None and scored.overall is not None:
-            known.append((scored.name, cost.value, scored.overall))
-    return unbeaten(known)
+def pairwise_p(ranking: Ranking) -> PairwiseP:
+    """Return the adjusted p-values of all pairs of ranked entries."""
+    assert ranking.parted is not None
+    return PairwiseP(entries=[placed.scored.name for placed in ranking.ranked],
+                     values=[[round(float(p), 5) for p in row] for row in ranking.parted.p])
 
 
-def unbeaten(known: Sequence[tuple[str, float, float]]) -> list[str]:
-    """Of entries with cost and score: those than which none at no higher a cost is better."""
-    return [known[place][0] for place in pareto_front([cost for _, cost, _ in known], [score for _, _, score in known])]
+def build_overview(rankings: Mapping[str, Ranking], only: set[str] | None = None) -> Overview:
+    """Return the scores of all entries, or of some, once per track."""
+    places = [placed for ranking in rankings.values() for placed in ranking.places]
+    return Overview(lines=dividing_lines(rankings), gameable=gameable_tasks(rankings),
+                    entries=[describe_standing(placed) for placed in places if only is None or placed.scored.name in only])
 
 
-def standing(rankings: Mapping[str, Ranking]) -> dict[str, Any]:
-    """Where lines are drawn, on what tasks controls do well, and the p-values of all pairs of ranked entries, by track."""
-    return {"lines": {track: list(ranking.lines) for track, ranking in rankings.items()},
-            "gameable": {track: ranking.gameable for track, ranking in rankings.items()},
-            "p": {track: {"entries": [place.scored.name for place in ranking.ranked],
-                          "values": [[round(float(p), 5) for p in row] for row in ranking.parted.p]}
-                  for track, ranking in rankings.items() if ranking.parted is not None}}
+def build_card(places: Iterable[RankedEntry]) -> Card:
+    """Return one entry as its first track has it, with the tasks of all its tracks and its standing in each."""
+    standings = [describe_standing(placed) for placed in places]
+    tasks = {name: result for standing in standings for name, result in standing.tasks.items()}
+    tracks = {standing.track: TrackStanding(**standing.model_dump(include=set(TrackStanding.model_fields)))
+              for standing in standings}
+    return Card(**{**dict(standings[0]), "tasks": tasks}, tracks=tracks)
 
 
-def rankings_facts(rankings: Mapping[str, Ranking], only: set[str] | None = None) -> dict[str, Any]:
-    """Where lines are drawn, by track; and every entry, once a track."""
-    return {"lines": {track: list(ranking.lines) for track, ranking in rankings.items()},
-            "gameable": {track: ranking.gameable for track, ranking in rankings.items()},
-            "entries": [place_facts(place) for ranking in rankings.values() for place in ranking.places
-                        if only is None or place.scored.name in only]}
+def build_comparison(samples: Samples, names: Sequence[str], tasks: Sequence[str]) -> Comparison:
+    """Return the paired comparison of metrics on some tasks."""
+    return Comparison.model_validate(compare_metrics(samples, names, tasks))
 
 
-def card_facts(places: Iterable[RankedEntry]) -> dict[str, Any]:
-    """All about one entry: as its first track has it, with the tasks of all and its standing in each."""
-    shown = [place_facts(place) for place in places]
-    of_track = ("rank", "rank_interval", "not_ranked", "overall_above_chance", "usmb")
-    tasks = {name: task for one in shown for name, task in one["tasks"].items()}
-    return {**shown[0], "tasks": tasks, "tracks": {one["track"]: {key: one[key] for key in of_track} for one in shown}}
+def describe_standing(placed: RankedEntry) -> Standing:
+    """Return an entry's rank and scores."""
+    scored = placed.scored
+    header = scored.entry.header
+    tasks = {score.task.name: TaskResult(
+        signature=str(scored.signature(score)), score=score.score, chance=score.chance, above_chance=score.above_chance,
+        units=UnitCounts(planned=score.planned, asked=score.asked, failed=len(score.failures)),
+        not_applicable=score.not_applicable, failures=sorted({str(failure) for failure in score.failures}),
+        measures={measure: score.measures.get(measure) for measure in score.meanings}) for score in scored.shown_tasks}
+    return Standing(
+        name=scored.name, track=scored.track, title=header.title, kind=header.kind, lifted=scored.lifted,
+        digest=scored.stored.digest, license=header.license, rank=placed.rank, rank_interval=placed.interval,
+        not_ranked=placed.reason, overall_above_chance=scored.overall, overall=scored.overall_estimate, usmb=scored.usmb,
+        marks=sorted(scored.marks), tasks=tasks)
 
 
-def place_facts(place: RankedEntry) -> dict[str, Any]:
-    scored = place.scored
-    return {
-        "name": scored.name, "track": scored.track, "title": scored.entry.header.title, "kind": scored.entry.header.kind,
-        "lifted": scored.lifted,
-        "digest": scored.stored.digest, "license": scored.entry.header.license, "rank": place.rank,
-        "rank_interval": place.interval, "not_ranked": place.reason,
-        "overall_above_chance": scored.overall, "overall": estimate_facts(scored.overall_estimate),
-        "usmb": scored.usmb,
-        "marks": sorted(scored.marks),
-        "tasks": {score.task.name: {
-            "signature": str(scored.signature(score)), "score": estimate_facts(score.score), "chance": score.chance,
-            "above_chance": score.above_chance,
-            "units": {"planned": score.planned, "asked": score.asked, "failed": len(score.failures)},
-            "not_applicable": score.not_applicable, "failures": sorted({str(failure) for failure in score.failures}),
-            "measures": {measure: estimate_facts(score.measures.get(measure)) for measure in score.meanings},
-        } for score in scored.shown_tasks},
-    }
-
-
-def header_facts(scored: Scored) -> dict[str, Any]:
-    """What a submission says of itself, and the worst that was seen of its claims."""
+def describe_header(scored: Scored) -> dict[str, Any]:
+    """Return what a submission declares about itself, by field of `EntryReport`."""
     entry, header = scored.entry, scored.entry.header
-    low, high = header.range
-    axioms = scored.tasks.get("axioms")
-    worst = worst_cases(axioms.observed.values()) if axioms is not None else {}
+    low, high = (edge if math.isfinite(edge) else None for edge in header.range)
+    authors = {"authors": list(header.authors), "year": header.year} if header.authors else paper_authors(header.paper)
     return {
         "family": header.name, "variant": entry.variant, "summary": header.summary, "input": header.input,
-        "returns": header.returns, "range": [low if math.isfinite(low) else None, high if math.isfinite(high) else None],
-        "symmetric": header.symmetric, "repeatable": header.repeatable, "control": header.control, "paper": header.paper,
-        "models": list(header.models), "trained_on": list(header.trained_on), "filename": entry.submission.filename,
-        "source_sha256": hashlib.sha256(entry.submission.source).hexdigest(), "first_seen": scored.stored.first_seen,
-        "worst_cases": {axiom: describe_verdict(verdict) for axiom, verdict in worst.items()}}
+        "returns": header.returns, "range": (low, high), "symmetric": header.symmetric, "repeatable": header.repeatable,
+        "control": header.control, "paper": header.paper, "models": list(header.models), "trained_on": list(header.trained_on),
+        "filename": entry.submission.filename, "source_sha256": hashlib.sha256(entry.submission.source).hexdigest(),
+        "first_seen": scored.stored.first_seen, **authors}
 
 
-def estimate_facts(estimate: Estimate | None) -> dict[str, Any] | None:
-    return None if estimate is None else {"value": estimate.value, "low": estimate.low, "high": estimate.high,
-                                          "units": estimate.units}
+def paper_authors(address: str | None) -> dict[str, Any]:
+    """Return the authors and the year of a paper by its address, for submissions whose header does not name them."""
+    return load_paper_authors().get(address or "", {})
+
+
+@cache
+def load_paper_authors() -> dict[str, dict[str, Any]]:
+    """Return the table of papers, by address."""
+    return tomllib.loads(PAPER_AUTHORS.read_text(encoding="utf-8"))

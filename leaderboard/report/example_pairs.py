@@ -1,53 +1,60 @@
-"""Pairs of texts that may be shown, with what people and metrics say of them: where one metric is right and another is not."""
+"""Human-rated pairs of texts that may be displayed, with where people and metrics place them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy import stats
 
+from leaderboard.report.schema import ExamplePairs
 from leaderboard.scoring.scores import Scored
 from tasks.data import loading as data
 from tasks.text.human_ordering import PARALLEL, HumanOrdering, pairs_of
 
-MOST = 60                                   # pairs that are kept
+KEPT_PAIRS = 60
 
 
-def shown_pairs(scored: Iterable[Scored]) -> dict[str, Any] | None:
-    """Rated pairs of datasets whose texts may be shown: the texts, where people put them and where each metric does.
+class PlacedPair(NamedTuple):
+    """Two texts with their relative ranks by people and by two metrics."""
 
-    Where is a rank among the pairs of the set, from 0, the least alike, to 1.  None where no text of the suite may be shown.
-    """
-    entries = [one for one in scored if HumanOrdering.name in one.tasks and one.tasks[HumanOrdering.name].complete]
-    if not entries:
+    texts: Sequence[str]
+    people: float
+    a: float
+    b: float
+
+
+def collect_example_pairs(entries: Iterable[Scored]) -> ExamplePairs | None:
+    """Return rated pairs of displayable datasets with their relative ranks; None if no text of the suite is displayable."""
+    complete = [scored for scored in entries if HumanOrdering.name in scored.tasks and scored.tasks[HumanOrdering.name].complete]
+    if not complete:
         return None
-    units = [unit for unit in entries[0].suite.units(entries[0].tasks[HumanOrdering.name].task)
+    units = [unit for unit in complete[0].suite.units(complete[0].tasks[HumanOrdering.name].task)
              if unit.parameters["kind"] == PARALLEL and data.get_dataset(unit.parameters["dataset"]).displayable]
     pairs = [pair for unit in units for pair in pairs_of(unit)]
     if len(pairs) < 2:
         return None
-    places = np.unique(np.linspace(0, len(pairs) - 1, MOST).astype(int))
-    answers = {}
-    for one in entries:
-        seen = [one.tasks[HumanOrdering.name].observed.get(unit.id) for unit in units]
-        if all(answer is not None for answer in seen):
-            alike = np.concatenate([answer.scale.as_similarity(np.array(answer.answers))
-                                    for answer in seen if answer is not None])
-            answers[one.name] = ranks(alike)[places].round(3).tolist()
-    people = ranks(np.array([pair.score for pair in pairs]))[places].round(3).tolist()
-    return {"texts": [[pairs[place].a, pairs[place].b] for place in places], "people": people, "metrics": answers}
+    rows = np.unique(np.linspace(0, len(pairs) - 1, KEPT_PAIRS).astype(int))
+    metrics = {}
+    for scored in complete:
+        observed = scored.tasks[HumanOrdering.name].observed
+        if all(unit.id in observed for unit in units):
+            rated = [observed[unit.id] for unit in units]
+            similarities = np.concatenate([answer.scale.as_similarity(np.array(answer.answers)) for answer in rated])
+            metrics[scored.name] = relative_ranks(similarities)[rows].round(3).tolist()
+    people = relative_ranks(np.array([pair.score for pair in pairs]))[rows].round(3).tolist()
+    return ExamplePairs(texts=[(pairs[row].a, pairs[row].b) for row in rows], people=people, metrics=metrics)
 
 
-def ranks(values: np.ndarray) -> np.ndarray:
-    """From 0, the least, to 1; ties share the middle."""
+def relative_ranks(values: np.ndarray) -> np.ndarray:
+    """Return ranks scaled to 0 (smallest) to 1; ties share their mean rank."""
     return np.asarray((stats.rankdata(values) - 1) / (len(values) - 1))
 
 
-def nearer(known: Mapping[str, Any], a: str, b: str, count: int) -> list[tuple[Sequence[str], float, float, float]]:
-    """(Texts, people's place, a's place, b's place) where a is nearer to people than b by most, the most first."""
-    rows = zip(known["texts"], known["people"], known["metrics"][a], known["metrics"][b], strict=True)
-    by = [(abs(of_b - people) - abs(of_a - people), texts, people, of_a, of_b) for texts, people, of_a, of_b in rows]
-    best = sorted((one for one in by if one[0] > 0), key=lambda one: -one[0])[:count]
-    return [(texts, people, of_a, of_b) for _, texts, people, of_a, of_b in best]
+def closer_pairs(pairs: ExamplePairs, a: str, b: str, count: int) -> list[PlacedPair]:
+    """Return the pairs that metric a places closer to people than metric b does, the largest advantage first."""
+    placed = [PlacedPair(*row) for row in zip(pairs.texts, pairs.people, pairs.metrics[a], pairs.metrics[b], strict=True)]
+    advantages = [(abs(pair.b - pair.people) - abs(pair.a - pair.people), pair) for pair in placed]
+    positive = sorted((row for row in advantages if row[0] > 0), key=lambda row: -row[0])
+    return [pair for _, pair in positive[:count]]

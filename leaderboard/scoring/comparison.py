@@ -19,7 +19,6 @@ from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.hashing import seed_of
 from harness.evaluation.suite import Suite
 from harness.results.store import Store
-from leaderboard.report.build import estimate_facts
 from leaderboard.scoring.estimates import CONFIDENCE, Estimate, stratified_mean, unit_weights
 from leaderboard.scoring.ranking import Ranking, rank_suite
 from leaderboard.scoring.resampling import Resampled
@@ -135,19 +134,9 @@ def compare_metrics(samples: Samples, names: Sequence[str], tasks: Sequence[str]
                        if (a, task) in samples and (b, task) in samples}
         comparable = {task: difference for task, difference in differences.items() if difference is not None}
         p = [difference.p for difference in comparable.values()]
-        pairs.append(
-            {
-                "a": a,
-                "b": b,
-                "tasks": {
-                    task: {**(estimate_facts(difference.estimate) or {}), "p": difference.p}
-                    for task, difference in comparable.items()
-                },
-                "a_better_on": count_better(p),
-                "b_better_on": count_better([1 - difference for difference in p]),
-                "of": len(p),
-            }
-        )
+        pairs.append({
+            "a": a, "b": b, "a_better_on": count_better(p), "b_better_on": count_better([1 - value for value in p]), "of": len(p),
+            "tasks": {task: {**difference.estimate.to_dict(), "p": difference.p} for task, difference in comparable.items()}})
     return {"entries": list(names), "pairs": pairs}
 
 

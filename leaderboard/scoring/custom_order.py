@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from harness.base.errors import TouchstoneError, did_you_mean, printable
-from leaderboard.report.build import borda_of
+from leaderboard.scoring.insights import borda_of
 from leaderboard.scoring.ranking import Ranking
 
 Order = dict[str, tuple[int, float]]        # of each entry: its rank and the score that it is ordered by

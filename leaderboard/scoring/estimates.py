@@ -28,7 +28,12 @@ class Estimate:
 
     @property
     def few(self) -> bool:
+        """Whether too few units support the interval."""
         return self.units < FEW_UNITS
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        """Return the estimate as plain values."""
+        return {"value": self.value, "low": self.low, "high": self.high, "units": self.units}
 
 
 def stratified_mean(strata: Iterable[Sequence[float]]) -> Estimate | None:

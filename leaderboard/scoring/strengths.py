@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from leaderboard.scoring.comparison import ByUnit, Samples
+from leaderboard.scoring.estimates import Estimate
 from tasks.text.sensitivity import CONDITIONS, condition_name
 
 CHANGED = "found "                          # measures of retrieval for single conditions
 BY_MEASURE = {condition_name(condition): condition for condition in CONDITIONS}
+Measured = Mapping[str, Estimate | None]
 SMALLEST = 0.005                            # smaller differences are displayed as 0
 
 
@@ -31,35 +32,32 @@ class TaskPart:
         return self.a - self.b
 
 
-def task_parts(samples: Samples, a: Mapping[str, Any], b: Mapping[str, Any], tasks: Sequence[str]) -> list[TaskPart]:
-    """Return every part of the tasks that both entries were run on."""
-    common_parts = []
-    for task in tasks:
-        both = [dict(score_parts(samples, entry, task)) for entry in (a, b)]
-        common_parts += [TaskPart(task, where, both[0][where], both[1][where]) for where in both[0] if where in both[1]]
-    return common_parts
+def task_parts(samples: Samples, task: str, a: tuple[str, Measured], b: tuple[str, Measured]) -> list[TaskPart]:
+    """Return every part of a task that two entries, each with its measures, have in common."""
+    first, second = (dict(score_parts(samples, name, task, measures)) for name, measures in (a, b))
+    return [TaskPart(task, where, first[where], second[where]) for where in first if where in second]
 
 
-def score_parts(samples: Samples, entry: Mapping[str, Any], task: str) -> Iterator[tuple[str, float]]:
-    """Return the mean score of each stratum, or the measures of datasets and conditions for other scores."""
-    sample = samples.get((entry["name"], task))
+def score_parts(samples: Samples, name: str, task: str, measures: Measured) -> Iterator[tuple[str, float]]:
+    """Yield the mean score of each stratum, or the measures of datasets and conditions for other scores."""
+    sample = samples.get((name, task))
     if isinstance(sample, ByUnit):
         strata: dict[str, list[float]] = {}
         for unit, score in sample.score.items():
             strata.setdefault(sample.stratum[unit], []).append(score)
         yield from ((stratum, float(np.mean(scores))) for stratum, scores in strata.items())
     elif sample is not None:
-        for measure, estimate in entry["tasks"][task]["measures"].items():
+        for measure, estimate in measures.items():
             if estimate is None:
                 continue
             condition = BY_MEASURE.get(measure)
             if condition is not None:
                 where = f"{condition.kind} of {condition.size:.0%} of the tokens, {condition.place}"
-                yield where, 1 - abs(estimate["value"] - condition.ideal)
+                yield where, 1 - abs(estimate.value - condition.ideal)
             elif ": " in measure:
-                yield measure, estimate["value"]
+                yield measure, estimate.value
             elif measure.startswith(CHANGED):
-                yield f"documents with {measure.removeprefix(CHANGED).replace('_', ' ')}", estimate["value"]
+                yield f"documents with {measure.removeprefix(CHANGED).replace('_', ' ')}", estimate.value
 
 
 def largest_differences(parts: Sequence[TaskPart], count: int) -> tuple[list[TaskPart], list[TaskPart]]:

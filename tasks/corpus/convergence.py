@@ -20,8 +20,9 @@ from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Curve, Measures, Presentation, Task, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.curves import mean_points
 from tasks.common.references import KOUR_2022
 from tasks.data import loading as data
 
@@ -71,7 +72,11 @@ class Convergence(Task[ConvergenceCurves]):
             "imbalance_robustness_unnormalised": "I as the published code has it, not divided by d*",
             "reference_distance": "d*: mean distance at the reference size",
             "self_distance": "mean distance of two samples of one source",
-        })
+        },
+        presentation=Presentation(
+            example="samples of two sources, larger and larger; their distance should stay the same.",
+            curves_title="Distance by sample size and by imbalance",
+            radar={"size_contrast": "size", "imbalance_contrast": "imbalance"}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {name for pair in settings.pairs for name in pair}
@@ -128,6 +133,18 @@ class Convergence(Task[ConvergenceCurves]):
             together[unit.stratum].append(one)
         levels = {stratum: ReferenceDistances.of(curves) for stratum, curves in together.items()}
         return [Measures(None, robustness(one, levels[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
+
+    def curves(self, title: str, observations: Sequence[ConvergenceCurves]) -> list[Curve]:
+        """Return the distance over d* by sample size and by imbalance; nothing where d* is not positive."""
+        first = observations[0]
+        star = float(np.mean([answers.scale.as_distance(np.array(answers.far)) for answers in observations]))
+        if star <= 0:
+            return []
+        sides = (("equal sizes", first.sizes, [answers.equal for answers in observations]),
+                 (f"unequal sizes, {first.total} in both", first.first, [answers.unequal for answers in observations]))
+        return [Curve(f"{title}, {side}", "texts in the first corpus", "distance / d*",
+                      mean_points(sizes, first.scale.as_distance(np.array(distances)) / star))
+                for side, sizes, distances in sides]
 
 
 @dataclass(frozen=True)

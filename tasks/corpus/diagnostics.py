@@ -20,11 +20,12 @@ from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Curve, FaultDetection, Measures, Presentation, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.consistency import TOLERANCE
 from tasks.common.corpus_faults import MEANING, CorpusFault, FaultMaterial, insert_fault
 from tasks.common.correlations import pearson
+from tasks.common.curves import mean_points, standardise_rows
 from tasks.data import loading as data
 
 STRENGTHS = tuple(round(0.1 * step, 1) for step in range(11))
@@ -65,7 +66,10 @@ class Diagnostics(Task[DiagnosticAnswers]):
             "noticed": "share of units in which the distance leaves the self-distance band at some strength",
             "onset": "the smallest strength at which it does, where it does",
             "itself_in_band": "share of units in which a corpus is no further from itself than fault-free samples are",
-        })
+        },
+        presentation=Presentation(
+            example="a corpus in which more and more texts are copies of a few; its distance from its source should grow.",
+            curves_title="Distance by strength of a fault", faults={fault.value: meaning for fault, meaning in MEANING.items()}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {settings.source, settings.elsewhere}
@@ -101,6 +105,24 @@ class Diagnostics(Task[DiagnosticAnswers]):
         highest = {source: upper_edge(np.array(distances)) for source, distances in fault_free.items()}
         return [self._judged(CorpusFault(unit.parameters["fault"]), one, highest[unit.parameters["source"]])
                 for unit, one in zip(units, seen, strict=True)]
+
+    def curves(self, title: str, observations: Sequence[DiagnosticAnswers]) -> list[Curve]:
+        """Return the distance, standardised in each unit, by strength."""
+        distances = np.array([answers.scale.as_distance(np.array(answers.faulty)) for answers in observations])
+        points = mean_points(STRENGTHS, standardise_rows(distances))
+        return [Curve(title.replace("_", " "), "strength", "distance, standardised", points)]
+
+    def detect_faults(self, units: Sequence[Unit], observations: Sequence[DiagnosticAnswers]) -> dict[str, FaultDetection]:
+        """Return the share of units in which each fault is detected, and the median onset."""
+        onsets: dict[str, list[float | None]] = defaultdict(list)
+        for unit, measured in zip(units, self.measure_all(units, observations), strict=True):
+            onsets[unit.stratum[0]].append(measured.values["onset"])
+        detections = {}
+        for fault, values in onsets.items():
+            strengths = [strength for strength in values if strength is not None]
+            median = float(np.median(strengths)) if strengths else None
+            detections[fault] = FaultDetection(len(strengths) / len(values), median)
+        return detections
 
     def _judged(self, fault: CorpusFault, seen: DiagnosticAnswers, highest: float) -> Measures:
         distances = seen.scale.as_distance(np.array(seen.faulty))

@@ -22,7 +22,7 @@ from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Measures, Presentation, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.correlations import next_power_of_two, pearson
 from tasks.common.mixtures import separated_pairs
@@ -86,7 +86,8 @@ class Distributionality(Task[ParaphraseDistances]):
             "rise": "correlation of l and the mean standardised distance at l",
             "last": "mean standardised distance at l = K",
             "last_is_lowest": "share of redraws in which no l has a smaller mean distance than K",
-        })
+        },
+        presentation=Presentation(columns=("distributionality",), titles={"distributionality": "Distributionality"}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {source.name for source in settings.sources}

@@ -15,10 +15,11 @@ from scipy import stats
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Curve, Measures, Presentation, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.consistency import RecheckedAnswer, context_marks, differ, remove_excused_marks, value_or_chance
 from tasks.common.correlations import next_power_of_two, omega_squared, pearson
+from tasks.common.curves import mean_points
 from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.common.references import KOUR_2022
 from tasks.data import loading as data
@@ -83,7 +84,12 @@ class KnownSimilarity(Task[MixtureDistances]):
             "asymmetry": "mean |d(p,q) - d(q,p)|, in standard deviations of the distances",
             "context_difference": "mean change of an answer when its pair is asked alone, in the same unit",
             "repeat_spread": "mean change of an answer when it is asked again, in the same unit",
-        })
+        },
+        presentation=Presentation(
+            example="corpora mixed from two sources in different proportions; those with similar proportions should be closer.",
+            curves_title="Distance by separation",
+            radar={"accuracy": "accuracy", "weighted_accuracy": "weighted", "monotonicity": "monotonicity",
+                   "signed_separability": "separability", "signed_linearity": "linearity"}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {name for pair in settings.pairs for name in pair}
@@ -138,6 +144,14 @@ class KnownSimilarity(Task[MixtureDistances]):
         distances = forward / 2 + backward / 2
         spread = distances.std()
         return np.asarray((distances - distances.mean()) / spread if spread > 0 and np.isfinite(spread) else distances * 0)
+
+    def curves(self, title: str, observations: Sequence[MixtureDistances]) -> list[Curve]:
+        """Return the distance, standardised in each collection, by separation."""
+        k = observations[0].k
+        levels = np.array([j - i for i, j in separated_pairs(k)])
+        standardised = np.array([self.answers(observation) for observation in observations])
+        means = np.array([standardised[:, levels == level].mean(axis=1) for level in range(1, k)]).T
+        return [Curve(title, "separation", "distance, standardised", mean_points(range(1, k), means))]
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
         return remove_excused_marks(super().marks(measured), measured)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Measures, Presentation, Role, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from harness.sandbox.faults import Fault, FaultKind
 from harness.submission.submission import Entry
@@ -82,7 +82,8 @@ class Axioms(Task[Trials]):
     observation_type: ClassVar[type[Any]] = Trials
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Axioms", short="ax", score="share of trials passed, over all axioms", chance=0.0, worst=0.0, unit="trial",
-        strata=(), observe_version=1, measure_version=1, ranked=False, measures=AXIOMS)
+        strata=(), observe_version=1, measure_version=1, ranked=False, measures=AXIOMS,
+        presentation=Presentation(axioms=True, roles={Role.SYMMETRIC: "symmetric", Role.REPEATABLE: "repeatable"}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(DOMAINS)
@@ -115,6 +116,10 @@ class Axioms(Task[Trials]):
         marks = {"unrepeatable"} if (shares["repeatable"] or 0.0) < 1 else set()
         known = [share for share in shares.values() if share is not None]
         return Measures(float(np.mean(known)), shares, frozenset(marks))
+
+    def counterexamples(self, observations: Sequence[Trials]) -> dict[str, str]:
+        """Return the worst trial of each axiom that fails, as text."""
+        return {axiom: describe_verdict(verdict) for axiom, verdict in worst_cases(observations).items()}
 
 
 def corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:

@@ -19,13 +19,15 @@ from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Curve, Measures, Presentation, Role, Task, TaskInfo
 from harness.submission.submission import Entry, load_submission, published_digest
+from tasks.common.curves import mean_points
 from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.data import loading as data
 
 REFERENCE = "chi"
 COLLECTION, GROWTH = "collection", "growth"
+SECONDS, MEGABYTES = "seconds", "MB held at most"             # axes of the curves, as releases name them
 
 
 class Settings(BaseModel):
@@ -63,7 +65,12 @@ class Timing(Task[Times]):
             "calls_per_second": "pairs of corpora answered a second, preparing included, on the machine it ran on",
             "cost_exponent": "slope of log time on log n, for one pair of corpora of n texts each",
             "peak_megabytes": "the most memory its process held at once over all these n, Python and libraries included; mean",
-        })
+        },
+        presentation=Presentation(
+            columns=("cost_in_chi",), titles={"cost_in_chi": f"Cost, \N{MULTIPLICATION SIGN} {REFERENCE}"},
+            units={"cost_in_chi": f"\N{MULTIPLICATION SIGN} {REFERENCE}", "peak_megabytes": "MB"},
+            roles={Role.COST: "cost_in_chi", Role.GROWTH: "cost_exponent", Role.MEMORY: "peak_megabytes"},
+            tables=(MEGABYTES,)))
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(settings.pair)
@@ -128,6 +135,18 @@ class Timing(Task[Times]):
         n, seconds = np.log(np.array(seen.by_size)).T
         return Measures(None, {"cost_exponent": float(np.polyfit(n, seconds, 1)[0]),
                                "peak_megabytes": None if seen.peaks[-1] is None else seen.peaks[-1] / 1e6})
+
+    def curves(self, title: str, observations: Sequence[Times]) -> list[Curve]:
+        """Return seconds and peak memory of one pair of corpora by their size."""
+        grown = [times for times in observations if times.by_size]
+        if not grown:
+            return []
+        sizes = [size for size, _ in grown[0].by_size]
+        rows = {SECONDS: np.array([[seconds for _, seconds in times.by_size] for times in grown])}
+        if all(peak is not None for times in grown for peak in times.peaks):
+            rows[MEGABYTES] = np.array([times.peaks for times in grown]) / 1e6
+        return [Curve("one pair of corpora", "texts in each corpus", y, mean_points(sizes, values), logarithmic=True)
+                for y, values in rows.items()]
 
 
 @cache

@@ -19,7 +19,15 @@ from harness.results.outcomes import StoredAs
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_correlations, weighted_means
 from tasks.common.sampling import ASPECTS, batch_ranges, sample_compared, sample_rated
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, document_range, score_in_mixed_order
+from tasks.text.base import (
+    CONTEXT_MEASURES,
+    USMB,
+    USMB_MEANING,
+    TextTask,
+    document_range,
+    score_in_mixed_order,
+    usmb_presentation,
+)
 
 AXIS, COMPARISONS = "axis", "comparisons"
 NEAR_LENGTH = 0.1                           # lengths in words that differ by at most this share of the longer
@@ -71,7 +79,9 @@ class Alignment(TextTask[AlignmentAnswers]):
             "f1": "harmonic mean of the two",
             "accuracy_at_near_length": "accuracy where both summaries are of nearly the same length",
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=usmb_presentation(
+            "an article and two summaries; the summary that people prefer should be more similar to the article."))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {name for name, _ in (*settings.axis, *settings.comparisons)}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession, not_finite_fault
-from harness.evaluation.task import Measures, Task
+from harness.evaluation.task import CombinedColumn, Measures, Presentation, Task
 from tasks.common.consistency import RecheckedAnswer, remove_excused_marks
 
 PAIRS_A_CALL = 5_000
@@ -20,6 +20,13 @@ CONTEXT_MEASURES = {"context_difference": "mean change of an answer when its pai
 
 USMB = "usmb"                               # the measure that USMB would print; its column is their mean over the five tasks
 USMB_MEANING = "the score as USMB computes it"
+USMB_COLUMN = CombinedColumn(USMB, "USMB", "Mean of the scores of the five tasks as USMB computes them")
+USMB_ORIGIN = "Adapted from the USMB task of the same name."
+
+def usmb_presentation(example: str, **fields: Any) -> Presentation:
+    """Return the presentation of a task that is adapted from USMB."""
+    return Presentation(origin=USMB_ORIGIN, combined=(USMB_COLUMN,), example=example, **fields)
+
 
 Observation = TypeVar("Observation")
 

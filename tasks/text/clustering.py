@@ -21,7 +21,7 @@ from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.sampling import sample_labelled
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs, usmb_presentation
 
 Linkage = Literal["average", "complete", "ward"]
 LINKAGES: tuple[Linkage, ...] = ("average", "complete", "ward")
@@ -62,7 +62,9 @@ class Clustering(TextTask[ScoreMatrix]):
             "ward": "adjusted mutual information of Ward's linkage on the rows",
             "labels": "how many labels the samples have",
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=usmb_presentation(
+            "posts on two subjects: those on one subject should be more similar to each other than to the others."))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {part for name in settings.datasets for part in name.split(" + ")}

@@ -20,7 +20,7 @@ from harness.base.errors import TouchstoneError
 from harness.base.units import Cluster, Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Paper, TaskInfo
+from harness.evaluation.task import Context, Measures, Paper, Presentation, Role, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common import rank_orders as orders
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
@@ -89,7 +89,10 @@ class HumanOrdering(TextTask[RatedAnswers]):
             "variability": "range of the random sets' means over that of all",
             "separates_random": "1 where every random set is at most as alike as every parallel one",
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=Presentation(
+            example="pairs of sentences that people rated from unrelated to equivalent; the metric should order them alike.",
+            roles={Role.HUMAN_AGREEMENT: "spearman"}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(settings.datasets)

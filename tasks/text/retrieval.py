@@ -25,7 +25,7 @@ from tasks.common.consistency import RecheckedAnswer, context_marks, context_mea
 from tasks.common.correlations import mean_of_arrays, weighted_means
 from tasks.common.sampling import UNITS_KEPT, Collection, sample_collection, sample_documents
 from tasks.common.transformations import SEMANTIC, SUPERFICIAL, insert_tokens, remove_tokens
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs, usmb_presentation
 
 ORIGINAL = "original"
 QUARTER = 0.25
@@ -68,7 +68,10 @@ class Retrieval(TextTask[RetrievalScores]):
             "chance": "n/N: what a random order scores",
             **{f"found {condition}": "found/n, documents changed so" for condition in CONDITIONS[1:]},
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=usmb_presentation(
+            "a question and many documents, of which the one with the answer should be the most similar, also after "
+            "all documents were changed."))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {*settings.datasets, settings.needles}

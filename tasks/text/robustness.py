@@ -30,6 +30,7 @@ from tasks.text.base import (
     document_range,
     score_by_condition,
     score_in_mixed_order,
+    usmb_presentation,
 )
 
 SHARES = ("superficial_over_semantic", "summary_over_semantic", "superficial_over_summary")
@@ -77,7 +78,10 @@ class Robustness(TextTask[RobustnessAnswers]):
             "not_applicable": "share of documents that a transformation cannot change (one sentence): not counted",
             "beyond_the_window": "share of documents whose end does not reach the metric",
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=usmb_presentation(
+            "a text, the same text with typing errors, its summary, and a text that contradicts it, compared with the "
+            "text in this order."))
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(settings.datasets)

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from harness.base.units import Cluster, Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, TaskInfo
+from harness.evaluation.task import Context, MeasureCurve, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_means
@@ -32,6 +32,7 @@ from tasks.text.base import (
     document_range,
     score_by_condition,
     score_in_mixed_order,
+    usmb_presentation,
 )
 
 INSERTION, REMOVAL, REPLACEMENT = "insertion", "removal", "replacement"
@@ -52,6 +53,13 @@ class Condition(NamedTuple):
 def condition_name(condition: Condition) -> str:
     """What its measure is called."""
     return f"{condition.kind} {condition.size:.0%} {condition.place}"
+
+
+def condition_curve(kind: str, place: str) -> MeasureCurve:
+    """Return the curve of the mean similarity over the sizes of one kind of change at one place."""
+    conditions = [Condition(kind, size, place) for size in SIZES[kind]]
+    points = tuple((condition.size, condition_name(condition), condition.ideal) for condition in conditions)
+    return MeasureCurve(f"{kind}, {place}", "share of the tokens", "similarity", points)
 
 
 CONDITIONS = tuple(Condition(kind, size, place) for kind, sizes in SIZES.items() for size in sizes for place in PLACES)
@@ -114,7 +122,11 @@ class Sensitivity(TextTask[SensitivityAnswers]):
             "same_input": "share of changed texts that reach the metric as the text itself: cut off",
             **{condition_name(condition): "mean similarity" for condition in CONDITIONS},
             **CONTEXT_MEASURES,
-        })
+        },
+        presentation=usmb_presentation(
+            "a text in which half of the tokens are replaced by unrelated ones; its similarity to the text should be 0.5.",
+            curves_title="As tokens are inserted, removed and replaced",
+            measure_curves=tuple(condition_curve(kind, place) for kind in SIZES for place in PLACES)))
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(settings.datasets)

@@ -1,4 +1,4 @@
-"""A small board for the tests: its suite, a submission that is meant ill, a server in a thread, a browser."""
+"""A small board for the tests: its suite, a hostile submission, a server in a thread, changed and synthetic snapshots."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
+import numpy as np
 import uvicorn
 
 from leaderboard.board.app import application
-from leaderboard.board.router import Shelf
+from leaderboard.board.router import Library
+from leaderboard.board.snapshot import Snapshot
+from leaderboard.report.schema import Report
 
 SUITE = """
 title = "Ten draws <b>of made texts</b>"
@@ -36,10 +40,10 @@ def free_port() -> int:
 
 
 @contextmanager
-def served(shelf: Shelf) -> Iterator[str]:
-    """The address at which a thread of this process serves."""
+def served(library: Library) -> Iterator[str]:
+    """Serve in a thread of this process; yield the address."""
     port = free_port()
-    server = uvicorn.Server(uvicorn.Config(application(shelf), host="127.0.0.1", port=port, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(application(library), host="127.0.0.1", port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     until = time.monotonic() + 120
@@ -56,18 +60,46 @@ def served(shelf: Shelf) -> Iterator[str]:
 
 @contextmanager
 def watched(browser, address: str, expected: str | None = None) -> Iterator[object]:
-    """A page of which it is asserted at the end that it asked nobody else and that nothing went wrong in it, but for what is expected."""
+    """Yield a page; assert at the end that it made no request elsewhere and logged no error but the expected one."""
     context = browser.new_context(viewport={"width": 1280, "height": 900})
-    opened, asked, wrong = context.new_page(), [], []
-    opened.on("request", lambda request: asked.append(request.url))
-    opened.on("console", lambda said: wrong.append(said.text) if said.type == "error" and not (expected and expected in said.text) else None)
-    opened.on("pageerror", lambda error: wrong.append(str(error)))
-    yield opened
+    page, requests, errors = context.new_page(), [], []
+    page.on("request", lambda request: requests.append(request.url))
+    page.on("console", lambda message: errors.append(message.text)
+            if message.type == "error" and not (expected and expected in message.text) else None)
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    yield page
     context.close()
-    assert [url for url in asked if not url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))] == []
-    assert wrong == []
+    assert [url for url in requests if not url.startswith((address, address.replace("http", "ws"), "data:", "blob:"))] == []
+    assert errors == []
 
 
 def names(page) -> list[str]:
-    """Of the metrics in the ranked table, in the order shown."""
+    """Return the metrics of the ranked table in their order."""
     return page.locator("#ts-table td.name a").all_inner_texts()
+
+
+def report_values(snapshot: Snapshot) -> dict[str, Any]:
+    """Return the report as plain values that a test may change."""
+    return snapshot.report.model_dump(mode="json")
+
+
+def with_values(snapshot: Snapshot, values: dict[str, Any]) -> Snapshot:
+    """Return the snapshot with a changed report, as if it had no release."""
+    return Snapshot(Report.model_validate(values), snapshot.samples, snapshot.sources)
+
+
+def synthetic(snapshot: Snapshot, metrics: int = 1_000, tasks: int = 40) -> Snapshot:
+    """Return metrics like the first of a snapshot, with ranked tasks of random scores."""
+    values, rng = report_values(snapshot), np.random.default_rng(0)
+    first, task = values["entries"][0], values["suite"]["tasks"][0]
+    names = [f"task_{number}" for number in range(tasks)]
+    values["suite"]["tasks"] = [{**task, "name": name, "title": name.replace("_", " "), "measures": {}} for name in names]
+    entries = []
+    for index, row in enumerate(sorted(rng.random((metrics, tasks)).tolist(), key=lambda scores: -sum(scores))):
+        results = {name: {**first["tasks"][task["name"]], "above_chance": score, "measures": {},
+                          "score": {"value": score, "low": score - 0.1, "high": score + 0.1, "units": 20}} for name, score in zip(names, row, strict=True)}
+        mean = float(np.mean(row))
+        entries.append({**first, "name": f"metric_{index}", "rank": index + 1, "rank_interval": [max(1, index - 9), index + 10], "tasks": results,
+                        "overall": {"value": mean, "low": mean - 0.02, "high": mean + 0.02, "units": 20}, "overall_above_chance": mean})
+    values |= {"entries": entries, "lines": {"corpus": [10, 100]}, "p": {}, "agreement": {}, "gameable": {}}
+    return Snapshot(Report.model_validate(values), {}, {})

@@ -1,169 +1,170 @@
-"""Cards of a metric's page that say what it sees, what it costs, what it may have met before, and what it was before."""
+"""Cards of a metric's page: figures, detection of faults, cost, training data, versions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from html import escape
-from typing import Any
+from collections.abc import Sequence
 
-from leaderboard.board.components.charts import curve, legend
-from leaderboard.board.components.layout import Links, brief, interval, number, table
+from markupsafe import Markup
+
+from harness.evaluation.task import FaultDetection, MeasureCurve, Point, Role
+from harness.submission.submission import current_digest
+from leaderboard.board.columns import measure_value
+from leaderboard.board.components.charts import draw_curves, draw_radar
+from leaderboard.board.components.layout import Links
+from leaderboard.board.rendering import UI, UNKNOWN, format_estimate, render, shorten
 from leaderboard.board.snapshot import Snapshot
-from leaderboard.report.series import MEGABYTES, SECONDS
-from tasks.common.corpus_faults import MEANING
-from tasks.common.transformations import PLACES
-from tasks.data import loading as data
-from tasks.text.sensitivity import CONDITIONS, SIZES, condition_name
+from leaderboard.publishing.versions import Publication
+from leaderboard.report.schema import DatasetInfo, EntryReport, FigureData, Series, TaskInfo
 
-MISSED = 0.3                                # a sensitivity below is no sight of the fault
-SAYS_NOTHING = frozenset({"of", "and", "the", "in", "on", "for", "from", "corpus", "dataset", "data", "texts", "sentences", "questions",
+LOW_SENSITIVITY = 0.3                       # below, a fault counts as missed
+FEWEST_AXES = 3                             # of a radar chart
+COMMON_WORDS = frozenset({"of", "and", "the", "in", "on", "for", "from", "corpus", "dataset", "data", "texts", "sentences", "questions",
                           "english", "test", "train", "news", "reviews", "articles", "their", "made"})
 
 
-def card(title: str, content: str, width: int = 6) -> str:
-    return f'<section class="card w{width}"><h2>{title}</h2>{content}</section>'
+# ---- figures -----------------------------------------------------------------------------------------------------------
+
+def render_radar(snapshot: Snapshot, entries: Sequence[EntryReport], required: Sequence[EntryReport]) -> Markup:
+    """Return the radar chart of the measures that the required entries have; nothing for fewer than three."""
+    axes = {label: (task.name, measure) for task in snapshot.report.suite.tasks for measure, label in task.presentation.radar.items()
+            if all(measure_value(entry, task.name, measure) is not None for entry in required)}
+    if len(axes) < FEWEST_AXES:
+        return Markup()
+    series = {entry.name: [measure_value(entry, *names) for names in axes.values()] for entry in entries}
+    return render("radar.html", picture=draw_radar(list(axes), series), names=list(series))
 
 
-def sensitivity(entry: Mapping[str, Any], other: Mapping[str, Any] | None) -> str:
-    """Mean similarity against the share of tokens that is put in, taken out, replaced; one picture a kind and place."""
-    if not similarities(entry):
-        return ""
-    drawn = []
-    for kind in SIZES:
-        for place in PLACES:
-            title = f"{kind}, {place}"
-            mine, theirs = similarity_curve(title, entry, kind, place), similarity_curve(title, other, kind, place) if other else None
-            if mine is not None:
-                drawn.append(f"<figure>{curve(mine, theirs, ideal(title, kind, place))}<figcaption>{escape(title)}</figcaption></figure>")
-    beside = other["name"] if other is not None and similarities(other) else None
-    names = [entry["name"], beside, "what would be right"]
-    return card("As tokens are put in, taken out, replaced",
-                legend(names) + f'<div class="figures">{"".join(drawn)}</div>', 12) if drawn else ""
+def render_curves(snapshot: Snapshot, standings: Sequence[EntryReport], rivals: Sequence[EntryReport | None]) -> Markup:
+    """Return a card per task that draws curves; each compared with the rival's in the track that has the task."""
+    cards = []
+    cost = snapshot.role(Role.COST)
+    for task in snapshot.report.suite.tasks:
+        if cost is not None and task.name == cost[0]:
+            continue                        # `render_cost` shows them
+        pairs = list(zip(standings, rivals, strict=True))
+        entry, rival = next((pair for pair in pairs if task.name in pair[0].tasks), pairs[0])
+        own, other = ({curve.title: curve for curve in task_curves(task, holder)} if holder is not None else {}
+                      for holder in (entry, rival))
+        if not own:
+            continue
+        ideals = {curve.title: ideal_curve(task, curve) for curve in task.presentation.measure_curves}
+        figures = [(title, draw_curves(curve, other.get(title), *([ideals[title]] if title in ideals else []))) for title, curve in own.items()]
+        names = [entry.name, rival.name if rival is not None and other else None, *(["ideal"] if ideals else [])]
+        cards.append(render("figures.html", heading=task.presentation.curves_title or task.title, names=names, figures=figures))
+    return Markup().join(cards)
 
 
-def similarities(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The measures of sensitivity that are known."""
-    asked = entry["tasks"].get("sensitivity") or {"measures": {}}
-    return {name: one for name, one in asked["measures"].items() if one is not None}
+def task_curves(task: TaskInfo, entry: EntryReport) -> list[FigureData]:
+    """Return the entry's curves of a task: those of the report, and those whose points are measures."""
+    curves = [curve for curve in entry.curves if curve.task == task.name]
+    measures = entry.measures_on(task.name)
+    for curve in task.presentation.measure_curves:
+        estimates = [(x, measures[measure]) for x, measure, _ in curve.points if measure in measures]
+        points = [(x, estimate.value, estimate.low, estimate.high) for x, estimate in estimates]
+        if points:
+            curves.append(FigureData(task=task.name, title=curve.title, x=curve.x, y=curve.y, series=[Series(name="", points=points)]))
+    return curves
 
 
-def similarity_curve(title: str, entry: Mapping[str, Any], kind: str, place: str) -> dict[str, Any] | None:
-    known = similarities(entry)
-    points = [(one.size, found["value"], found["low"], found["high"]) for one in CONDITIONS if (one.kind, one.place) == (kind, place)
-              if (found := known.get(condition_name(one))) is not None]
-    return drawn_as(title, points) if points else None
+def ideal_curve(task: TaskInfo, curve: MeasureCurve) -> FigureData:
+    """Return the ideal values of a curve of measures."""
+    points: list[Point] = [(x, ideal, None, None) for x, _, ideal in curve.points]
+    return FigureData(task=task.name, title=curve.title, x=curve.x, y=curve.y, series=[Series(name="", points=points)])
 
 
-def ideal(title: str, kind: str, place: str) -> dict[str, Any]:
-    return drawn_as(title, [(one.size, one.ideal, None, None) for one in CONDITIONS if (one.kind, one.place) == (kind, place)])
+def render_faults(snapshot: Snapshot, entry: EntryReport, rival: EntryReport | None) -> Markup:
+    """Return how well the distance follows the strength of each fault, and the smallest strength that it detects."""
+    cards = []
+    for task in snapshot.report.suite.tasks:
+        faults = task.presentation.faults
+        own, other = (holder.measures_on(task.name) if holder is not None else {} for holder in (entry, rival))
+        if not own.keys() & faults.keys():
+            continue
+        compared = rival is not None and bool(other.keys() & faults.keys())
+        rows = []
+        for fault, meaning in faults.items():
+            estimate = own.get(fault)
+            words = UI.lines([f"{estimate.value:.2f}", UI.interval(estimate)]) if estimate is not None else "unknown: its answers are constant"
+            missed = estimate is None or estimate.value < LOW_SENSITIVITY
+            rows.append([UI.with_note(fault.replace("_", " "), meaning), UI.bad(words) if missed else words,
+                         describe_onset(entry.faults_noticed.get(fault)), *([format_estimate(other.get(fault))] if compared else [])])
+        headings = ["Fault", "Sensitivity", "Smallest detectable fault", *([rival.name] if rival is not None and compared else [])]
+        cards.append(render("faults.html", headings=headings, rows=rows))
+    return Markup().join(cards)
 
 
-def drawn_as(title: str, points: Sequence[tuple[float, float, float | None, float | None]]) -> dict[str, Any]:
-    return {"title": title, "x": "share of the tokens", "y": "similarity", "series": [{"name": "", "points": points}]}
+def describe_onset(detection: FaultDetection | None) -> Markup | str:
+    """Return the smallest detectable strength, and in how many draws it is detected at all."""
+    if detection is None:
+        return UNKNOWN
+    if detection.onset is None:
+        return UI.bad("never")
+    return UI.with_note(f"{detection.onset:.0%} ", f"{detection.noticed:.0%} of draws")
 
 
-def faults(entry: Mapping[str, Any], other: Mapping[str, Any] | None) -> str:
-    """How well the distance follows the strength of each fault, and from what strength on it notices it at all."""
-    asked = entry["tasks"].get("diagnostics")
-    if asked is None or not any(asked["measures"].get(fault.value) for fault in MEANING):
-        return ""
-    theirs = ((other["tasks"].get("diagnostics") or {"measures": {}}) if other else {"measures": {}})["measures"]
-    beside = other is not None and any(theirs.get(fault.value) for fault in MEANING)
+def render_cost(snapshot: Snapshot, entry: EntryReport, rival: EntryReport | None) -> Markup:
+    """Return time against the size of the corpora as a curve, and memory as a table."""
+    role = snapshot.role(Role.COST)
+    if role is None:
+        return Markup()
+    task = snapshot.task(role[0])
+    own, other = (task_curves(task, holder) if holder is not None else [] for holder in (entry, rival))
+    main, compared = (next((curve for curve in curves if curve.y not in task.presentation.tables), None) for curves in (own, other))
+    if main is None:
+        return Markup()
+    tables = []
+    for y in task.presentation.tables:
+        columns = {holder.name: curve for holder, curves in ((entry, own), (rival, other)) if holder is not None
+                   for curve in curves if curve.y == y}
+        if entry.name in columns:
+            sizes = [f"{x:,.0f}" for x, *_ in columns[entry.name].points]
+            tables.append((columns[entry.name], [y, *sizes], [[name, *(f"{value:,.0f}" for _, value, *_ in curve.points)]
+                                                              for name, curve in columns.items()]))
+    names = [entry.name, rival.name if rival is not None and compared is not None else None]
+    return render("cost.html", names=names, picture=draw_curves(main, compared), tables=tables)
+
+
+# ---- training data -----------------------------------------------------------------------------------------------------
+
+def render_training(snapshot: Snapshot, entry: EntryReport) -> Markup:
+    """Return the declared training data, and which datasets of the suite they may contain."""
+    datasets = snapshot.report.suite.datasets
+    rows = [[shorten(declared), ", ".join(overlaps(declared, datasets)) or "none by name"] for declared in entry.trained_on]
+    vectors = entry.input != "texts"
+    return render("training.html", rows=rows, model=snapshot.report.suite.model.name if vectors else None,
+                  needs_model=bool(vectors or entry.models))
+
+
+def overlaps(declared: str, datasets: Sequence[DatasetInfo]) -> list[str]:
+    """Return the datasets whose name or title shares all significant words with a declaration, or the reverse."""
+    claimed = significant_words(declared)
+    return [dataset.name for dataset in datasets if any(
+        claimed and words and (words <= claimed or claimed <= words)
+        for words in (significant_words(dataset.name), significant_words(dataset.title)))]
+
+
+def significant_words(text: str) -> set[str]:
+    """Return the words of a text that may identify a dataset."""
+    return {word for word in re.findall(r"[a-z0-9]+", text.lower()) if not word.isdigit() and len(word) > 2} - COMMON_WORDS
+
+
+# ---- versions ----------------------------------------------------------------------------------------------------------
+
+def render_history(snapshot: Snapshot, links: Links, entry: EntryReport) -> Markup:
+    """Return every version of the metric, the latest first."""
+    history = list(snapshot.versions.get(entry.name, ()))
+    if not history:
+        return Markup()
     rows = []
-    for fault, meaning in MEANING.items():
-        found, noticed = asked["measures"].get(fault.value), entry.get("faults_noticed", {}).get(fault.value)
-        words = "unknown: it does not change" if found is None else f"{number(found)}<br>{interval(found)}"
-        missed = found is None or found["value"] < MISSED
-        rows.append([f'{escape(fault.value.replace("_", " "))}<br><small>{escape(meaning)}</small>',
-                     f'<span class="no">{words}</span>' if missed else words, noticed_from(noticed),
-                     *([number(theirs.get(fault.value))] if beside else [])])
-    heads = ["Fault", "Sensitivity", "Noticed from", *([escape(other["name"])] if beside and other else [])]
-    said = ('<p class="cap">Sensitivity: rank correlation of distance and strength, 1 is perfect, 0 blind. Noticed: the distance leaves what '
-            "fault-free samples of the same source are apart; the median strength, and in how many of the draws.</p>")
-    return card("What it sees, and what it misses", table(heads, rows, "Faults of corpora", words=True) + said)
+    for version in reversed(history):
+        publications = [describe_publication(links, publication) for publication in version.released if publication.entry.track == entry.track]
+        rows.append([UI.code(version.digest[:12], "shown here" if version.digest == current_digest(entry.digest) else ""), version.first_seen[:10],
+                     UI.lines(publications) if publications else "in no release"])
+    return render("history.html", rows=rows)
 
 
-def noticed_from(noticed: Mapping[str, Any] | None) -> str:
-    if noticed is None:
-        return "–"
-    if noticed["onset"] is None:
-        return '<span class="no">never</span>'
-    return f"{noticed['onset']:.0%} <br><small>{noticed['noticed']:.0%} of draws</small>"
-
-
-def cost(entry: Mapping[str, Any], other: Mapping[str, Any] | None) -> str:
-    """Seconds a pair of corpora against their size, and the memory that it holds at each."""
-    mine, theirs = cost_curve(entry, SECONDS), cost_curve(other, SECONDS)
-    if mine is None:
-        return ""
-    picture = legend([entry["name"], other["name"] if other is not None and theirs is not None else None]) + f"<figure>{curve(mine, theirs)}</figure>"
-    held = {one["name"]: found for one in (entry, other) if one is not None and (found := cost_curve(one, MEGABYTES)) is not None}
-    if entry["name"] not in held:
-        memory, said = "", "Its memory was not measured."
-    else:
-        sizes = [f"{size:,.0f}" for size, *_ in held[entry["name"]]["series"][0]["points"]]
-        rows = [[escape(name), *(f"{peak:,.0f}" for _, peak, *_ in found["series"][0]["points"])] for name, found in held.items()]
-        memory = table(["Held at most, MB", *sizes], rows, "Memory by the number of texts in each corpus", stacked=True)
-        said = "Memory: the most that its process held at once by then, Python and its libraries included, mean over draws; " \
-               "the embedding is the harness's."
-    return card("What it costs", picture + memory + f'<p class="cap">On the machine of the run, one thread; both axes are logarithmic. {said}</p>')
-
-
-def cost_curve(entry: Mapping[str, Any] | None, what: str) -> Mapping[str, Any] | None:
-    return next((one for one in entry["curves"] if (one["task"], one["y"]) == ("timing", what)), None) if entry else None
-
-
-# ---- what it may have met before ---------------------------------------------------------------------------------------
-
-def training(snapshot: Snapshot, entry: Mapping[str, Any]) -> str:
-    """What its model was trained on, as far as the submission says, and which of the suite's data that may be."""
-    model, vectors = snapshot.facts["suite"]["model"]["name"], entry["input"] != "texts"
-    said = f'<p class="cap">It sees texts through {escape(model)}; what that was trained on is not recorded here.</p>' if vectors else ""
-    if not entry["trained_on"]:
-        none = "needs no model, and none is named" if not entry["models"] and not vectors else "names none: unknown, which is not none"
-        return card("Training data and the suite's", f"<p>The submission {none}.</p>{said}")
-    rows = [[brief(named), ", ".join(map(escape, overlaps(named, snapshot.facts["suite"]["data"]))) or "none by name"]
-            for named in entry["trained_on"]]
-    return card("Training data and the suite's", table(["Trained on", "Data of this suite that it may hold"], rows, "Training data", words=True)
-                + '<p class="cap">By names alone: a crawl of the web or of an encyclopedia may hold anything public.</p>' + said)
-
-
-def overlaps(named: str, datasets: Sequence[Sequence[str]]) -> list[str]:
-    """The suite's data whose name or title shares all telling words with what a submission names, or the other way round."""
-    claimed, found = telling(named), []
-    for name, *_ in datasets:
-        known = data.DATASETS.get(name)
-        for words in (telling(name), telling(known.title if known else "")):
-            if claimed and words and (words <= claimed or claimed <= words):
-                found.append(name)
-                break
-    return found
-
-
-def telling(words: str) -> set[str]:
-    return {word for word in re.findall(r"[a-z0-9]+", words.lower()) if not word.isdigit() and len(word) > 2} - SAYS_NOTHING
-
-
-# ---- what it was before ------------------------------------------------------------------------------------------------
-
-def history(snapshot: Snapshot, links: Links, entry: Mapping[str, Any]) -> str:
-    """Every digest that the name has had, the latest first."""
-    known = list(snapshot.versions.get(entry["name"], ()))
-    if not known:
-        return ""
-    rows = []
-    for version in reversed(known):
-        current = " <b>shown here</b>" if version.digest == entry["digest"] else ""
-        standings = [one for one in version.released if one[2]["track"] == entry["track"]]
-        rows.append([f"<code>{escape(version.digest[:12])}</code>{current}", escape(version.first_seen[:10]),
-                     "<br>".join(released(links, *one) for one in standings) or "in no release"])
-    alone = "" if len(known) > 1 else '<p class="cap">It has never been another.</p>'
-    return card("History of versions", table(["Digest", "First seen", "Released"], rows, "History of versions", words=True) + alone)
-
-
-def released(links: Links, name: str, suite: str, entry: Mapping[str, Any]) -> str:
-    place = f"rank {entry['rank']}, {number(entry['overall'])}" if entry["rank"] is not None else "not ranked"
-    link = escape(name) if links.static else f'<a href="{escape(Links(release=name).to("metric", metric=entry["name"]))}">{escape(name)}</a>'
-    return f"{link}: {place} <small>on {escape(suite)}</small>"
-
+def describe_publication(links: Links, publication: Publication) -> Markup:
+    """Return the rank and score of a version in a release."""
+    address = None if links.static else Links(release=publication.release).to("metric", metric=publication.entry.name)
+    return UI.publication(publication, address)

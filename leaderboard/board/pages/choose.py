@@ -4,123 +4,143 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from html import escape
-from typing import Any
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from leaderboard.board.components.filters import tags
-from leaderboard.board.components.layout import Estimate, Links, brief, interval, number, table
-from leaderboard.board.pages.compare import score_of
-from leaderboard.board.pages.ranking import value_of
+from markupsafe import Markup
+
+from harness.evaluation.task import Role
+from leaderboard.board.components.layout import Links
+from leaderboard.board.pages.ranking import entry_tags
+from leaderboard.board.rendering import UI, render
 from leaderboard.board.snapshot import Snapshot
+from leaderboard.report.schema import EntryReport
 from leaderboard.scoring.comparison import estimate_difference
+from leaderboard.scoring.estimates import CONFIDENCE, Estimate
 
-QUICK, SLOW = 1.0, 10.0                     # times the cost of chi
+COST_BOUNDS = (10, 1)
 SHORT_LIST = 5
+MUCH_CHEAPER = 0.5                          # share of the cost of the best
+VERDICTS = {None: "not tested", False: "no significant difference", True: "significantly worse"}
 
 
-def choose(snapshot: Snapshot, links: Links, wanted: Mapping[str, str]) -> str:
-    """The questions, and the ranked metrics that fulfil the wishes, the best first."""
-    tracks = snapshot.tracks or ["corpus"]
-    track, task = wanted.get("track", tracks[0]), wanted.get("task", "")
-    track = track if track in tracks else tracks[0]
-    tasks = snapshot.ranked_tasks(track)
-    task = task if any(one["name"] == task for one in tasks) else ""
-    cost, model, symmetric = wanted.get("cost", ""), wanted.get("model", ""), wanted.get("symmetric", "")
-    fields = [
-        select("track", "What do you compare?", {"corpus": "two corpora", "text": "two texts"}, track),
-        select("task", "What matters most?", {"": "all tasks alike", **{one["name"]: one["title"].lower() for one in tasks}}, task),
-        select("cost", "How quick must it be?", {"": "I can wait", "10": "up to ten times chi", "1": "as quick as chi"}, cost),
-        select("model", "May it need an embedding model?", {"": "yes", "no": "no"}, model),
-        select("symmetric", "Must d(p, q) equal d(q, p)?", {"": "no", "yes": "yes"}, symmetric)]
-    found = suited(snapshot, track, task, cost, model, symmetric)
-    return (f'<h1>Which metric for me?</h1><form class="questions" data-go="choose">{"".join(fields)}<button>Show</button></form>'
-            + (short_list(snapshot, links, track, task, found) if found else
-               '<p role="status">No ranked metric fulfils all of that. Give up one wish, the quickest one first.</p>'))
+class Question(NamedTuple):
+    """A question with its possible answers."""
+
+    name: str
+    text: str
+    options: dict[str, str]
+    answer: str
 
 
-def short_list(snapshot: Snapshot, links: Links, track: str, task: str, found: Sequence[Mapping[str, Any]]) -> str:
-    """The best of those that fulfil the wishes, beside the first of them; and a cheaper one that may be as good."""
-    first = found[0]
-    standing = {one["name"]: parted(snapshot, track, task, first, one) for one in found[1:]}
-    words = {None: "not judged", False: "not told apart", True: "behind it"}
-    rows = [[f'<a href="{escape(links.to("metric", metric=one["name"]))}">{escape(one["name"])}</a><br><small>{brief(one["title"])}</small>',
-             f"{number(wanted_score(one, task))} {interval(wanted_score(one, task))}",
-             "the best of these" if one is first else words[standing[one["name"]]], cost_words(one), escape(reasons(snapshot, one))]
-            for one in found[:SHORT_LIST]]
-    adjusted = "adjusted for all pairs" if not task else "for this pair and this task alone"
-    return (cheaper_words(links, first, [one for one in found[1:] if standing[one["name"]] is False])
-            + table(["Metric", "Score", f"Beside {escape(first['name'])}", "Cost", "Why"], rows, "A short list", words=True)
-            + f'<p class="cap">{len(found)} of the ranked metrics fulfil it; the best {len(rows)} are shown.</p>'
-            f'<p class="foot">Not told apart: a test at 5%, {adjusted}, cannot say which of the two is better. Costs are multiples of '
-            "chi's on the same corpora, without the embedding.</p>")
+@dataclass(frozen=True)
+class Needs:
+    """What a reader needs of a metric."""
+
+    track: str
+    task: str = ""                          # none: the overall score
+    cost: str = ""
+    model: str = ""
+    symmetric: str = ""
+
+    @classmethod
+    def read(cls, snapshot: Snapshot, query: Mapping[str, str]) -> Needs:
+        """Return the needs that a query names; unknown tracks and tasks are replaced by the default."""
+        tracks = snapshot.tracks or ["corpus"]
+        track = query.get("track", tracks[0])
+        track = track if track in tracks else tracks[0]
+        task = query.get("task", "")
+        task = task if any(candidate.name == task for candidate in snapshot.ranked_tasks(track)) else ""
+        return cls(track, task, query.get("cost", ""), query.get("model", ""), query.get("symmetric", ""))
+
+    def score(self, entry: EntryReport) -> Estimate | None:
+        """Return the score that matters."""
+        return entry.score_on(self.task) if self.task else entry.overall
+
+    def met_by(self, snapshot: Snapshot, entry: EntryReport) -> bool:
+        """Return whether an entry is ranked and has what is needed."""
+        cost, bound = snapshot.role_value(entry, Role.COST), float(self.cost) if self.cost in map(str, COST_BOUNDS) else math.inf
+        return (entry.rank is not None and self.score(entry) is not None
+                and (math.isinf(bound) or (cost is not None and cost <= bound))
+                and (self.model != "no" or "no-model" in entry_tags(entry))
+                and (self.symmetric != "yes" or snapshot.role_value(entry, Role.SYMMETRIC) == 1))
 
 
-def parted(snapshot: Snapshot, track: str, task: str, first: Mapping[str, Any], other: Mapping[str, Any]) -> bool | None:
-    """Whether the first is better for sure; None where there are too few units to judge."""
-    if not task:
-        p = snapshot.p(track, first["name"], other["name"])
-        return None if p is None else p <= 0.05
-    ours, theirs = (snapshot.samples.get((one["name"], task)) for one in (first, other))
-    between = estimate_difference(ours, theirs) if ours is not None and theirs is not None else None
-    return None if between is None or between.low is None else between.low > 0
+def render_choose(snapshot: Snapshot, links: Links, query: Mapping[str, str]) -> Markup:
+    """Return the questions, and the ranked metrics that meet the needs, the best first."""
+    needs = Needs.read(snapshot, query)
+    unit = snapshot.role_unit(Role.COST)
+    tasks = {task.name: task.title.lower() for task in snapshot.ranked_tasks(needs.track)}
+    questions = [
+        Question("track", "What do you compare?", {"corpus": "two corpora", "text": "two texts"}, needs.track),
+        Question("task", "Which task matters most?", {"": "all tasks equally", **tasks}, needs.task),
+        Question("cost", "How fast must it be?", {"": "any speed", **{str(bound): f"cost up to {bound} {unit}" for bound in COST_BOUNDS}}, needs.cost),
+        Question("model", "May it use an embedding model?", {"": "yes", "no": "no"}, needs.model),
+        Question("symmetric", "Must d(p, q) equal d(q, p)?", {"": "no", "yes": "yes"}, needs.symmetric)]
+    matches = sorted((entry for entry in snapshot.entries(needs.track) if needs.met_by(snapshot, entry)), key=lambda entry: -sort_value(needs, entry))
+    return render("choose.html", questions=questions, short_list=render_short_list(snapshot, links, needs, matches) if matches else None)
 
 
-def cheaper_words(links: Links, first: Mapping[str, Any], equals: Sequence[Mapping[str, Any]]) -> str:
-    """The cheapest of those that cannot be told from the best, if it is much cheaper than that and needs no more than it."""
-    costs = [(cost, one["name"]) for one in equals if (cost := value_of(one, "timing.cost_in_chi"))
-             and (first["input"] == "embeddings" or one["input"] != "embeddings")]
-    best = value_of(first, "timing.cost_in_chi")
-    if not costs or best is None or (cheapest := min(costs))[0] > best / 2:
-        return ""
-    cost, name = cheapest
-    return (f'<p><strong>If cost counts:</strong> <a href="{escape(links.to("metric", metric=name))}">{escape(name)}</a> is not told apart '
-            f"from {escape(first['name'])} and takes {cost / best:.2g} times as long, without the embedding.</p>")
+def sort_value(needs: Needs, entry: EntryReport) -> float:
+    """Return the value by which matches are sorted."""
+    score = needs.score(entry)
+    return score.value if score is not None else -math.inf
 
 
-def select(name: str, words: str, options: Mapping[str, str], chosen: str) -> str:
-    listed = "".join(f'<option value="{escape(key)}"{" selected" if key == chosen else ""}>{escape(shown)}</option>'
-                     for key, shown in options.items())
-    return f'<label>{words} <select name="{name}">{listed}</select></label>'
+def render_short_list(snapshot: Snapshot, links: Links, needs: Needs, matches: Sequence[EntryReport]) -> Markup:
+    """Return the best matches compared with the first, and a much cheaper one that may be as good."""
+    best = matches[0]
+    worse = {entry.name: significantly_worse(snapshot, needs, best, entry) for entry in matches[1:]}
+    rows = [[UI.titled_link(links, entry.name, entry.title), UI.estimate(needs.score(entry)),
+             "best of these" if entry is best else VERDICTS[worse[entry.name]], describe_cost(snapshot, entry), "; ".join(list_reasons(snapshot, entry))]
+            for entry in matches[:SHORT_LIST]]
+    cheaper, speedup = find_cheaper(snapshot, best, [entry for entry in matches[1:] if worse[entry.name] is False])
+    return render("short_list.html", links=links, best=best, rows=rows, count=len(matches), cheaper=cheaper, speedup=speedup,
+                  overall=not needs.task, unit=snapshot.role_unit(Role.COST))
 
 
-def suited(snapshot: Snapshot, track: str, task: str, cost: str, model: str, symmetric: str) -> list[dict[str, Any]]:
-    """The ranked entries that fulfil the wishes, best first."""
-    most = {"1": QUICK, "10": SLOW}.get(cost, math.inf)
-    found = []
-    for entry in snapshot.entries(track):
-        price = value_of(entry, "timing.cost_in_chi")
-        if entry["rank"] is None or wanted_score(entry, task) is None:
-            continue
-        if (math.isfinite(most) and (price is None or price > most)) or (model == "no" and "no-model" not in tags(entry)) \
-                or (symmetric == "yes" and value_of(entry, "axioms.symmetric") != 1):
-            continue
-        found.append(entry)
-    return sorted(found, key=lambda entry: -(wanted_score(entry, task) or {"value": 0.0})["value"])
+def significantly_worse(snapshot: Snapshot, needs: Needs, best: EntryReport, other: EntryReport) -> bool | None:
+    """Return whether an entry is significantly worse than the best; None with too few test units."""
+    if not needs.task:
+        p = snapshot.p(needs.track, best.name, other.name)
+        return None if p is None else p <= 1 - CONFIDENCE
+    samples = [snapshot.samples.get((entry.name, needs.task)) for entry in (best, other)]
+    difference = estimate_difference(samples[0], samples[1]) if samples[0] is not None and samples[1] is not None else None
+    return None if difference is None or difference.low is None else difference.low > 0
 
 
-def wanted_score(entry: Mapping[str, Any], task: str) -> Estimate:
-    return score_of(entry, {"name": task}) if task else entry["overall"]
+def find_cheaper(snapshot: Snapshot, best: EntryReport, equals: Sequence[EntryReport]) -> tuple[EntryReport | None, float]:
+    """Return the cheapest of the entries that may be as good as the best and need no more input, and how much faster it is."""
+    costs = [(cost, entry) for entry in equals if (cost := snapshot.role_value(entry, Role.COST))
+             and (best.input == "embeddings" or entry.input != "embeddings")]
+    limit = snapshot.role_value(best, Role.COST)
+    if not costs or limit is None:
+        return None, 1.0
+    cost, cheapest = min(costs, key=lambda pair: (pair[0], pair[1].name))
+    return (cheapest, limit / cost) if cost <= MUCH_CHEAPER * limit else (None, 1.0)
 
 
-def cost_words(entry: Mapping[str, Any]) -> str:
-    cost = value_of(entry, "timing.cost_in_chi")
-    return "not timed" if cost is None else f"{cost:.2g} × chi"
+def describe_cost(snapshot: Snapshot, entry: EntryReport) -> str:
+    """Return the cost with its unit."""
+    cost = snapshot.role_value(entry, Role.COST)
+    return "not timed" if cost is None else f"{cost:.2g} {snapshot.role_unit(Role.COST)}"
 
 
-def reasons(snapshot: Snapshot, entry: Mapping[str, Any]) -> str:
-    """Where it stands, what it needs, its strong side and its weak one."""
-    low, high = entry["rank_interval"] or (entry["rank"], entry["rank"])
-    words = [f"rank {entry['rank']}" + (f" ({low}–{high})" if low != high else ""), "no model" if "no-model" in tags(entry) else f"needs {entry['input']}"]
-    held = value_of(entry, "timing.peak_megabytes")
-    if held is not None:
-        words.append(f"{held:,.0f} MB")
-    ranks = {snapshot.task(name)["title"].lower(): one["rank"] for name, one in entry["task_ranks"].items() if one["rank"] is not None}
+def list_reasons(snapshot: Snapshot, entry: EntryReport) -> list[str]:
+    """Return rank, requirements, the best and the worst task, and the axioms that fail."""
+    low, high = entry.rank_interval or (entry.rank, entry.rank)
+    reasons = [f"rank {entry.rank}" + (f" ({low}–{high})" if low != high else ""),
+               "no neural model" if "no-model" in entry_tags(entry) else f"needs {entry.input.replace('_', ' ')}"]
+    memory = snapshot.role_value(entry, Role.MEMORY)
+    if memory is not None:
+        reasons.append(f"{memory:,.0f} {snapshot.role_unit(Role.MEMORY)}")
+    ranks = {snapshot.task(name).title.lower(): standing.rank for name, standing in entry.task_ranks.items() if standing.rank is not None}
     if len(ranks) > 1:
         strong, weak = min(ranks, key=lambda title: ranks[title]), max(ranks, key=lambda title: ranks[title])
         if ranks[strong] != ranks[weak]:
-            words.append(f"rank {ranks[strong]} in {strong}, {ranks[weak]} in {weak}")
-    axioms = entry["tasks"].get("axioms")
-    if axioms:
-        broken = [name.replace("_", " ") for name, one in axioms["measures"].items() if one is not None and one["value"] < 1]
-        words.append(f"misses: {', '.join(broken)}" if broken else "holds all axioms")
-    return "; ".join(words)
+            reasons.append(f"rank {ranks[strong]} in {strong}, {ranks[weak]} in {weak}")
+    for task in snapshot.report.suite.tasks:
+        if task.presentation.axioms and task.name in entry.tasks:
+            broken = [name.replace("_", " ") for name, estimate in entry.measures_on(task.name).items() if estimate.value < 1]
+            reasons.append(f"fails {task.title.lower()}: {', '.join(broken)}" if broken else f"satisfies all {task.title.lower()}")
+    return reasons

@@ -1,67 +1,83 @@
-"""Who answers alike, and who is good for what it costs, as pictures."""
+"""Accuracy against cost, and which metrics are redundant, as charts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
+from typing import NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from leaderboard.board.components.charts import scatter, tree
-from leaderboard.board.components.layout import Links, correlation
-from leaderboard.board.pages.ranking import value_of
+from harness.evaluation.task import Role
+from leaderboard.board.components.charts import draw_scatter, draw_tree
+from leaderboard.board.components.layout import Links
+from leaderboard.board.rendering import render
 from leaderboard.board.snapshot import TRACKS, Snapshot
-from leaderboard.report.build import unbeaten
+from leaderboard.scoring.insights import pareto_optimal
+
+FEWEST_POINTS = 2
 
 
-def overview(snapshot: Snapshot, links: Links) -> str:
-    """Who answers alike, and who is good for what it costs."""
-    parts = ['<h1>Map</h1><p class="lede">Who answers alike, and who is good for what it costs. Of metrics that answer alike, one is enough.</p>']
-    for track in snapshot.tracks:
-        found = cost_frontier(snapshot, track) + redundancy(snapshot, links, track)
-        if found:
-            parts.append(f'<h2>{TRACKS[track]}</h2><div class="grid">{found}</div>')
-    return "".join(parts) if len(parts) > 1 else f"{parts[0]}<p>Nobody is ranked yet.</p>"
+class CostChart(NamedTuple):
+    """The scores of a track against cost."""
+
+    picture: Markup
+    optimal: list[str]
+    untimed: list[str]
 
 
-def cost_frontier(snapshot: Snapshot, track: str) -> str:
-    """Cost against overall score; joined: whom nobody beats at no higher a cost."""
-    known = [(entry["name"], cost, entry["overall_above_chance"]) for entry in snapshot.entries(track)
-             if entry["rank"] is not None and (cost := value_of(entry, "timing.cost_in_chi")) is not None and cost > 0]
-    if len(known) < 2:
-        return ""
-    kept = unbeaten(known)
-    return (f'<section class="card w6"><h3>Cost</h3><figure>{scatter(known, "cost, times chi", "above chance", kept)}</figure>'
-            f'<p class="cap">Nobody is better at no higher a cost than {escape(", ".join(kept))}.</p></section>')
+class Redundancy(NamedTuple):
+    """The correlations of the answers of a track's ranked metrics, ordered as in the tree."""
+
+    picture: Markup
+    names: list[str]
+    rows: list[tuple[str, list[float | None]]]
 
 
-def redundancy(snapshot: Snapshot, links: Links, track: str) -> str:
-    """Who answers alike, as a tree of the ranked and as a table of rank correlations, each metric beside those it is most like."""
-    known = snapshot.facts["agreement"].get(track)
-    ranked = [entry["name"] for entry in snapshot.entries(track) if entry["rank"] is not None]
-    names = [name for name in ranked if known and name in known["entries"]]
-    if known is None or len(names) < 2:
-        return ""
-    places = [known["entries"].index(name) for name in names]
-    values = np.array([[known["values"][a][b] for b in places] for a in places], dtype=float)
-    joins = linkage(squareform(1 - np.nan_to_num(values, nan=0.0), checks=False), "average")
+class TrackMap(NamedTuple):
+    """The charts of a track."""
+
+    title: str
+    cost: CostChart | None
+    redundancy: Redundancy | None
+
+
+def render_map(snapshot: Snapshot, links: Links, query: object = None) -> Markup:
+    """Return the charts of all tracks."""
+    tracks = [TrackMap(TRACKS[track], cost_chart(snapshot, track), redundancy(snapshot, track)) for track in snapshot.tracks]
+    return render("map.html", links=links, tracks=[track for track in tracks if track.cost or track.redundancy])
+
+
+def cost_chart(snapshot: Snapshot, track: str) -> CostChart | None:
+    """Return overall scores against cost with the Pareto-optimal metrics connected; None for fewer than two points."""
+    ranked = snapshot.ranked_entries(track)
+    points = [(entry.name, cost, entry.overall_above_chance) for entry in ranked
+              if entry.overall_above_chance is not None and (cost := snapshot.role_value(entry, Role.COST)) is not None and cost > 0]
+    if len(points) < FEWEST_POINTS:
+        return None
+    optimal, timed = pareto_optimal(points), {name for name, _, _ in points}
+    picture = draw_scatter(points, f"cost, {snapshot.role_unit(Role.COST)}", "overall score", optimal)
+    return CostChart(picture, optimal, [entry.name for entry in ranked if entry.name not in timed])
+
+
+def redundancy(snapshot: Snapshot, track: str) -> Redundancy | None:
+    """Return the similarity of the answers of the ranked metrics as a tree and a table of rank correlations."""
+    table = snapshot.report.agreement.get(track)
+    names = [entry.name for entry in snapshot.ranked_entries(track) if table is not None and entry.name in table.entries]
+    if table is None or len(names) < FEWEST_POINTS:
+        return None
+    correlations = [[table.between(a, b) for b in names] for a in names]
+    distances = 1 - np.nan_to_num(np.array(correlations, dtype=float), nan=0.0)
+    joins = linkage(squareform(distances, checks=False), "average")
     order = leaves_list(joins).tolist()
-    picture = tree([names[place] for place in order], joins_in_order(joins, order))
-    head = "".join(f'<th scope="col" class="turned"><span>{escape(names[place])}</span></th>' for place in order)
-    rows = []
-    for a in order:
-        cells = "".join(f'<td class="heat" style="--heat:{max(0.0, r or 0.0):.2f}">{correlation(r)}</td>'
-                        for r in (known["values"][places[a]][places[b]] for b in order))
-        rows.append(f'<tr><th scope="row"><a href="{escape(links.to("metric", metric=names[a]))}">{escape(names[a])}</a></th>{cells}</tr>')
-    return ('<section class="card w6"><h3>Redundancy</h3><figure>' + picture + '</figure><p class="cap">Metrics, or groups of them, are joined '
-            "at the mean rank correlation of their answers to the same questions: what is joined far to the right says the same, so that one of them is "
-            'enough.</p><details><summary>All correlations</summary><div class="wide" tabindex="0" role="region" aria-label="Redundancy">'
-            f'<table class="dense"><thead><tr><td></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div></details></section>')
+    ordered = [names[index] for index in order]
+    return Redundancy(draw_tree(ordered, order_joins(joins, order)), ordered,
+                      [(names[a], [correlations[a][b] for b in order]) for a in order])
 
 
-def joins_in_order(joins: np.ndarray, order: Sequence[int]) -> list[tuple[int, int, float]]:
-    """The joins of groups as (group, group, correlation), where leaves are numbered from the top and each join is the next number."""
-    row = {leaf: place for place, leaf in enumerate(order)}
+def order_joins(joins: np.ndarray, order: Sequence[int]) -> list[tuple[int, int, float]]:
+    """Return joins as (group, group, correlation); leaves are numbered from the top, then the joins in their order."""
+    row = {leaf: index for index, leaf in enumerate(order)}
     return [(row.get(int(a), int(a)), row.get(int(b), int(b)), 1 - float(height)) for a, b, height, _ in joins]

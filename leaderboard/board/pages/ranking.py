@@ -1,202 +1,124 @@
-"""The ranked table of a track.  The page's script (board.js) searches, sorts, filters and weighs what is here."""
+"""The ranked table of a track.  Its script (ranked_table.js) searches, sorts, filters and weighs the rows."""
 
 from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Mapping, Set
-from html import escape
-from typing import Any
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
-from leaderboard.board.components.charts import bar
-from leaderboard.board.components.ensembles import baselines
-from leaderboard.board.components.filters import filters, tags
-from leaderboard.board.components.layout import LONGEST, Links, brief, json_in_page, number, rank_of
+from markupsafe import Markup
+
+from harness.evaluation.task import Role
+from leaderboard.board.columns import Column, above_chance, corrected_tasks
+from leaderboard.board.components.ensembles import render_baselines
+from leaderboard.board.components.layout import Links
+from leaderboard.board.rendering import LONGEST, format_cell, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
-from leaderboard.report.paper_authors import written_by
+from leaderboard.report.schema import EntryReport
 
-SHOWN_PROPERTIES = {"distributionality": "distributionality", "timing": "cost_in_chi", "axioms": None}
-SHORT_TITLES = {"distributionality.distributionality": "Distributionality", "timing.cost_in_chi": "Cost, × chi"}
-TASKS_SHOWN = 10                            # the others can be picked
-
-Column = tuple[str, str, str]               # key, title, what it says
-
-
-def board(snapshot: Snapshot, links: Links, track: str) -> str:
-    """The ranked table; controls and what is not ranked below it, with the reasons."""
-    entries = snapshot.entries(track)
-    ranked = [entry for entry in entries if entry["rank"] is not None]
-    rest = [entry for entry in entries if entry["rank"] is None]
-    tasks, columns = snapshot.ranked_tasks(track), columns_of(snapshot, track)
-    shown = [key for key, _, _ in columns if key in default_columns(snapshot, track)]
-    marked, beside = snapshot.facts["gameable"].get(track, {}), corrected(snapshot, track)
-    scored = {task["name"] for task in tasks}
-    heads = "".join(head(key, title, words, key in marked, "" if key in scored else "property") for key, title, words in columns if key in shown)
-    lines = set(snapshot.facts["lines"].get(track, []))
-    rows = "".join(row(entry, links, shown, scored, beside) + (dividing_line(len(shown)) if number in lines else "")
-                   for number, entry in enumerate(ranked, start=1))
-    values = {"track": track, "tasks": [[task["name"], task["title"]] for task in tasks], "marked": list(marked), "beside": sorted(beside),
-              "columns": [[*column, column[0] in shown] for column in columns],
-              "rows": {entry["name"]: {"overall": entry["overall_above_chance"],
-                                       "above": [short(above_chance(entry, task["name"])) for task in tasks],
-                                       "values": [short(value_of(entry, key)) for key, _, _ in columns]} for entry in ranked}}
-    empty = "" if ranked else f'<tr><td colspan="{3 + len(shown)}">Nobody is ranked in this track yet.</td></tr>'
-    return f"""<p class="lede"><strong>Which text-similarity metric is any good, and at what?</strong> Each metric answers the same
-questions, alone, behind walls. A gold line parts metrics only where the data can; inside a group the order is noise.</p>
-{tools(snapshot, links, track)}
-<p class="foot" role="status" id="ts-count">{len(ranked)} ranked metrics.</p>
-<div class="scroll" tabindex="0" role="region" aria-label="Ranking"><table id="ts-table"><thead><tr>
-{head("rank", "Rank", "Place; beside it the ranks it may have")}{head("name", "Metric", "Name and title")}
-{head("overall", "Above chance, 95%", "Mean over the ranked tasks of (score - chance)/(1 - chance)", kind="score")}{heads}</tr></thead>
-<tbody>{rows or empty}</tbody></table></div>
-<p class="foot">Above chance: 0 is chance, 1 is perfect; in grey beside scores whose chance is not 0. Columns behind the double line are
-properties, which no rank rests on. Beside a rank, the ranks it may have: how many are better for sure, and worse, judged for all
-pairs at once (5%). Intervals speak of new draws from these datasets, not of new datasets. {said_of_marks(marked)}</p>
-{baselines(snapshot, track)}
-<details id="ts-rest"><summary>Controls, variants and metrics that are not ranked ({len(rest)})</summary>
-<div class="wide" tabindex="0" role="region" aria-label="Not ranked"><table><thead><tr><th scope="col">Metric</th>
-<th scope="col">Above chance</th><th scope="col">Why it has no rank</th></tr></thead>
-<tbody>{"".join(unranked(entry, links) for entry in rest)}</tbody></table></div></details>
-{json_in_page(values, "ts-data")}"""
+COSTS = (1, 10, 100)                        # bounds of the filter by cost
+KINDS = {"corpus": "corpus metrics", "text": "text metrics"}
+INPUTS = {"texts": "takes texts", "tokens": "takes tokens", "embeddings": "takes embeddings", "token_embeddings": "takes token embeddings"}
+DOWNLOADS = {"csv": "CSV", "parquet": "Parquet", "tex": "LaTeX", "md": "Markdown"}
 
 
-def tools(snapshot: Snapshot, links: Links, track: str) -> str:
-    """The row above the table: tracks, search, ranking by, filters, columns, own weights, downloads."""
-    tabs = "".join(f'<a class="chip" href="{escape(links.to("board", track=one))}"{" aria-current=true" if one == track else ""}>'
-                   f"{TRACKS[one]}</a>" for one in snapshot.tracks)
-    tasks = snapshot.ranked_tasks(track)
-    orders = "".join(f'<option value="task.{escape(task["name"])}">{escape(task["title"])}</option>' for task in tasks)
-    weights = "".join(f'<label>{escape(task["title"])} <input type="number" step="any" value="1" data-weight="{escape(task["name"])}">'
-                      "</label>" for task in tasks)
-    downloads = "".join(f'<a href="{"board-" + track + "." + form if links.static else "#"}" data-download="{form}" download>{words}{", the whole table" if links.static else ""}</a>'
-                        for form, words in (("csv", "CSV"), ("parquet", "Parquet"), ("tex", "LaTeX"), ("md", "Markdown")))
-    return f"""<div class="tools" role="toolbar" aria-label="Track, search and filters"><span class="chips">{tabs}</span>
-<input type="search" id="ts-search" placeholder="Search: name, author, tag" aria-label="Search metrics: all words must be in the name, title, author, tag or summary">
-<select id="ts-order" aria-label="Rank by"><option value="overall">Overall: mean above chance</option>{orders}
-<option value="borda">Borda, reference panel</option><option value="weights">My weights</option></select>
-<span class="chips">{filters(snapshot.entries(track), track)}</span><span class="right"><details class="menu"><summary>Columns</summary><div id="ts-columns"></div></details>
-<details class="menu"><summary>Download</summary><div>{downloads}</div></details><button type="button" id="ts-copy">Copy link</button></span></div>
-<fieldset class="weights" id="ts-weights" hidden><legend>My weights: an order, without intervals or lines</legend>{weights}
-<p class="failed" role="alert" hidden>Weights are 0 or more, and one of them is more.</p></fieldset>"""
+class Cell(NamedTuple):
+    """A cell of the ranked table; the score above chance is added where chance is not 0."""
+
+    key: str
+    style: str
+    text: str
+    above: str | None
 
 
-def head(key: str, title: str, words: str, marked: bool = False, kind: str = "") -> str:
-    mark = ' <span class="mark" title="gameable: a control does well here">●</span>' if marked else ""
-    return (f'<th scope="col" data-key="{escape(key)}"{f" class={kind}" if kind else ""}><button type="button" data-sort="{escape(key)}" '
-            f'title="{escape(words)}">{escape(title)}{mark}</button></th>')
+class Row(NamedTuple):
+    """A row of the ranked table."""
+
+    entry: EntryReport
+    search: str
+    tags: str
+    cells: list[Cell]
+    line: bool                              # whether a dividing line follows
 
 
-def row(entry: Mapping[str, Any], links: Links, shown: list[str], scored: Set[str] = frozenset(), beside: Set[str] = frozenset()) -> str:
-    cells = "".join(cell(entry, key, key in scored, key in beside) for key in shown)
-    low, high = entry["rank_interval"] or ("", "")
-    borda = "" if entry["borda"] is None else f"{entry['borda']:.4f}"
-    return (f'<tr data-name="{escape(entry["name"])}" data-find="{escape(findable(entry))}" data-tags="{" ".join(tags(entry))}" '
-            f'data-rank="{entry["rank"]}" data-between="{low}–{high}" data-borda="{borda}">'
-            f'<td class="rank">{rank_of(entry)}</td>{name_cell(entry, links)}<td class="score">{bar(entry["overall"])}</td>{cells}</tr>')
+class Filter(NamedTuple):
+    """A list of choices that narrows the table."""
+
+    name: str
+    default: str
+    options: dict[str, str]
 
 
-def cell(entry: Mapping[str, Any], key: str, scored: bool, beside: bool) -> str:
-    """A value; the score above chance beside it where chance is not 0, and as the colour of the cell."""
-    if not scored:
-        return f'<td data-key="{escape(key)}" class=property>{written(value_of(entry, key))}</td>'
-    above = above_chance(entry, key)
-    small = f" <small>{written(above)}</small>" if beside else ""
-    heat = 0 if above is None else math.ceil(5 * min(1.0, max(0.0, above)))
-    return f'<td data-key="{escape(key)}" class=h{heat}>{written(value_of(entry, key))}{small}</td>'
+def render_board(snapshot: Snapshot, links: Links, track: str) -> Markup:
+    """Return the ranked table, and below it the baselines and metrics that are not ranked."""
+    entries, ranked = snapshot.entries(track), snapshot.ranked_entries(track)
+    tasks, columns = snapshot.ranked_tasks(track), snapshot.columns(track)
+    corrected = corrected_tasks(entries, tasks)
+    lines = snapshot.report.lines.get(track, [])
+    gameable = snapshot.report.gameable.get(track, {})
+    cost = snapshot.role(Role.COST)
+    values = {"track": track, "tasks": [[task.name, task.title] for task in tasks], "marked": list(gameable), "beside": sorted(corrected),
+              "columns": [[column.key, column.title, column.description, column.default] for column in columns],
+              "cost": ".".join(cost) if cost is not None else None,
+              "rows": {entry.name: {"overall": entry.overall_above_chance,
+                                    "above": [round_number(above_chance(entry, task.name)) for task in tasks],
+                                    "values": [round_number(column.value(entry)) for column in columns]} for entry in ranked}}
+    defaults = [column for column in columns if column.default]
+    rows = [Row(entry, search_text(entry), " ".join(entry_tags(entry)), [table_cell(entry, column, corrected) for column in defaults], number in lines)
+            for number, entry in enumerate(ranked, start=1)]
+    return render(
+        "ranking.html", links=links, track=track, tracks={name: TRACKS[name] for name in snapshot.tracks}, tasks=tasks, columns=defaults, rows=rows,
+        unranked=[(entry, search_text(entry)) for entry in entries if entry.rank is None], gameable=gameable, values=values, lines=lines,
+        baselines=sorted({name for names in gameable.values() for name in names}), filters=list_filters(snapshot, entries),
+        downloads=DOWNLOADS, ensembles=render_baselines(snapshot, track), tied=tied_count(ranked))
 
 
-def dividing_line(columns: int) -> str:
-    return f'<tr class="line"><td colspan="{3 + columns}"><span class="hidden">a dividing line</span></td></tr>'
+def tied_count(ranked: Sequence[EntryReport]) -> int:
+    """Return how many metrics may be the best, given their rank ranges; 0 where ranges are unknown."""
+    return sum(entry.rank_interval is not None and entry.rank_interval[0] == 1 for entry in ranked)
 
 
-def unranked(entry: Mapping[str, Any], links: Links) -> str:
-    return (f'<tr data-name="{escape(entry["name"])}" data-find="{escape(findable(entry))}">{name_cell(entry, links)}'
-            f'<td>{number(entry["overall"])}</td><td class="reason">{brief(entry["not_ranked"] or "")}</td></tr>')
+def table_cell(entry: EntryReport, column: Column, corrected: Collection[str]) -> Cell:
+    """Return the cell of an entry in a column; scores are tinted by how far they are above chance."""
+    text = format_cell(column.value(entry))
+    if not column.score:
+        return Cell(column.key, "property", text, None)
+    above = above_chance(entry, column.key)
+    tint = 0 if above is None else math.ceil(5 * min(1.0, max(0.0, above)))
+    return Cell(column.key, f"h{tint}", text, format_cell(above) if column.key in corrected else None)
 
 
-def name_cell(entry: Mapping[str, Any], links: Links) -> str:
-    shown = (["lifted"] if entry["lifted"] else []) + entry["marks"]
-    marks = "".join(f'<span class="tag">{escape(one)}</span>' for one in shown)
-    return (f'<td class="name"><a href="{escape(links.to("metric", metric=entry["name"]))}">{escape(entry["name"])}</a>{marks}'
-            f'<small>{brief(entry["title"])}</small></td>')
+def list_filters(snapshot: Snapshot, entries: Sequence[EntryReport]) -> list[Filter]:
+    """Return the filters that separate some entries from others."""
+    kinds, inputs = {entry.kind for entry in entries}, {entry.input for entry in entries}
+    timed = any(snapshot.role_value(entry, Role.COST) is not None for entry in entries)
+    unit = snapshot.role_unit(Role.COST)
+    filters = [(Filter("kind", "Any kind", {key: title for key, title in KINDS.items() if key in kinds}), len(kinds) > 1),
+               (Filter("input", "Any input", {key: title for key, title in INPUTS.items() if key in inputs}), len(inputs) > 1),
+               (Filter("cost", "Any speed", {str(bound): f"cost up to {bound} {unit}" for bound in COSTS}), timed)]
+    return [choices for choices, useful in filters if useful]
 
 
-def findable(entry: Mapping[str, Any]) -> str:
-    """In what its words are searched."""
-    parts = [entry["name"], entry["title"], entry["summary"], f"{entry['kind']} metric", entry["input"], entry["paper"] or "",
-             written_by(entry["paper"]) or "", entry["license"], *entry["models"], "lifted" if entry["lifted"] else "",
-             "control" if entry["control"] else ""]
-    return plain(" ".join(part[:LONGEST] for part in parts))
+def entry_tags(entry: EntryReport) -> list[str]:
+    """Return the tags by which the table is filtered."""
+    tags = {"no-model": entry.input == "texts" and not entry.models, "symmetric": entry.symmetric, "lifted": entry.lifted,
+            f"kind-{entry.kind}": True, f"input-{entry.input}": True}
+    return [name for name, applies in tags.items() if applies]
 
 
-def plain(words: str) -> str:
-    """In small letters, without accents: as it is searched."""
-    return "".join(one for one in unicodedata.normalize("NFD", words.lower()) if not unicodedata.combining(one))
+def search_text(entry: EntryReport) -> str:
+    """Return the text in which words are searched."""
+    parts = [entry.name, entry.title, entry.summary, f"{entry.kind} metric", entry.input, entry.paper or "", *entry.authors,
+             str(entry.year or ""), entry.license, *entry.models, "lifted" if entry.lifted else "", "control" if entry.control else ""]
+    return fold(" ".join(part[:LONGEST] for part in parts))
 
 
-# ---- columns -----------------------------------------------------------------------------------------------------------
-
-def columns_of(snapshot: Snapshot, track: str) -> list[Column]:
-    """The tasks' scores, the properties, and all measures of both."""
-    found: list[Column] = [(task["name"], task["title"], task["score"]) for task in snapshot.ranked_tasks(track)]
-    if track == "text":
-        found.append(("usmb", "USMB", "Mean of the five tasks' scores as USMB computes them"))
-    for task in snapshot.facts["suite"]["tasks"]:
-        if task["ranked"] and task["track"] != track:
-            continue
-        if task["name"] == "axioms":
-            found.append(("axioms", "Axioms", "How many of the axioms hold in every trial"))
-        found += [(key, SHORT_TITLES.get(key, f"{task['title']}: {name.replace('_', ' ')}"), words)
-                  for name, words in task["measures"].items() for key in [f"{task['name']}.{name}"]]
-    return found
+def fold(text: str) -> str:
+    """Return the text in lower case, without accents."""
+    return "".join(character for character in unicodedata.normalize("NFD", text.lower()) if not unicodedata.combining(character))
 
 
-def default_columns(snapshot: Snapshot, track: str) -> list[str]:
-    properties = [task if measure is None else f"{task}.{measure}" for task, measure in SHOWN_PROPERTIES.items()]
-    return [*(task["name"] for task in snapshot.ranked_tasks(track)[:TASKS_SHOWN]), *properties]
-
-
-def value_of(entry: Mapping[str, Any], key: str) -> float | None:
-    """What an entry has in a column."""
-    if key == "usmb":
-        usmb: float | None = entry["usmb"]
-        return usmb
-    task, _, measure = key.partition(".")
-    asked = entry["tasks"].get(task)
-    if asked is None:
-        return None
-    if task == "axioms" and not measure:
-        known = [one["value"] for one in asked["measures"].values() if one is not None]
-        return sum(share == 1 for share in known) / len(known) if known else None
-    estimate = asked["measures"].get(measure) if measure else asked["score"]
-    return None if estimate is None else float(estimate["value"])
-
-
-def above_chance(entry: Mapping[str, Any], task: str) -> float | None:
-    found: float | None = (entry["tasks"].get(task) or {}).get("above_chance")
-    return found
-
-
-def corrected(snapshot: Snapshot, track: str) -> set[str]:
-    """The ranked tasks whose scores above chance are not the scores themselves."""
-    names = {task["name"] for task in snapshot.ranked_tasks(track)}
-    return {name for entry in snapshot.entries(track) for name in names if name in entry["tasks"] and entry["tasks"][name]["chance"]}
-
-
-def short(value: float | None) -> float | None:
-    """As exact as anybody looks at it in a table: a thousand rows of forty columns are a page's weight."""
+def round_number(value: float | None) -> float | None:
+    """Return the value with six significant digits: a page holds thousands."""
     return None if value is None else float(f"{value:.6g}")
-
-
-def written(value: float | None) -> str:
-    if value is None:
-        return "–"
-    return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
-
-
-def said_of_marks(marked: Mapping[str, list[str]]) -> str:
-    if not marked:
-        return ""
-    controls = sorted({name for names in marked.values() for name in names})
-    return '<span class="mark">●</span> gameable: a control, which looks at nothing that matters, does as well as half of the ranked on ' \
-           f"this task ({escape(', '.join(controls))})."

@@ -1,17 +1,22 @@
-"""The page on which texts of one's own are tried, and what it says of the answers."""
+"""The page on which readers try metrics on their own texts, and what it shows of the answers."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from html import escape
 from itertools import pairwise
 
+from markupsafe import Markup
+
+from harness.evaluation.task import Role
 from harness.submission.header import Header
-from leaderboard.board.components.layout import Links, table
+from harness.submission.submission import current_digest
+from leaderboard.board.components.layout import Links
+from leaderboard.board.rendering import UI, UNKNOWN, render
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.report.rated_pairs import CLASSES, HARDLY, less_alike, sign_of
+from leaderboard.report.schema import RatedValues
 from leaderboard.workflows.try_texts import (
     CORPUS_TEXTS,
     FEWEST_TEXTS,
@@ -21,141 +26,121 @@ from leaderboard.workflows.try_texts import (
     TriedMetric,
     read_halves,
 )
-from tasks.text.human_ordering import HumanOrdering
 
 TEXTS, CORPORA = "texts", "corpora"
-HARDLY_SAID = "it hardly tells such pairs apart"
-SURE = 99                                   # percent of a class: a value is beyond it
+INDISTINCT = "does not separate the classes"
+EDGE = 99                                   # percent of a class beyond which a value is outside it
 KINDS = {TEXTS: "Two texts", CORPORA: "Two corpora"}
 
 
-def page(links: Links, asked: Mapping[str, str]) -> str:
-    """The form; its answers are put below it."""
-    lede = '<h1>Try it</h1><p class="lede">What quick metrics say of texts of yours. A model reads them first, which takes some seconds.</p>'
-    if links.static:
-        return f"{lede}<p>This is a copy without a server, which cannot ask metrics; <code>touchstone serve</code> in a clone can.</p>"
-    kind = asked.get("kind", TEXTS)
-    kind = kind if kind in KINDS else TEXTS
-    chips = "".join(f'<a class="chip" href="{escape(links.to("try", kind=one))}"{" aria-current=true" if one == kind else ""}>{title}</a>'
-                    for one, title in KINDS.items())
-    if kind == TEXTS:
-        fields = field("a", "First text", 5, TEXT_CHARACTERS) + field("b", "Second text", 5, TEXT_CHARACTERS)
-        bounds = f"Up to {TEXT_CHARACTERS:,} characters each."
-    else:
-        longest = CORPUS_TEXTS * (LINE_CHARACTERS + 1)
-        fields = field("a", "First corpus, one text a line", 12, longest) + field("b", "Second corpus, one text a line", 12, longest)
-        bounds = f"{FEWEST_TEXTS} to {CORPUS_TEXTS} texts each, of up to {LINE_CHARACTERS:,} characters."
-    return (f'{lede}<nav class="chips" aria-label="What is compared">{chips}</nav><form data-try="{kind}"><div class="pair">{fields}</div>'
-            f'<p><button>Ask the metrics</button> <span class="cap">{bounds} They go to this server alone and are not kept; metrics see them '
-            'behind the same walls as ever.</span></p></form><div id="ts-tried" role="status" aria-live="polite"></div>')
+def render_form(snapshot: Snapshot, links: Links, query: Mapping[str, str]) -> Markup:
+    """Return the form; the script puts the answers below it."""
+    kind = query.get("kind", TEXTS)
+    return render("try.html", links=links, kinds=KINDS, kind=kind if kind in KINDS else TEXTS, text_characters=TEXT_CHARACTERS,
+                  corpus_texts=CORPUS_TEXTS, fewest_texts=FEWEST_TEXTS, line_characters=LINE_CHARACTERS)
 
 
-def field(name: str, title: str, rows: int, longest: int) -> str:
-    return f'<label>{title}<textarea name="{name}" rows="{rows}" maxlength="{longest}" required></textarea></label>'
-
-
-def texts_answered(snapshot: Snapshot, links: Links, found: Sequence[TriedMetric]) -> str:
-    """A value a metric, where it stands among its values of pairs that people rated, and what that says."""
-    rows, ordinary = [], []
-    for one in found:
-        if not one.values:
-            rows.append([named(snapshot, links, one), "–", *["–"] * len(CLASSES), said(one), ""])
+def render_texts(snapshot: Snapshot, links: Links, answers: Sequence[TriedMetric]) -> Markup:
+    """Return a value per metric with its percentiles among human-rated pairs, and a summary."""
+    rows: list[list[str | Markup]] = []
+    classes = []
+    for answer in answers:
+        if not answer.values:
+            rows.append([link_metric(snapshot, links, answer), UNKNOWN, *[UNKNOWN] * len(CLASSES), UI.reason(answer.failure or ""), ""])
             continue
-        places = places_among(snapshot, one)
-        like = most_ordinary(snapshot, one, places)
-        if len(places) == len(CLASSES) and like != HARDLY_SAID:
-            ordinary.append(like)
-        rows.append([named(snapshot, links, one), f"{one.values[0]:.3f}",
-                     *(f"{places[name]:.0f}%" if name in places else "–" for name in CLASSES), like, reading(one.entry.header)])
-    heads = ["Metric", "Value", *(f"More alike than … of {name} pairs" for name in CLASSES), "Most ordinary for", "How to read it"]
-    return f"<h2>Values</h2>{verdict(ordinary)}{table(heads, rows, 'Values for the two texts', words=True)}{rated_pairs(snapshot)}"
+        percentiles = class_percentiles(snapshot, answer)
+        typical = most_typical_class(snapshot, answer, percentiles)
+        if len(percentiles) == len(CLASSES) and typical != INDISTINCT:
+            classes.append(typical)
+        rows.append([link_metric(snapshot, links, answer), f"{answer.values[0]:.3f}",
+                     *(f"{percentiles[name]:.0f}%" if name in percentiles else UNKNOWN for name in CLASSES), typical,
+                     describe_scale(answer.entry.header)])
+    headings = ["Metric", "Value", *(f"More similar than … of {name} pairs" for name in CLASSES), "Most typical of", "Scale"]
+    return render("tried_texts.html", headings=headings, rows=rows, summary=summarise_classes(classes), legend=describe_classes(snapshot))
 
 
-def places_among(snapshot: Snapshot, one: TriedMetric) -> dict[str, float]:
-    """Percent of each class of rated pairs that is less alike; nothing where this state of the metric was not asked about them."""
-    entry = snapshot.entry(one.entry.name, "text")
-    if entry is None or entry["digest"] != one.entry.digest or not entry.get("known_values"):
-        return {}
-    sign = sign_of(one.entry.header.returns)
-    return {name: less_alike(one.values[0], known["percentiles"], sign) for name, known in entry["known_values"]["classes"].items()}
+def rated_values(snapshot: Snapshot, answer: TriedMetric) -> RatedValues | None:
+    """Return the values of this version of the metric on human-rated pairs."""
+    version = answer.entry.name, answer.entry.digest
+    entries = [entry for entry in snapshot.report.entries if (entry.name, current_digest(entry.digest)) == version]
+    return next((entry.known_values for entry in entries if entry.known_values is not None), None)
 
 
-def most_ordinary(snapshot: Snapshot, one: TriedMetric, places: Mapping[str, float]) -> str:
-    """The class in whose middle it is nearest; none of a metric that does not tell them apart."""
-    if len(places) < len(CLASSES):
+def class_percentiles(snapshot: Snapshot, answer: TriedMetric) -> dict[str, float]:
+    """Return the percentage of each class of rated pairs that is less similar; nothing if this version was not run on them."""
+    rated = rated_values(snapshot, answer)
+    sign = sign_of(answer.entry.header.returns)
+    return {name: less_alike(answer.values[0], values.percentiles, sign) for name, values in (rated.classes if rated is not None else {}).items()}
+
+
+def most_typical_class(snapshot: Snapshot, answer: TriedMetric, percentiles: Mapping[str, float]) -> str:
+    """Return the class whose median is closest; none for a metric that does not separate them."""
+    rated = rated_values(snapshot, answer)
+    if rated is None or len(percentiles) < len(CLASSES):
         return "unknown"
-    apart = (snapshot.entry(one.entry.name, "text") or {})["known_values"]["told_apart"]
-    if apart is not None and apart < HARDLY:
-        return HARDLY_SAID
+    if rated.told_apart is not None and rated.told_apart < HARDLY:
+        return INDISTINCT
     names = list(CLASSES)
-    if places[names[0]] <= 50 or places[names[-1]] >= 50:           # at the ends there is nothing beyond
-        return names[0] if places[names[0]] <= 50 else names[-1]
-    between = [f"between {low} and {high}" for low, high in pairwise(names) if places[low] >= SURE and places[high] <= 100 - SURE]
-    return between[0] if between else min(names, key=lambda name: abs(places[name] - 50))
+    if percentiles[names[0]] <= 50 or percentiles[names[-1]] >= 50:           # no class beyond the first and the last
+        return names[0] if percentiles[names[0]] <= 50 else names[-1]
+    between = [f"between {low} and {high}" for low, high in pairwise(names) if percentiles[low] >= EDGE and percentiles[high] <= 100 - EDGE]
+    return between[0] if between else min(names, key=lambda name: abs(percentiles[name] - 50))
 
 
-def verdict(ordinary: Sequence[str]) -> str:
-    """What most metrics say, in a sentence."""
-    if not ordinary:
-        return ""
-    (most, times), *rest = Counter(ordinary).most_common()
-    def words(like: str) -> str:
-        return f"like a {like} pair" if like in CLASSES else like
-    others = "; ".join(f"{words(like)} to {count}" for like, count in rest)
-    return f"<p><strong>To {times} of {len(ordinary)} metrics these two look {words(most)}</strong>{f'; {others}' if others else ''}.</p>"
+def summarise_classes(classes: Sequence[str]) -> tuple[str, str] | None:
+    """Return what most metrics indicate, and what the others do."""
+    if not classes:
+        return None
+    (first, count), *others = Counter(classes).most_common()
+
+    def describe_class(name: str) -> str:
+        return f"a {name} pair" if name in CLASSES else f"a pair {name}"
+    return (f"According to {count} of {len(classes)} metrics, the texts are typical of {describe_class(first)}",
+            "; ".join(f"{describe_class(name)}: {times}" for name, times in others))
 
 
-def rated_pairs(snapshot: Snapshot) -> str:
-    """Of what the percentages are."""
+def describe_classes(snapshot: Snapshot) -> str | None:
+    """Return what the percentages refer to; None if no metric was run on enough rated pairs."""
     pairs: dict[str, int] = {}
-    for entry in snapshot.entries("text"):
-        pairs |= {name: known["pairs"] for name, known in ((entry.get("known_values") or {}).get("classes") or {}).items()}
+    for entry in snapshot.report.entries:
+        if entry.known_values is not None:
+            pairs |= {name: values.pairs for name, values in entry.known_values.classes.items()}
     if not pairs:
-        return '<p class="cap">Nobody was asked enough pairs that people rated, in what is shown here, to say where these values stand.</p>'
-    task = next((task for task in snapshot.facts["suite"]["tasks"] if task["name"] == HumanOrdering.name), None)
-    on = f" of {escape(', '.join(task['data']))}" if task else ""
-    shown = "; ".join(f"{name}: {CLASSES[name]} ({count:,})" for name, count in pairs.items())
-    return f'<p class="cap">Percentages are of pairs{on} that people rated. {escape(shown[:1].upper() + shown[1:])}.</p>'
+        return None
+    names = snapshot.role(Role.HUMAN_AGREEMENT)
+    datasets = f" of {', '.join(snapshot.task(names[0]).data)}" if names is not None else ""
+    classes = "; ".join(f"{name}: {CLASSES[name]} ({count:,})" for name, count in pairs.items())
+    return f"Percentages refer to human-rated pairs{datasets}. {classes[:1].upper()}{classes[1:]}."
 
 
-def reading(header: Header) -> str:
-    """What a high value means, in a few words."""
+def describe_scale(header: Header) -> str:
+    """Return the direction and the range of a metric's values."""
     low, high = (f"{edge:g}" if math.isfinite(edge) else None for edge in header.range)
-    between = f", from {low} to {high}" if low is not None and high is not None else ""
-    return f"similarity{between}: high is alike" if header.returns == "similarity" else f"distance{between}: low is alike"
+    bounds = f", {low} to {high}" if low is not None and high is not None else ""
+    return f"similarity{bounds}: high is similar" if header.returns == "similarity" else f"distance{bounds}: low is similar"
 
 
-def corpora_answered(snapshot: Snapshot, links: Links, found: Sequence[TriedMetric]) -> str:
-    """The distance, what halves of different corpora and of one are apart, and what that says."""
-    rows, apart, judged = [], 0, 0
-    for one in found:
-        if not one.values:
-            rows.append([named(snapshot, links, one), "–", said(one), "–", "–"])
+def render_corpora(snapshot: Snapshot, links: Links, answers: Sequence[TriedMetric]) -> Markup:
+    """Return a distance per metric, compared with the distances between random halves."""
+    rows: list[list[str | Markup]] = []
+    different = judged = 0
+    for answer in answers:
+        if not answer.values:
+            rows.append([link_metric(snapshot, links, answer), UNKNOWN, UI.reason(answer.failure or ""), UNKNOWN, UNKNOWN])
             continue
-        halves = read_halves(one.values)
-        apart, judged = apart + halves.apart, judged + 1
-        rows.append([named(snapshot, links, one), f"{halves.whole:.3g}", "apart" if halves.apart else "not told apart",
-                     spread(halves.across), spread(halves.within)])
-    whole = (f"<p><strong>{apart} of {judged} metrics</strong> find halves of different corpora further apart than halves of one in all of "
-             f"{SPLITS} random cuts: these call them apart.</p>" if judged else "")
-    heads = ["Metric", "Distance", "Verdict", "Half of one, half of the other", "Two halves of one"]
-    return (f"<h2>Distances</h2>{whole}{table(heads, rows, 'Distances of the two corpora', words=True)}"
-            '<p class="cap">A distance depends on the metric and on how many texts there are, so that it means little alone. All halves have the '
-            "same size. Metrics of texts are lifted: every text looks for its nearest. This is a picture, not a test: the cuts share texts.</p>")
+        halves = read_halves(answer.values)
+        different, judged = different + halves.apart, judged + 1
+        rows.append([link_metric(snapshot, links, answer), f"{halves.whole:.3g}", "different" if halves.apart else "no clear difference",
+                     format_range(halves.across), format_range(halves.within)])
+    return render("tried_corpora.html", rows=rows, different=different, judged=judged, splits=SPLITS)
 
 
-def spread(values: Sequence[float]) -> str:
+def format_range(values: Sequence[float]) -> str:
+    """Return the smallest and the largest value."""
     return f"{min(values):.3g} to {max(values):.3g}"
 
 
-def said(one: TriedMetric) -> str:
-    return f'<span class="reason">{escape(one.failure or "")}</span>'
-
-
-def named(snapshot: Snapshot, links: Links, one: TriedMetric) -> str:
-    """The metric, with a link to its page where it has one."""
-    name = one.entry.name
-    shown = escape(name)
-    if snapshot.entry(name) is not None:
-        shown = f'<a href="{escape(links.to("metric", metric=name))}">{shown}</a>'
-    return f"{shown}<br><small>{escape(one.entry.header.title)}</small>"
+def link_metric(snapshot: Snapshot, links: Links, answer: TriedMetric) -> Markup:
+    """Return the metric with its title, and a link to its page if it has one."""
+    name = answer.entry.name
+    return UI.titled_link(links, name, answer.entry.header.title, snapshot.entry(name) is not None)

@@ -1,41 +1,41 @@
-// What a page does in the browser: it goes from page to page without loading everything again.  All state stands in the address.
-// Text of submissions is set as text, never as HTML; HTML comes from the server alone, which has escaped it.
+// Navigation in the browser: pages are replaced without a reload, and the address holds all state.
+// Text of submissions is inserted as text, never as HTML; HTML comes only from the server's templates, which escape it.
 (() => {
   "use strict";
-  const { RankedTable, served, one, all, query, OTHER } = Touchstone;
+  const { RankedTable, served, find, findAll, query, SELECTION } = Touchstone;
 
-  // ---- from page to page ------------------------------------------------------------------------------------------------
+  // ---- navigation -------------------------------------------------------------------------------------------------------
 
-  const ask = async (search) => {
-    const answer = await fetch("/page" + search, { headers: { accept: "application/json" } });
-    return answer.json();
+  const fetchPage = async (search) => {
+    const response = await fetch("/page" + search, { headers: { accept: "application/json" } });
+    return response.json();
   };
 
   let newest = 0;
-  async function show(search, asked = ask(search), moved = true) {
-    const mine = ++newest;
-    const [page, holder] = await Promise.all([asked.catch(() => null), holderThere()]);
-    if (mine !== newest) return;
+  async function show(search, request = fetchPage(search), moved = true) {
+    const number = ++newest;
+    const [page, holder] = await Promise.all([request.catch(() => null), findHolder()]);
+    if (number !== newest) return;
     if (page === null) {
-      holder.textContent = "The server does not answer. Reload the page to try again.";
+      holder.textContent = "The server does not respond. Reload the page to try again.";
     } else {
       holder.innerHTML = page.html;
       document.title = page.title;
-      dress(holder);
+      initialise(holder);
     }
     holder.setAttribute("aria-busy", "false");
-    if (moved) { scrollTo(0, 0); one("#ts-main", holder)?.focus({ preventScroll: true }); }
+    if (moved) { scrollTo(0, 0); find("#ts-main", holder)?.focus({ preventScroll: true }); }
   }
 
-  function holderThere() {
+  function findHolder() {
     return new Promise((resolve) => {
-      const there = one("#touchstone");
-      if (there) { resolve(there); return; }
-      const watch = new MutationObserver(() => {
-        const found = one("#touchstone");
-        if (found) { watch.disconnect(); resolve(found); }
+      const holder = find("#touchstone");
+      if (holder) { resolve(holder); return; }
+      const observer = new MutationObserver(() => {
+        const added = find("#touchstone");
+        if (added) { observer.disconnect(); resolve(added); }
       });
-      watch.observe(document, { childList: true, subtree: true });
+      observer.observe(document, { childList: true, subtree: true });
     });
   }
 
@@ -51,55 +51,55 @@
     go(link.getAttribute("href"));
   }
 
-  function dress(holder) {
-    if (one("#ts-table", holder)) new RankedTable(holder);
-    one("#ts-shown", holder)?.addEventListener("change", (event) => {
-      const wanted = query();
-      for (const name of OTHER) wanted.delete(name);
+  function initialise(holder) {
+    if (find("#ts-table", holder)) new RankedTable(holder);
+    find("#ts-shown", holder)?.addEventListener("change", (event) => {
+      const parameters = query();
+      for (const name of SELECTION) parameters.delete(name);
       const [name, value] = event.target.value.split("=");
-      if (name) wanted.set(name, value);
-      go("?" + wanted);
+      if (name) parameters.set(name, value);
+      go("?" + parameters);
     });
-    one("#ts-against", holder)?.addEventListener("change", (event) => {
-      const wanted = query();
-      wanted.set("metric", event.target.dataset.metric);
-      wanted.set("against", event.target.value);
-      go("?" + wanted);
+    find("#ts-against", holder)?.addEventListener("change", (event) => {
+      const parameters = query();
+      parameters.set("metric", event.target.dataset.metric);
+      parameters.set("against", event.target.value);
+      go("?" + parameters);
     });
-    one("form[data-try]", holder)?.addEventListener("submit", (event) => {
+    find("form[data-try]", holder)?.addEventListener("submit", (event) => {
       event.preventDefault();
-      tryOut(event.target, one("#ts-tried", holder));
+      tryOut(event.target, find("#ts-tried", holder));
     });
-    for (const form of all("form[data-go]", holder)) {
+    for (const form of findAll("form[data-go]", holder)) {
       form.addEventListener("submit", (event) => {
         event.preventDefault();
-        const wanted = new URLSearchParams({ view: form.dataset.go });
+        const parameters = new URLSearchParams({ view: form.dataset.go });
         const filled = new FormData(form);
         for (const name of new Set(filled.keys())) {
           const values = filled.getAll(name).map((value) => value.trim()).filter(Boolean);
-          if (values.length) wanted.set(name, values.join(","));
+          if (values.length) parameters.set(name, values.join(","));
         }
-        for (const name of OTHER) if (query().has(name)) wanted.set(name, query().get(name));
-        go("?" + wanted);
+        for (const name of SELECTION) if (query().has(name)) parameters.set(name, query().get(name));
+        go("?" + parameters);
       });
     }
   }
 
-  // What metrics say of texts that somebody brings.
-  async function tryOut(form, shown) {
-    const button = one("button", form);
+  // Run metrics on the texts of the form.
+  async function tryOut(form, output) {
+    const button = find("button", form);
     button.disabled = true;
-    shown.textContent = "The metrics are asked …";
+    output.textContent = "Running metrics …";
     try {
-      const answer = await fetch("/try" + location.search, {
+      const response = await fetch("/try" + location.search, {
         method: "POST", headers: { "content-type": "application/json" }, signal: AbortSignal.timeout(60_000),
         body: JSON.stringify({ kind: form.dataset.try, a: form.elements.a.value, b: form.elements.b.value }),
       });
-      const said = await answer.json();
-      if (answer.ok) shown.innerHTML = said.html;
-      else shown.replaceChildren(failure(said.error));
+      const result = await response.json();
+      if (response.ok) output.innerHTML = result.html;
+      else output.replaceChildren(failure(result.error));
     } catch {
-      shown.replaceChildren(failure("The server gave no answer. Try again, with less text if it was much."));
+      output.replaceChildren(failure("The server did not respond. Try again, with less text if it was long."));
     }
     button.disabled = false;
   }
@@ -111,14 +111,14 @@
     return line;
   }
 
-  // ---- where it starts --------------------------------------------------------------------------------------------------
+  // ---- start ------------------------------------------------------------------------------------------------------------
 
   if (served) {
-    show(location.search, ask(location.search), false);
+    show(location.search, fetchPage(location.search), false);
     addEventListener("popstate", () => show(location.search));
     document.addEventListener("click", follow);
   } else {
     document.documentElement.classList.toggle("dark", matchMedia("(prefers-color-scheme: dark)").matches);
-    addEventListener("DOMContentLoaded", () => dress(document));
+    addEventListener("DOMContentLoaded", () => initialise(document));
   }
 })();

@@ -1,4 +1,4 @@
-"""The board without a browser: what pages and files hold, what machines are answered, releases, the copy without a server."""
+"""The board without a browser: pages, files, the API, releases, and the static copy."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -16,26 +17,29 @@ from harness.base.paths import SUBMISSIONS
 from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.evaluation.suite import Suite
+from harness.evaluation.task import FaultDetection
 from harness.results.store import Store
 from harness.submission.selection import select_entries
 from harness.submission.submission import load_submission
-from leaderboard.board import router as pages
+from leaderboard.board import rendering
 from leaderboard.board.app import application
 from leaderboard.board.components.insights import overlaps
-from leaderboard.board.components.layout import Links, json_in_page
-from leaderboard.board.components.published import alike
-from leaderboard.board.downloads import Order, harmless, table, written
-from leaderboard.board.router import Shelf, drawn, page_of
+from leaderboard.board.components.layout import PAGES, Links
+from leaderboard.board.downloads import Ordering, escape_formula, make_table, write_table
+from leaderboard.board.rendering import ENVIRONMENT, embed_json
+from leaderboard.board.router import Library, render_page, render_snapshot
 from leaderboard.board.snapshot import Snapshot, of_release, of_store
 from leaderboard.board.static_site import write_site
-from leaderboard.publishing import release as releases
+from leaderboard.papers.published_comparison import correlation_note
 from leaderboard.publishing.release import read_release, release
 from leaderboard.publishing.versions import versions
+from leaderboard.report.schema import DatasetInfo
 from leaderboard.scoring.comparison import compare_metrics
 from tasks.suite_files import load_suite
 from tests.support.serving import HOSTILE, SUITE
 from tests.support.submissions import HEADER
 
+TEMPLATES = Path(rendering.__file__).with_name("templates")
 FAULTS = """
 title = "Faults of made texts"
 seed = 7
@@ -73,49 +77,47 @@ def snapshot(suite, store) -> Snapshot:
 
 @pytest.fixture(scope="module")
 def folder(suite, store, tmp_path_factory):
-    """A folder of releases with one in it."""
+    """Return a folder with one release."""
     made = tmp_path_factory.mktemp("releases")
     release("2031.1", suite, store, made)
     return made
 
 
 @pytest.fixture
-def client(snapshot, folder, monkeypatch) -> TestClient:
-    monkeypatch.setattr(releases, "FOLDER", folder)
-    monkeypatch.setattr(pages, "read_release", lambda name: read_release(name, folder))
-    return TestClient(application(Shelf(snapshot)), follow_redirects=False)
+def client(snapshot, folder) -> TestClient:
+    return TestClient(application(Library(snapshot, folder=folder)), follow_redirects=False)
 
 
 def every_page(snapshot: Snapshot) -> list[str]:
-    queries = [{}, {"track": "corpus"}, *({"metric": entry["name"]} for entry in snapshot.facts["entries"]), {"metric": HOSTILE},
-               *({"view": view} for view in pages.PAGES), {"view": HOSTILE}, {"view": "compare", "metrics": f"energy,hostile,{HOSTILE}"},
+    queries = [{}, {"track": "corpus"}, *({"metric": entry.name} for entry in snapshot.report.entries), {"metric": HOSTILE},
+               *({"view": view} for view in PAGES), {"view": HOSTILE}, {"view": "compare", "metrics": f"energy,hostile,{HOSTILE}"},
                {"track": HOSTILE}, {"release": HOSTILE}, {"metric": "energy", "against": "hostile"}]
-    return [page_of(Shelf(snapshot), query).html for query in queries]
+    return [render_page(Library(snapshot), query).html for query in queries]
 
 
-def test_no_page_holds_unescaped_text_of_a_submission(snapshot):
-    shown = every_page(snapshot)
-    assert sum("onerror=" in page for page in shown) >= 5           # it is there, as text
-    for page in shown:
+def test_no_page_contains_unescaped_text_of_a_submission(snapshot):
+    pages = every_page(snapshot)
+    assert sum("onerror=" in page for page in pages) >= 5           # it is there, as text
+    for page in pages:
         assert "<img" not in page
         assert "<b>of made" not in page                             # the suite's title too
         scripts = re.findall(r"<script[^>]*>", page)
         assert set(scripts) <= {'<script type="application/json" id="ts-data">'}
 
 
-def test_nothing_in_a_pages_values_ends_their_element():
-    made = json_in_page({"title": "</script><script>x()</script>\u2028&"}, "v")
-    assert made.count("<") == 2
-    assert json.loads(made[made.index(">") + 1:made.rindex("<")])["title"] == "</script><script>x()</script>\u2028&"
+def test_no_value_closes_the_script_element():
+    embedded = embed_json({"title": "</script><script>x()</script>\u2028&"})
+    assert "<" not in embedded
+    assert json.loads(embedded)["title"] == "</script><script>x()</script>\u2028&"
 
 
-def test_machines_are_told_what_is_shown_and_only_when_it_changed(client, snapshot):
-    found = client.get("/api/board")
-    assert found.status_code == 200
-    assert found.json() == json.loads(snapshot.content)
-    assert client.get("/api/board", headers={"If-None-Match": found.headers["etag"]}).status_code == 304
+def test_api_returns_the_report_and_304_if_unchanged(client, snapshot):
+    response = client.get("/api/board")
+    assert response.status_code == 200
+    assert response.json() == json.loads(snapshot.content)
+    assert client.get("/api/board", headers={"If-None-Match": response.headers["etag"]}).status_code == 304
     card = client.get("/api/card/energy").json()
-    assert card["tracks"][0]["tasks"]["known_similarity"]["score"] == snapshot.entry("energy")["tasks"]["known_similarity"]["score"]
+    assert card["tracks"][0]["tasks"]["known_similarity"]["score"] == snapshot.entry("energy").tasks["known_similarity"].score.to_dict()
     pair, = client.get("/api/compare?metrics=energy,zipf").json()["pairs"]
     assert pair["p_of_overall"] == snapshot.p("corpus", "energy", "zipf")
     assert set(client.get("/openapi.json").json()["paths"]) >= {"/api/board", "/api/card/{name}", "/api/compare", "/api/cite"}
@@ -124,9 +126,28 @@ def test_machines_are_told_what_is_shown_and_only_when_it_changed(client, snapsh
     assert named["unnamed_endpoints"] == {}
 
 
-@pytest.mark.parametrize(("path", "status", "said"), [
+def test_responses_are_described(client):
+    """Every JSON response has a schema with fields, and errors have the same one everywhere."""
+    openapi = client.get("/openapi.json").json()
+    schemas = openapi["components"]["schemas"]
+    for path, name in (("/api/board", "Report"), ("/api/card/{name}", "MetricCard"), ("/api/compare", "Comparison")):
+        responses = openapi["paths"][path]["get"]["responses"]
+        assert responses["200"]["content"]["application/json"]["schema"] == {"$ref": f"#/components/schemas/{name}"}
+        assert responses["404"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
+        assert schemas[name]["properties"]
+    assert {"schema_version", "suite", "entries"} <= set(schemas["Report"]["properties"])
+    assert client.get("/api/compare").json()["error"] == "metrics: Field required."
+
+
+def test_no_template_turns_escaping_off():
+    assert ENVIRONMENT.autoescape is True
+    for path in TEMPLATES.glob("*.html"):
+        assert not re.search(r"\|\s*safe\b|autoescape", path.read_text()), path
+
+
+@pytest.mark.parametrize(("path", "status", "message"), [
     ("/?metric=nope", 404, None), ("/?release=1999.1", 404, None), ("/?track=nope", 404, None), ("/?view=nope", 404, None),
-    ("/?metric=energy", 200, None), ("/?page=map", 307, None),      # Gradio itself takes `page`, and fails on it
+    ("/?metric=energy", 200, None), ("/?page=map", 307, None),      # Gradio reserves `page`
     ("/api/card/nope", 404, "no metric"), ("/api/board?release=1999.1", 404, "no release"), ("/api/board.exe", 404, "csv"),
     ("/api/compare?metrics=energy", 422, "2 to"), ("/api/compare?metrics=energy,nope", 404, "nope"),
     ("/api/board.csv?weights=known_similarity:0", 422, "Weights"), ("/api/board.csv?weights=known_similarity:-1", 422, "Weights"),
@@ -138,32 +159,32 @@ def test_machines_are_told_what_is_shown_and_only_when_it_changed(client, snapsh
     ("/api/releases/2031.1/release.json", 200, None),
     ("/api/cite?metric=energy&task=known_similarity&release=2031.1&format=markdown", 200, None),
     ("/api/cite?metric=energy&task=known_similarity&release=2031.1&format=x", 422, "no format")])
-def test_an_address_that_names_nothing_says_so(path, status, said, client):
-    found = client.get(path)
-    assert found.status_code == status
-    if said is not None:
-        assert said in found.json()["error"]
+def test_errors_of_addresses(path, status, message, client):
+    response = client.get(path)
+    assert response.status_code == status
+    if message is not None:
+        assert message in response.json()["error"]
 
 
-def test_a_metrics_page_names_the_states_it_was_in_before(suite, tmp_path):
-    """Two files of one name, the first of them released: the page of the second links to what the first was."""
-    path, place = tmp_path / "changing.py", tmp_path / "store.sqlite"
+def test_metric_page_lists_earlier_versions(suite, tmp_path):
+    """Two files of one name, the first of them released: the page of the second links to the first."""
+    path, database = tmp_path / "changing.py", tmp_path / "store.sqlite"
     text = HEADER.format(name="changing", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
-    first = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0])))\n", suite, place)
-    made = release("2031.1", suite, Store(place, read_only=True), tmp_path / "releases")
-    second = ask_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0]))) + 1\n", suite, place)
-    known = versions(Store(place, read_only=True), tmp_path / "releases")["changing"]
-    assert [one.digest for one in known] == [first, second]
-    assert [[name for name, _, _ in one.released] for one in known] == [["2031.1"], []]
-    shown = drawn(replace(of_store(suite, Store(place, read_only=True)), versions={"changing": known}), Links(), {"metric": "changing"}).html
-    assert "?metric=changing&amp;release=2031.1" in shown
-    assert shown.index(second[:12]) < shown.index(first[:12])
+    first = run_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0])))\n", suite, database)
+    made = release("2031.1", suite, Store(database, read_only=True), tmp_path / "releases")
+    second = run_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0]))) + 1\n", suite, database)
+    history = versions(Store(database, read_only=True), tmp_path / "releases")["changing"]
+    assert [version.digest for version in history] == [first, second]
+    assert [[name for name, _, _ in version.released] for version in history] == [["2031.1"], []]
+    page = render_snapshot(replace(of_store(suite, Store(database, read_only=True)), versions={"changing": history}), Links(), {"metric": "changing"}).html
+    assert "?metric=changing&amp;release=2031.1" in page
+    assert page.index(second[:12]) < page.index(first[:12])
     (made.folder / "scores.csv").write_text("changed")
-    assert [one.released for one in versions(Store(place, read_only=True), tmp_path / "releases")["changing"]] == [(), ()]
+    assert [version.released for version in versions(Store(database, read_only=True), tmp_path / "releases")["changing"]] == [(), ()]
 
 
-def ask_once(path, source: str, suite: Suite, store) -> str:
-    """Its digest."""
+def run_once(path, source: str, suite: Suite, store) -> str:
+    """Run the submission and return its digest."""
     path.write_text(source)
     entry, = load_submission(path).entries
     run_suite([entry], suite, store, progress=NoProgress(), jobs=1)
@@ -173,98 +194,99 @@ def ask_once(path, source: str, suite: Suite, store) -> str:
 @pytest.mark.parametrize(("named", "expected"), [
     ("BoolQ", ["boolq_questions"]), ("Twitter", []), ("tweets, 2014", ["tweets"]), ("Wikipedia 2014", []), ("of the", []),
     ("XSum: BBC articles and their first sentences", ["xsum"])])
-def test_training_data_is_found_among_the_suites_by_its_name(named, expected):
-    assert overlaps(named, [["boolq_questions", ""], ["tweets", ""], ["xsum", ""], ["unheard_of", ""]]) == expected
+def test_declared_training_data_are_matched_by_name(named, expected):
+    datasets = [DatasetInfo(name=name, fingerprint="") for name in ("boolq_questions", "tweets", "xsum", "unheard_of")]
+    assert overlaps(named, datasets) == expected
 
 
-def test_a_fault_is_noticed_from_the_strength_on_at_which_it_is(tmp_path):
-    """By hand: a metric that counts repeated texts sees copies of few from the first tenth on, and no other texts at all."""
-    suite_file, path, place = tmp_path / "faults.toml", tmp_path / "repeated.py", tmp_path / "store.sqlite"
+def test_smallest_detectable_fault(tmp_path):
+    """By hand: a metric that counts repeated texts detects copies from 10% on, and never texts of another domain."""
+    suite_file, path, database = tmp_path / "faults.toml", tmp_path / "repeated.py", tmp_path / "store.sqlite"
     suite_file.write_text(FAULTS)
     text = HEADER.format(name="repeated", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
-    ask_once(path, text + "def distance(p, q): return float(len(q) - len(set(q)))\n", load_suite(str(suite_file)), place)
-    snapshot = of_store(load_suite(str(suite_file)), Store(place, read_only=True))
-    noticed = snapshot.entry("repeated")["faults_noticed"]
-    assert noticed["mode_collapse"] == {"noticed": 1.0, "onset": 0.1}
-    assert noticed["contamination"] == {"noticed": 0.0, "onset": None}
-    page = drawn(snapshot, Links(), {"metric": "repeated"}).html
-    assert "unknown: it does not change" in page
-    assert page.count('<span class="no">never</span>') == sum(one["onset"] is None for one in noticed.values())
+    run_once(path, text + "def distance(p, q): return float(len(q) - len(set(q)))\n", load_suite(str(suite_file)), database)
+    snapshot = of_store(load_suite(str(suite_file)), Store(database, read_only=True))
+    detections = snapshot.entry("repeated").faults_noticed
+    assert detections["mode_collapse"] == FaultDetection(1.0, 0.1)
+    assert detections["contamination"] == FaultDetection(0.0, None)
+    page = render_snapshot(snapshot, Links(), {"metric": "repeated"}).html
+    assert "unknown: its answers are constant" in page
+    assert page.count('<span class="no">never</span>') == sum(detection.onset is None for detection in detections.values())
 
 
-def test_published_numbers_stand_beside_ours(snapshot):
+def test_published_numbers_are_compared_with_ours(snapshot):
     """Kour et al. 2022, table 3: MAUVE's A is .976 at k=7 and .888 at k=12; energy is not in it."""
-    page = drawn(snapshot, Links(), {"view": "tasks"}).html
+    page = render_snapshot(snapshot, Links(), {"view": "tasks"}).html
     row = dict(re.findall(r'<tr><th scope="row">(?:<a [^>]*>)?(mauve|energy)(?:</a>)?</th>(.*?)</tr>', page))
     assert row["mauve"].startswith("<td>0.976</td><td>0.888</td>")
     assert row["energy"].count("<td>\N{EN DASH}</td>") == 2
-    ours = snapshot.entry("energy")["tasks"]["known_similarity"]["measures"]["accuracy_tree"]["value"]
+    ours = snapshot.entry("energy").tasks["known_similarity"].measures["accuracy_tree"].value
     assert f"{ours:.3f}" in row["energy"]
-    assert "compare the order" in page                              # made texts are not the paper's
+    assert "compare the order" in page                              # the paper uses other datasets
     assert 'href="/notes/kour2022.md"' in page
 
 
-def test_orders_are_correlated_where_there_are_enough():
-    """By hand: of four pairs the last two are swapped, 1 - 6 * 2/(4 * 15) = .8."""
-    assert ".8" in alike([(1, 1), (2, 2), (3, 4), (4, 3)])
-    assert alike([(1, 1), (2, 2), (3, 3)]) == ""
-    assert alike([(1, 1), (2, 1), (3, 1), (4, 1)]) == ""
+def test_rank_correlation_with_published_numbers():
+    """By hand: the last two of four pairs are swapped, 1 - 6 * 2/(4 * 15) = .8."""
+    assert ".8" in correlation_note([(1, 1), (2, 2), (3, 4), (4, 3)])
+    assert correlation_note([(1, 1), (2, 2), (3, 3)]) == ""
+    assert correlation_note([(1, 1), (2, 1), (3, 1), (4, 1)]) == ""
 
 
-def test_pages_on_papers_are_served_and_nothing_beside_them(client):
+def test_only_notes_are_served_from_the_folder_of_papers(client):
     assert client.get("/notes/usmb.md").text.startswith("# USMB")
     for file in ("kour2022.py", "..%2f..%2fREADME.md", "suite.py"):
         assert client.get(f"/notes/{file}").status_code == 404
 
 
-def test_a_release_that_was_changed_is_not_shown(client, folder):
+def test_modified_release_is_refused(client, folder):
     scores = folder / "2031.1" / "scores.csv"
     kept = scores.read_bytes()
     scores.write_bytes(kept + b"\n")
     try:
         assert client.get("/api/board?release=2031.1").status_code == 404
-        assert "not as it was made" in client.get("/page?release=2031.1").json()["html"]
+        assert "was modified" in client.get("/page?release=2031.1").json()["html"]
     finally:
         scores.write_bytes(kept)
     assert client.get("/api/board?release=2031.1").json()["release"] == "2031.1"
 
 
-def test_a_release_shows_and_compares_as_the_store_it_was_made_from(snapshot, folder):
-    of = of_release(read_release("2031.1", folder))
-    assert [entry["name"] for entry in of.entries("corpus")] == [entry["name"] for entry in snapshot.entries("corpus")]
-    assert "energy" in of.sources
-    assert "hostile" not in of.sources                              # its file is not among the submissions
+def test_release_equals_its_store(snapshot, folder):
+    released = of_release(read_release("2031.1", folder))
+    assert [entry.name for entry in released.entries("corpus")] == [entry.name for entry in snapshot.entries("corpus")]
+    assert "energy" in released.sources
+    assert "hostile" not in released.sources                              # its file is not among the submissions
     names = ["energy", "zipf", "jaccard"]
-    assert compare_metrics(of.samples, names, ["known_similarity"]) == compare_metrics(snapshot.samples, names, ["known_similarity"])
-    assert "touchstone2031_1" in drawn(of, Links(release="2031.1"), {"metric": "energy"}).html
+    assert compare_metrics(released.samples, names, ["known_similarity"]) == compare_metrics(snapshot.samples, names, ["known_similarity"])
+    assert "touchstone2031_1" in render_snapshot(released, Links(release="2031.1"), {"metric": "energy"}).html
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "md", "tex"])
-def test_a_file_holds_what_is_shown(form, client, snapshot):
-    found = client.get(f"/api/board.{form}?names=zipf,energy&columns=known_similarity,known_similarity.accuracy")
-    assert found.status_code == 200
-    shown = table(snapshot, "corpus", ["zipf", "energy"], ["known_similarity", "known_similarity.accuracy"])
+def test_downloads_contain_the_selected_rows_and_columns(form, client, snapshot):
+    response = client.get(f"/api/board.{form}?names=zipf,energy&columns=known_similarity,known_similarity.accuracy")
+    assert response.status_code == 200
+    table = make_table(snapshot, "corpus", ["zipf", "energy"], ["known_similarity", "known_similarity.accuracy"])
     if form == "parquet":
-        assert pd.read_parquet(io.BytesIO(found.content)).equals(shown)
+        assert pd.read_parquet(io.BytesIO(response.content)).equals(table)
     else:
-        assert found.content == written(shown, form)
-        assert found.text.index("zipf") < found.text.index("energy")
+        assert response.content == write_table(table, form)
+        assert response.text.index("zipf") < response.text.index("energy")
 
 
-def test_no_cell_is_a_formula(snapshot):
-    text = written(table(snapshot, "corpus"), "csv").decode()
+def test_no_cell_is_a_spreadsheet_formula(snapshot):
+    text = write_table(make_table(snapshot, "corpus"), "csv").decode()
     assert "'=HYPERLINK" in text
     assert not re.search(r'(^|,)"?=', text)
-    assert [harmless(cell) for cell in ("=1+1", "@x", "-2.5", "-x", "+1", "\tx")] == ["'=1+1", "'@x", "-2.5", "'-x", "+1", "'\tx"]
+    assert [escape_formula(cell) for cell in ("=1+1", "@x", "-2.5", "-x", "+1", "\tx")] == ["'=1+1", "'@x", "-2.5", "'-x", "+1", "'\tx"]
 
 
-def test_own_weights_rank_anew(snapshot):
-    plain, own = table(snapshot, "corpus"), table(snapshot, "corpus", order=Order({"known_similarity": 2.0}))
+def test_custom_weights_of_one_task_keep_the_order(snapshot):
+    plain, own = make_table(snapshot, "corpus"), make_table(snapshot, "corpus", ordering=Ordering({"known_similarity": 2.0}))
     assert own["above_chance_by_weights"].tolist() == pytest.approx(plain["above_chance"].tolist())     # one task: the same order
     assert own["rank"].tolist() == plain["rank"].tolist()
 
 
-def test_the_copy_without_a_server_is_whole(snapshot, tmp_path):
+def test_links_of_the_static_copy_exist(snapshot, tmp_path):
     count = write_site(snapshot, tmp_path / "site")
     files = {path.name for path in (tmp_path / "site").iterdir()}
     assert len(files) == count

@@ -1,4 +1,4 @@
-"""The board in a real browser: the ranked table, search, a metric's page; nothing from a submission runs, nothing is fetched elsewhere."""
+"""The board in a browser: ranked table, search, metric page; no code of a submission runs, no request goes elsewhere."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tests.support.serving import HOSTILE, free_port, names, watched
 
 
 @pytest.fixture(scope="module")
-def address(board_place) -> Iterator[str]:
+def address(board_folder) -> Iterator[str]:
     port = free_port()
-    process = subprocess.Popen([sys.executable, "-m", "leaderboard", "serve", "--suite", board_place / "ten.toml", "--store", board_place / "store.sqlite",
+    process = subprocess.Popen([sys.executable, "-m", "leaderboard", "serve", "--suite", board_folder / "ten.toml", "--store", board_folder / "store.sqlite",
                                 "--port", str(port)], stderr=subprocess.PIPE, text=True, env={**os.environ})
     until = time.monotonic() + 120
     while True:
@@ -48,55 +48,55 @@ def open_board(page, address: str, query: str = "") -> None:
     page.wait_for_selector("#ts-table td.name")
 
 
-def asked(page, name: str) -> str | None:
-    """What the address says."""
-    found: str | None = page.evaluate("name => new URL(location).searchParams.get(name)", name)
-    return found
+def parameter(page, name: str) -> str | None:
+    """Return a parameter of the address."""
+    value: str | None = page.evaluate("name => new URL(location).searchParams.get(name)", name)
+    return value
 
 
 def ranked(snapshot: Snapshot) -> list[str]:
-    return [entry["name"] for entry in snapshot.entries("corpus") if entry["rank"] is not None]
+    return [entry.name for entry in snapshot.ranked_entries("corpus")]
 
 
-def test_the_table_is_the_ranking(page, address, board_snapshot):
+def test_table_has_the_order_of_the_ranking(page, address, board_snapshot):
     open_board(page, address)
     assert names(page) == ranked(board_snapshot)
-    assert page.locator("#ts-table tr.line").count() == len(board_snapshot.facts["lines"]["corpus"]) >= 1
+    assert page.locator("#ts-table tr.line").count() == len(board_snapshot.report.lines["corpus"]) >= 1
     label = page.locator("#ts-table .bar").first.get_attribute("aria-label")
-    best = board_snapshot.entry(ranked(board_snapshot)[0])["overall"]
-    assert label == f"{best['value']:.2f}, {best['low']:.2f} to {best['high']:.2f}"
+    best = board_snapshot.entry(ranked(board_snapshot)[0]).overall
+    assert label == f"{best.value:.2f}, {best.low:.2f} to {best.high:.2f}"
     page.locator("#ts-rest summary").click()
     reasons = page.locator("#ts-rest td.reason").all_inner_texts()
-    assert any("control" in one for one in reasons)
-    assert any("units of known similarity failed" in one for one in reasons)
+    assert any("control" in reason for reason in reasons)
+    assert any("units of known similarity failed" in reason for reason in reasons)
 
 
-def test_searching_filters_and_stands_in_the_address(page, address):
+def test_search_filters_rows_and_is_kept_in_the_address(page, address):
     open_board(page, address)
     page.locator("#ts-search").fill("embeddings energy")
     page.wait_for_function("document.querySelectorAll('#ts-table td.name').length === 1")
     assert names(page) == ["energy"]
-    assert asked(page, "q") == "embeddings energy"
-    assert page.locator("#ts-table tr.line").count() == 0           # a line parts the whole order, not what is left of it
+    assert parameter(page, "q") == "embeddings energy"
+    assert page.locator("#ts-table tr.line").count() == 0           # lines apply to the whole order only
     open_board(page, address, "?q=lifted")
     assert names(page) == ["jaccard"]
     open_board(page, address, "?without=lifted")
     assert "jaccard" not in names(page)
     page.locator("[data-filter=symmetric]").check()
-    assert asked(page, "only") == "symmetric"
+    assert parameter(page, "only") == "symmetric"
     page.locator("#ts-search").fill("no such words")
     page.wait_for_selector("text=No ranked metric matches.")
 
 
-def test_sorting_columns_and_own_weights_stand_in_the_address(page, address, board_snapshot):
+def test_sorting_columns_and_weights_are_kept_in_the_address(page, address, board_snapshot):
     open_board(page, address)
     page.get_by_role("button", name="Metric", exact=True).click()
     assert names(page) == sorted(ranked(board_snapshot))
-    assert asked(page, "sort") == "name"
+    assert parameter(page, "sort") == "name"
     page.locator("summary", has_text="Columns").click()
     page.locator("[data-column='known_similarity.accuracy']").check()
-    shown = page.locator("#ts-table tr[data-name=energy] td[data-key='known_similarity.accuracy']").inner_text()
-    assert shown == f"{board_snapshot.entry('energy')['tasks']['known_similarity']['measures']['accuracy']['value']:.2f}"
+    text = page.locator("#ts-table tr[data-name=energy] td[data-key='known_similarity.accuracy']").inner_text()
+    assert text == f"{board_snapshot.entry('energy').tasks['known_similarity'].measures['accuracy'].value:.2f}"
     open_board(page, address, page.url.split("/")[-1])
     assert names(page) == sorted(ranked(board_snapshot))
     assert page.locator("th[data-key='known_similarity.accuracy']").count() == 1
@@ -105,16 +105,16 @@ def test_sorting_columns_and_own_weights_stand_in_the_address(page, address, boa
     page.wait_for_selector("#ts-weights [role=alert]:visible")
     page.locator("[data-weight=known_similarity]").fill("3")
     page.wait_for_selector("#ts-weights [role=alert]", state="hidden")
-    assert asked(page, "w.known_similarity") == "3"
-    with page.expect_download() as found:
+    assert parameter(page, "w.known_similarity") == "3"
+    with page.expect_download() as download:
         page.locator("summary", has_text="Download").click()
         page.locator("[data-download=csv]").click()
-    lines = Path(found.value.path()).read_text().splitlines()
+    lines = Path(download.value.path()).read_text().splitlines()
     assert lines[0].startswith("rank,metric,title,above_chance_by_weights")
     assert [line.split(",")[1] for line in lines[1:]] == names(page)
 
 
-def test_pages_are_gone_to_and_back_from(page, address, board_snapshot):
+def test_navigation_and_history(page, address, board_snapshot):
     open_board(page, address, "?q=energy")
     page.get_by_role("link", name="energy", exact=True).click()
     page.wait_for_selector(".ts h1")
@@ -122,12 +122,12 @@ def test_pages_are_gone_to_and_back_from(page, address, board_snapshot):
     for part in ("Energy distance", "Apache-2.0", "Rank", "layers"):
         assert part in text
     page.evaluate("document.querySelectorAll('.ts details').forEach(one => one.open = true)")
-    signature = board_snapshot.entry("energy")["tasks"]["known_similarity"]["signature"]
+    signature = board_snapshot.entry("energy").tasks["known_similarity"].signature
     assert signature in page.locator(".ts main").inner_text()
-    assert asked(page, "metric") == "energy"
+    assert parameter(page, "metric") == "energy"
     page.locator("#ts-against").select_option("zipf")
     page.wait_for_selector(".legend >> text=zipf")
-    assert asked(page, "against") == "zipf"
+    assert parameter(page, "against") == "zipf"
     page.go_back()
     page.wait_for_function("!new URL(location).searchParams.has('against')")
     page.go_back()
@@ -136,17 +136,17 @@ def test_pages_are_gone_to_and_back_from(page, address, board_snapshot):
     assert names(page) == ["energy"]
 
 
-def test_two_are_compared(page, address):
+def test_comparison_of_two_metrics(page, address):
     page.goto(f"{address}/?view=compare")
     page.get_by_label("Metric 1").fill("energy")
     page.get_by_label("Metric 2").fill("zipf")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=energy less zipf")
-    assert asked(page, "metrics") == "energy,zipf"
+    page.wait_for_selector("text=energy - zipf")
+    assert parameter(page, "metrics") == "energy,zipf"
     assert "p = " in page.locator(".ts main").inner_text()
 
 
-def test_texts_are_tried(page, address):
+def test_trying_texts_and_corpora(page, address):
     page.goto(f"{address}/?view=try")
     page.wait_for_selector("form[data-try]")
     page.locator("[name=a]").fill("a b c")
@@ -157,26 +157,26 @@ def test_texts_are_tried(page, address):
     assert page.locator("#ts-tried tbody tr").count() == len(PAIR_METRICS)
     page.get_by_role("link", name="Two corpora").click()
     page.wait_for_selector("text=First corpus")
-    assert asked(page, "kind") == "corpora"
+    assert parameter(page, "kind") == "corpora"
     for field, word in (("a", "rain"), ("b", "late")):
         page.locator(f"[name={field}]").fill("\n".join(f"{word} in town {i}" for i in range(8)))
-    page.get_by_role("button", name="Ask the metrics").click()
+    page.get_by_role("button", name="Run metrics").click()
     page.wait_for_selector("#ts-tried table", timeout=60_000)
-    assert "apart" in page.locator("#ts-tried tr", has_text="vocabulary_jsd").inner_text()
+    assert "different" in page.locator("#ts-tried tr", has_text="vocabulary_jsd").inner_text()
     assert "owned" not in page.title()
 
 
-def test_without_an_answer_or_javascript_there_is_a_sentence(browser, address):
+def test_messages_without_a_response_or_javascript(browser, address):
     context = browser.new_context()
     opened = context.new_page()
     opened.goto(f"{address}/?view=try&kind=corpora")
     opened.locator("[name=a]").fill("one")
     opened.locator("[name=b]").fill("two")
-    opened.get_by_role("button", name="Ask the metrics").click()
+    opened.get_by_role("button", name="Run metrics").click()
     opened.wait_for_selector("#ts-tried >> text=the first one has 1")
     opened.route("**/try*", lambda route: route.abort())
-    opened.get_by_role("button", name="Ask the metrics").click()
-    opened.wait_for_selector("#ts-tried >> text=The server gave no answer")
+    opened.get_by_role("button", name="Run metrics").click()
+    opened.wait_for_selector("#ts-tried >> text=The server did not respond")
     context.close()
     plain = browser.new_context(java_script_enabled=False)
     empty = plain.new_page()
@@ -189,21 +189,21 @@ def test_without_an_answer_or_javascript_there_is_a_sentence(browser, address):
                                    "?view=submit", "?view=about", "?view=try", "?view=try&kind=corpora"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_accessibility_fault(query, scheme, browser, address):
-    """axe-core's own rules, all of those that it calls serious or critical."""
+    """Check all rules of axe-core that are serious or critical."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
     opened = context.new_page()
     opened.goto(f"{address}/{query}")
     opened.wait_for_selector(".ts main")
     opened.evaluate((Path(axe_core_python.__file__).parent / "axe.min.js").read_text())
-    found = opened.evaluate("axe.run('.ts', {resultTypes: ['violations']})")
-    faults = [f"{one['id']}: {one['nodes'][0]['html'][:120]}" for one in found["violations"] if one["impact"] in ("serious", "critical")]
+    result = opened.evaluate("axe.run('.ts', {resultTypes: ['violations']})")
+    faults = [f"{violation['id']}: {violation['nodes'][0]['html'][:120]}" for violation in result["violations"] if violation["impact"] in ("serious", "critical")]
     context.close()
     assert faults == []
-    assert len(found["passes"]) > 5         # it did look
+    assert len(result["passes"]) > 5         # it did look
 
 
 @pytest.mark.parametrize("where", ["", "?metric=hostile", "?q=hostile"])
-def test_nothing_of_a_submission_runs(where, page, address):
+def test_no_code_of_a_submission_runs(where, page, address):
     page.goto(f"{address}/{where}")
     page.wait_for_selector(".ts main")
     page.evaluate("document.querySelectorAll('.ts details').forEach(one => one.open = true)")
@@ -214,8 +214,8 @@ def test_nothing_of_a_submission_runs(where, page, address):
     assert "49" not in page.locator(".ts td.name small", has_text="onerror").all_inner_texts()
 
 
-def test_the_same_header_unescaped_does_run(browser):
-    """The control: what is escaped above would change the title."""
+def test_the_same_header_runs_unescaped(browser):
+    """The control of the test above: unescaped, the header changes the title."""
     opened = browser.new_page()
     opened.set_content(f"<title>mine</title><p>{HOSTILE}</p>")
     opened.wait_for_function("document.title === 'owned'", timeout=10_000)
@@ -223,7 +223,7 @@ def test_the_same_header_unescaped_does_run(browser):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_can_be_read_on_a_phone_and_in_the_dark(scheme, browser, address):
+def test_contrast_and_width_on_a_phone(scheme, browser, address):
     context = browser.new_context(viewport={"width": 390, "height": 800}, color_scheme=scheme)
     opened = context.new_page()
     opened.goto(address)
@@ -237,11 +237,11 @@ def test_it_can_be_read_on_a_phone_and_in_the_dark(scheme, browser, address):
     context.close()
 
 
-def test_serving_where_somebody_serves_already_is_said(board_place):
+def test_port_in_use(board_folder):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        done = touchstone("serve", "--suite", board_place / "ten.toml", "--store", board_place / "store.sqlite", "--port", port)
+        done = touchstone("serve", "--suite", board_folder / "ten.toml", "--store", board_folder / "store.sqlite", "--port", port)
     assert done.returncode == 2
-    assert f"127.0.0.1:{port} cannot be served" in done.stderr
+    assert f"127.0.0.1:{port} is not available" in done.stderr

@@ -1,8 +1,7 @@
-"""What single cards and files of the board say, by hand, without a browser; a half-finished run; what machines are told."""
+"""Single cards of the board, computed by hand; an unfinished run; caching of the API."""
 
 from __future__ import annotations
 
-import copy
 import gzip
 import json
 import re
@@ -19,19 +18,20 @@ from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
 from harness.submission.selection import select_entries
-from harness.submission.submission import parse_file
 from leaderboard.board.app import application
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import try_it as try_page
-from leaderboard.board.pages.map import joins_in_order
-from leaderboard.board.router import Shelf, drawn
+from leaderboard.board.pages.map import order_joins
+from leaderboard.board.pages.metric import format_authors
+from leaderboard.board.router import Library, render_snapshot
 from leaderboard.board.snapshot import Snapshot, of_store
-from leaderboard.report.example_pairs import nearer
-from leaderboard.report.paper_authors import WRITTEN_BY
 from leaderboard.report.rated_pairs import KEPT
+from leaderboard.report.schema import TaskRank
 from leaderboard.workflows.try_texts import TriedMetric
+from tasks.registry import TASKS
 from tasks.suite_files import load_suite
 from tasks.text.retrieval import ORIGINAL
+from tests.support.serving import report_values, with_values
 
 RETRIEVAL = """
 title = "Questions"
@@ -56,20 +56,20 @@ batch = 30
 
 @pytest.fixture(scope="module")
 def client(board_snapshot) -> TestClient:
-    return TestClient(application(Shelf(board_snapshot, {"other": lambda: replace(board_snapshot)})))
+    return TestClient(application(Library(board_snapshot, {"other": lambda: replace(board_snapshot)})))
 
 
 @pytest.mark.parametrize("path", ["/api/board", "/api/card/energy", "/api/compare?metrics=energy,zipf", "/api/board.csv", "/api/board.parquet",
                                   "/api/releases", "/api/suites", "/page"])
-def test_nobody_is_sent_again_what_has_not_changed(path, client):
-    found = client.get(path)
-    assert found.status_code == 200
-    again = client.get(path, headers={"If-None-Match": found.headers["etag"]})
+def test_unchanged_content_is_not_sent_again(path, client):
+    response = client.get(path)
+    assert response.status_code == 200
+    again = client.get(path, headers={"If-None-Match": response.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
-    assert client.get(path, headers={"If-None-Match": '"another"'}).content == found.content
+    assert client.get(path, headers={"If-None-Match": '"another"'}).content == response.content
 
 
-def test_the_board_is_zipped_once(client, board_snapshot):
+def test_report_is_compressed_once(client, board_snapshot):
     assert gzip.decompress(board_snapshot.zipped) == board_snapshot.content
     zipped = client.get("/api/board", headers={"Accept-Encoding": "gzip"})
     assert zipped.headers["content-encoding"] == "gzip"
@@ -81,55 +81,49 @@ def test_the_board_is_zipped_once(client, board_snapshot):
     ("/api/board?suite=other", 200), ("/api/card/energy?suite=other", 200), ("/api/board.csv?suite=other", 200), ("/api/board?suite=nope", 404),
     ("/api/card/energy?suite=nope", 404), ("/api/compare?metrics=energy,zipf&suite=nope", 404), ("/api/board.csv?order=borda", 200),
     ("/api/board.csv?order=task.known_similarity", 200), ("/api/board.csv?order=nope", 422)])
-def test_suites_and_orders_are_named_in_addresses(path, status, client):
+def test_suite_and_order_parameters(path, status, client):
     assert client.get(path).status_code == status
 
 
-def test_the_names_of_the_suites_are_told(client):
+def test_list_of_suites(client):
     assert client.get("/api/suites").json() == ["ten", "other"]
 
 
-def test_on_the_only_task_it_has_the_rank_that_it_has_overall(board_snapshot):
+def test_rank_on_the_only_task_is_the_overall_rank(board_snapshot):
     for entry in board_snapshot.entries("corpus"):
-        if entry["rank"] is not None:
-            assert entry["task_ranks"]["known_similarity"] == {"rank": entry["rank"], "rank_interval": entry["rank_interval"]}
-    low, high = board_snapshot.entry("energy")["rank_interval"]
-    shown = drawn(board_snapshot, Links(), {"metric": "energy"}).html
-    row = re.search(r'<th scope="row">Known similarity</th>(.*?)</tr>', shown)[1]
-    assert f"<b>{board_snapshot.entry('energy')['rank']}</b>" in row
+        if entry.rank is not None:
+            assert entry.task_ranks["known_similarity"] == TaskRank(rank=entry.rank, rank_interval=entry.rank_interval)
+    low, high = board_snapshot.entry("energy").rank_interval
+    page = render_snapshot(board_snapshot, Links(), {"metric": "energy"}).html
+    row = re.search(r'<th scope="row">Known similarity</th>(.*?)</tr>', page)[1]
+    assert f"<b>{board_snapshot.entry('energy').rank}</b>" in row
     assert (f"{low}\N{EN DASH}{high}" in row) == (low != high)
 
 
-def test_a_metrics_page_has_its_signature_authors_and_failures(board_snapshot):
-    energy, hostile = (drawn(board_snapshot, Links(), {"metric": name}).html for name in ("energy", "hostile"))
-    assert board_snapshot.entry("energy")["tasks"]["known_similarity"]["signature"] in energy[:energy.index("<section")]
+def test_metric_page_shows_signature_authors_and_failures(board_snapshot):
+    energy, hostile = (render_snapshot(board_snapshot, Links(), {"metric": name}).html for name in ("energy", "hostile"))
+    assert board_snapshot.entry("energy").tasks["known_similarity"].signature in energy[:energy.index("<section")]
     assert "Székely and Rizzo 2013</a>" in energy
-    assert "0 of the 10 units that it was asked failed." in energy
-    units = board_snapshot.entry("hostile")["tasks"]["known_similarity"]["units"]
-    assert units["failed"] > 0
-    assert f"{units['failed']} of the {units['asked']} units that it was asked failed." in hostile
-    assert f">{units['failed']} of {units['asked']}</td>" in hostile[hostile.index("<h2>Failures"):]
+    assert "0 of 10 test units failed." in energy
+    units = board_snapshot.entry("hostile").tasks["known_similarity"].units
+    assert units.failed > 0
+    assert f"{units.failed} of {units.asked} test units failed." in hostile
+    assert f">{units.failed} of {units.asked}</td>" in hostile[hostile.index("<h2>Failures"):]
 
 
-def test_authors_are_known_of_papers_that_submissions_name():
-    named = {parse_file(path).header.paper for path in SUBMISSIONS.glob("*.py") if path.name != "__init__.py"}
-    assert WRITTEN_BY.keys() <= named
+@pytest.mark.parametrize(("authors", "year", "expected"), [
+    (["Lin"], 2004, "Lin 2004"), (["Doe", "Roe"], 2021, "Doe and Roe 2021"), (["A", "B", "C"], None, "A, B and C"),
+    (["A", "B", "C", "D", "E"], 2020, "A et al. 2020"), ([], None, "Paper")])
+def test_authors_as_a_citation(authors, year, expected):
+    assert format_authors(authors, year) == expected
 
 
-def test_groups_are_joined_where_they_correlate():
+def test_tree_joins_groups_at_their_correlation():
     """By hand: a and c at .9, b with both at the mean of .2 and .4."""
     joins = linkage(np.array([0.8, 0.1, 0.6]), "average")           # ab, ac, bc
-    found = joins_in_order(joins, [0, 2, 1])
-    assert [sorted(groups) for *groups, _ in found] == [[0, 1], [2, 3]]
-    assert [at for *_, at in found] == pytest.approx([0.9, 0.3])
-
-
-def test_the_pairs_shown_are_those_that_one_places_nearer_to_people():
-    """By hand: of the first pair a is off by .1 and b by .5; of the second a by .3, b by 0; of the third both by .2."""
-    known = {"texts": [["p", "q"], ["r", "s"], ["t", "u"]], "people": [0.5, 0.2, 0.9],
-             "metrics": {"a": [0.6, 0.5, 0.7], "b": [0.0, 0.2, 0.7]}}
-    assert nearer(known, "a", "b", 3) == [(["p", "q"], 0.5, 0.6, 0.0)]
-    assert nearer(known, "b", "a", 3) == [(["r", "s"], 0.2, 0.2, 0.5)]
+    ordered = order_joins(joins, [0, 2, 1])
+    assert [sorted(groups) for *groups, _ in ordered] == [[0, 1], [2, 3]]
+    assert [at for *_, at in ordered] == pytest.approx([0.9, 0.3])
 
 
 @pytest.fixture(scope="module")
@@ -144,79 +138,79 @@ def run_once(folder, text: str, names: list[str]) -> tuple[object, Snapshot]:
     return suite, of_store(suite, Store(folder / "store.sqlite", read_only=True))
 
 
-def test_a_value_is_placed_among_pairs_that_people_rated(rated):
-    """A value above all of a class is more alike than all of it; what says so is a sentence."""
-    entry, = (one for one in select_entries(["jaccard"], SUBMISSIONS) if one.variant is None)
-    known = rated.entry("jaccard", "text")["known_values"]
-    assert set(known["classes"]) == {"random", "related", "paraphrase"}
-    assert all(len(one["percentiles"]) == len(KEPT) for one in known["classes"].values())
-    alike, unlike = (try_page.texts_answered(rated, Links(), [TriedMetric(entry, (value,))]) for value in (1.0, 0.0))
-    assert "To 1 of 1 metrics these two look like a paraphrase pair" in alike
+def test_value_among_human_rated_pairs(rated):
+    """A value above all of a class is more similar than 100% of it, and the summary names the class."""
+    entry, = (candidate for candidate in select_entries(["jaccard"], SUBMISSIONS) if candidate.variant is None)
+    classes = rated.entry("jaccard", "text").known_values.classes
+    assert set(classes) == {"random", "related", "paraphrase"}
+    assert all(len(values.percentiles) == len(KEPT) for values in classes.values())
+    alike, unlike = (try_page.render_texts(rated, Links(), [TriedMetric(entry, (value,))]) for value in (1.0, 0.0))
+    assert "According to 1 of 1 metrics, the texts are typical of a paraphrase pair" in alike
     assert ">100%</td>" in alike
-    assert "like a random pair" in unlike
+    assert "typical of a random pair" in unlike
     assert "made_likeness" in alike
-    other = replace(entry, parameters={"another": 1})               # another state of it: its values are not known
+    other = replace(entry, parameters={"another": 1})               # another version, without values
     assert other.digest != entry.digest
-    assert ">unknown</td>" in try_page.texts_answered(rated, Links(), [TriedMetric(other, (1.0,))])
-    assert "these two look" not in try_page.texts_answered(rated, Links(), [TriedMetric(other, (1.0,))])
+    assert ">unknown</td>" in try_page.render_texts(rated, Links(), [TriedMetric(other, (1.0,))])
+    assert "the texts are typical" not in try_page.render_texts(rated, Links(), [TriedMetric(other, (1.0,))])
 
 
-def test_texts_that_may_be_shown_are_shown_where_two_differ(rated):
-    """The texts of made pairs are ours; beside them stands where people and both metrics place them."""
-    page = drawn(rated, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
-    known = rated.facts["shown_pairs"]["text"]
-    assert sum(texts[0] in page for texts in known["texts"]) >= 1
-    assert "Nearer to people" in page
-    hidden = replace(rated, facts={**rated.facts, "shown_pairs": {}})
-    assert "No texts are shown" in drawn(hidden, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
+def test_displayable_texts_are_shown_where_two_metrics_differ(rated):
+    """The synthetic pairs are displayable; people and both metrics place them."""
+    page = render_snapshot(rated, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
+    assert sum(texts[0] in page for texts in rated.report.shown_pairs["text"].texts) >= 1
+    assert "Closer to people" in page
+    hidden = replace(rated, report=rated.report.model_copy(update={"shown_pairs": {}}))
+    assert "No texts are shown" in render_snapshot(hidden, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
 
 
-def test_a_half_finished_run_is_shown_as_one(tmp_path):
-    """Of retrieval the unchanged documents alone."""
+def test_unfinished_run(tmp_path):
+    """Only the unchanged documents of retrieval have results."""
     suite, whole = run_once(tmp_path, RETRIEVAL, ["jaccard"])
-    assert whole.entry("jaccard")["rank"] == 1
+    assert whole.entry("jaccard").rank == 1
     with sqlite3.connect(tmp_path / "store.sqlite") as connection:
         first = next(question.unit for question in suite.questions if question.unit.parameters["condition"] == ORIGINAL)
         connection.execute("delete from outcomes where unit_id != ?", (first.id,))
     half = of_store(suite, Store(tmp_path / "store.sqlite", read_only=True))
-    assert half.entry("jaccard")["rank"] is None
-    assert f"1 of {len(suite.questions)} units of retrieval asked so far" in half.entry("jaccard")["not_ranked"]
-    json.dumps(half.facts, allow_nan=False)
+    assert half.entry("jaccard").rank is None
+    assert f"1 of {len(suite.questions)} units of retrieval asked so far" in half.entry("jaccard").not_ranked
+    json.dumps(report_values(half), allow_nan=False)
     for query in ({}, {"metric": "jaccard"}, {"view": "map"}, {"view": "choose"}, {"view": "tasks"}):
-        page = drawn(half, Links(), query)
+        page = render_snapshot(half, Links(), query)
         assert page.status == 200
         assert not re.search(r"\bnan\b", re.sub(r"<script.*?</script>", "", page.html))
-    assert "asked so far" in drawn(half, Links(), {}).html
+    assert "asked so far" in render_snapshot(half, Links(), {}).html
 
 
-def test_the_short_list_says_who_cannot_be_told_from_the_best_and_who_of_these_is_cheaper(board_snapshot):
-    """By hand: the second may be as good as the first at a sixth of its time; the third is behind it, however cheap."""
-    facts = copy.deepcopy(dict(board_snapshot.facts))
+def test_short_list_compares_with_the_best_and_names_a_cheaper_metric(board_snapshot):
+    """By hand: the second may be as good as the first in a sixth of the time; the third is worse, however cheap."""
+    facts = report_values(board_snapshot)
     entries = [entry for entry in facts["entries"] if entry["rank"] is not None][:3]
     first, second, third = (entry["name"] for entry in entries)
     facts["p"] = {"corpus": {"entries": [first, second, third], "values": [[1, 0.3, 0.01], [0.3, 1, 0.2], [0.01, 0.2, 1]]}}
     for entry, cost in zip(entries, (3.0, 0.5, 0.1), strict=True):
-        entry["tasks"]["timing"] = {"measures": {name: {"value": value, "low": None, "high": None, "units": 2} for name, value in
-                                                 (("cost_in_chi", cost), ("peak_megabytes", 61.4))}, "score": None}
-    page = drawn(replace(board_snapshot, facts=facts), Links(), {"view": "choose"}).html
+        entry["tasks"]["timing"] = {**entry["tasks"]["known_similarity"], "score": None, "measures": {
+            name: {"value": value, "low": None, "high": None, "units": 2} for name, value in (("cost_in_chi", cost), ("peak_megabytes", 61.4))}}
+    facts["suite"]["tasks"].append({**facts["suite"]["tasks"][0], "name": "timing", "ranked": False, "presentation": TASKS["timing"].info.presentation})
+    page = render_snapshot(with_values(board_snapshot, facts), Links(), {"view": "choose"}).html
     rows = {name: page[page.index(f">{name}</a><br>"):].partition("</tr>")[0] for name in (first, second, third)}
-    assert ["the best of these" in rows[first], "not told apart" in rows[second], "behind it" in rows[third]] == [True] * 3
-    said = page[page.index("If cost counts"):].partition("</p>")[0]
-    assert f">{second}</a> is not told apart from {first} and takes 0.17 times as long, without the embedding" in said
+    assert ["best of these" in rows[first], "no significant difference" in rows[second], "significantly worse" in rows[third]] == [True] * 3
+    sentence = page[page.index("Cheaper alternative"):].partition("</p>")[0]
+    assert f">{second}</a> performs statistically as well as {first} and is 6 times as fast, embedding excluded" in sentence
     assert "; 61 MB" in rows[first]
-    unknown = drawn(replace(board_snapshot, facts={**facts, "p": {}}), Links(), {"view": "choose"}).html
-    assert "not judged" in unknown
-    assert "If cost counts" not in unknown
+    unknown = render_snapshot(with_values(board_snapshot, {**facts, "p": {}}), Links(), {"view": "choose"}).html
+    assert "not tested" in unknown
+    assert "Cheaper alternative" not in unknown
 
 
-def test_on_one_task_the_paired_difference_decides(board_snapshot):
-    page = drawn(board_snapshot, Links(), {"view": "choose", "task": "known_similarity"}).html
+def test_short_list_for_one_task_uses_the_paired_difference(board_snapshot):
+    page = render_snapshot(board_snapshot, Links(), {"view": "choose", "task": "known_similarity"}).html
     assert "for this pair and this task alone" in page
-    assert "the best of these" in page
-    assert "behind it" in page                              # of ten draws energy is better than both others in nearly all
+    assert "best of these" in page
+    assert "significantly worse" in page                              # of ten draws energy is better than both others in nearly all
 
 
-def test_an_unknown_metric_is_answered_with_the_nearest_name(board_snapshot):
-    found = drawn(board_snapshot, Links(), {"metric": "enrgy"})
-    assert found.status == 404
-    assert "Did you mean &quot;energy&quot;?" in found.html
+def test_unknown_metric_suggests_the_closest_name(board_snapshot):
+    page = render_snapshot(board_snapshot, Links(), {"metric": "enrgy"})
+    assert page.status == 404
+    assert "Did you mean &#34;energy&#34;?" in page.html

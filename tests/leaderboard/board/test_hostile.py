@@ -1,14 +1,14 @@
-"""What submissions say of themselves, meant ill: it is on every page as text, does nothing there, and nothing in files.
+"""Hostile text in submissions: every page shows it as text, and no page, file or citation is affected by it.
 
-Headers like these are refused when they are read; a page must not rely on it.
+Such headers are refused when they are read, but pages must not rely on that.
 """
 
 from __future__ import annotations
 
-import copy
 import csv
 import io
 import re
+from dataclasses import replace
 from html import escape
 
 import pytest
@@ -16,14 +16,13 @@ import pytest
 from harness.base.errors import TouchstoneError
 from harness.results.store import Store
 from harness.submission.submission import load_submission
-from leaderboard.board.downloads import table, written
-from leaderboard.board.router import Shelf
+from leaderboard.board.downloads import make_table, write_table
+from leaderboard.board.router import Library
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.publishing.citations import as_bibtex
 from leaderboard.publishing.release import release
-from tasks.registry import TASKS
 from tasks.suite_files import load_suite
-from tests.support.serving import HOSTILE, served
+from tests.support.serving import HOSTILE, report_values, served, with_values
 from tests.support.submissions import HEADER
 
 OVERRIDE = "\u202etxt.exe"
@@ -33,29 +32,30 @@ TEXTS = {"script": "<script>document.title='owned'</script>", "markup": HOSTILE,
 HOVER = "document.querySelectorAll('*').forEach(one => one.dispatchEvent(new MouseEvent('mouseover')))"
 
 
-def spoilt(snapshot: Snapshot, text: str) -> Snapshot:
-    """Every text that comes from a submission, replaced."""
-    facts = copy.deepcopy(dict(snapshot.facts))
-    for entry in facts["entries"]:
+def with_hostile_text(snapshot: Snapshot, text: str) -> Snapshot:
+    """Return the snapshot with every text of a submission replaced."""
+    values = report_values(snapshot)
+    for entry in values["entries"]:
         entry |= {"title": text, "summary": text, "license": text, "paper": f"javascript:{text}", "trained_on": [text], "filename": text,
+                  "authors": [text],
                   "models": [text], "not_ranked": entry["not_ranked"] and text, "worst_cases": dict.fromkeys(entry["worst_cases"], text)}
-        for asked in entry["tasks"].values():
-            asked["failures"] = [text]
-    return Snapshot(facts, snapshot.samples, dict.fromkeys(snapshot.sources, text))
+        for result in entry["tasks"].values():
+            result["failures"] = [text]
+    return replace(with_values(snapshot, values), sources=dict.fromkeys(snapshot.sources, text))
 
 
 @pytest.mark.parametrize("text", [" ".join(text for name, text in TEXTS.items() if name != "large"), TEXTS["large"]], ids=["all", "large"])
-def test_on_every_page_it_is_text_and_does_nothing(text, board_snapshot, browser):
-    with served(Shelf(spoilt(board_snapshot, text))) as address:
-        goes_through_the_pages(browser, address, text)
+def test_every_page_shows_it_as_text(text, board_snapshot, browser):
+    with served(Library(with_hostile_text(board_snapshot, text))) as address:
+        visit_pages(browser, address, text)
 
 
-def goes_through_the_pages(browser, address: str, text: str) -> None:
+def visit_pages(browser, address: str, text: str) -> None:
     context = browser.new_context(viewport={"width": 390, "height": 800})
     page, wrong, dialogs = context.new_page(), [], []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.on("dialog", lambda dialog: dialogs.append(dialog.message))
-    shown = ""
+    content = ""
     for query in ("", "?metric=energy", "?metric=hostile", "?view=compare&metrics=energy,zipf", "?view=choose", "?view=map", "?view=tasks"):
         page.goto(f"{address}/{query}")
         page.wait_for_selector(".ts main > *")
@@ -65,15 +65,15 @@ def goes_through_the_pages(browser, address: str, text: str) -> None:
         assert page.locator(".ts :is(img, iframe, object, script:not([type='application/json']), [onmouseover], [onerror])").count() == 0, query
         assert page.locator(".ts a[href^='javascript']").count() == 0, query
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), query
-        shown += page.locator(".ts main").inner_text()
-    assert " ".join(text[:200].split()) in " ".join(shown.split())
+        content += page.locator(".ts main").inner_text()
+    assert " ".join(text[:200].split()) in " ".join(content.split())
     assert wrong == dialogs == []
     context.close()
 
 
 @pytest.mark.parametrize("kind", ["script", "markup", "attribute"])
-def test_where_it_is_not_escaped_it_does_run(kind, browser):
-    """The control of what stands above."""
+def test_it_runs_where_it_is_not_escaped(kind, browser):
+    """The control of the test above."""
     page = browser.new_page()
     page.set_content(f'<title>mine</title><p title="{TEXTS[kind]}">{TEXTS[kind]}</p>')
     page.evaluate(HOVER)
@@ -81,16 +81,16 @@ def test_where_it_is_not_escaped_it_does_run(kind, browser):
     page.close()
 
 
-def test_an_override_turns_nothing_round_beside_itself(board_snapshot, browser):
-    """The link behind the summary reads from left to right; in a page whose texts are not kept apart it would not."""
-    facts = copy.deepcopy(dict(board_snapshot.facts))
-    for entry in facts["entries"]:
+def test_direction_override_does_not_affect_other_text(board_snapshot, browser):
+    """The link after the summary reads from left to right; without isolation it would not."""
+    values = report_values(board_snapshot)
+    for entry in values["entries"]:
         entry |= {"summary": OVERRIDE, "paper": "https://doi.org/10.1016/j.jspi.2013.03.018"}
     left_of = """() => { const text = document.querySelector('.lede a').firstChild, at = (place) => {
         const range = document.createRange(); range.setStart(text, place); range.setEnd(text, place + 1);
         return range.getBoundingClientRect().left }; return at(0) < at(3) }"""
     page = browser.new_page()
-    with served(Shelf(Snapshot(facts, board_snapshot.samples, {}))) as where:
+    with served(Library(with_values(board_snapshot, values))) as where:
         page.goto(f"{where}/?metric=energy")
         page.wait_for_selector(".lede a")
         assert page.evaluate(left_of)
@@ -100,37 +100,37 @@ def test_an_override_turns_nothing_round_beside_itself(board_snapshot, browser):
 
 
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-def test_files_hold_it_as_text(text, board_snapshot):
+def test_downloads_contain_it_as_text(text, board_snapshot):
     csv.field_size_limit(2_000_000)
-    shown = table(spoilt(board_snapshot, text), "corpus")
-    rows = list(csv.reader(io.StringIO(written(shown, "csv").decode())))
-    assert len(rows) == 1 + len(shown)
+    frame = make_table(with_hostile_text(board_snapshot, text), "corpus")
+    rows = list(csv.reader(io.StringIO(write_table(frame, "csv").decode())))
+    assert len(rows) == 1 + len(frame)
     assert {row[rows[0].index("title")].removeprefix("'") for row in rows[1:]} == {text}
     assert not any(cell.startswith(("=", "@", "+", "-")) and not re.fullmatch(r"-?[\d.]+", cell) for row in rows for cell in row)
-    for line in written(shown, "md").decode().splitlines():
-        assert len(re.findall(r"(?<!\\)\|", line)) == 1 + len(shown.columns)
+    for line in write_table(frame, "md").decode().splitlines():
+        assert len(re.findall(r"(?<!\\)\|", line)) == 1 + len(frame.columns)
         assert not re.search(r"(?<!\\)\]\(", line)
-    body = written(shown, "tex").decode().splitlines()
-    assert len(body) == 6 + len(shown)
-    assert all(len(re.findall(r"(?<!\\)&", line)) == len(shown.columns) - 1 for line in body if line.endswith(r"\\"))
+    body = write_table(frame, "tex").decode().splitlines()
+    assert len(body) == 6 + len(frame)
+    assert all(len(re.findall(r"(?<!\\)&", line)) == len(frame.columns) - 1 for line in body if line.endswith(r"\\"))
 
 
-def test_citations_hold_it_as_text(board_snapshot, board_place, tmp_path):
-    suite = load_suite(str(board_place / "ten.toml"))
-    made = release("2031.1", suite, Store(board_place / "store.sqlite", read_only=True), tmp_path)
+def test_citations_contain_it_as_text(board_snapshot, board_folder, tmp_path):
+    suite = load_suite(str(board_folder / "ten.toml"))
+    made = release("2031.1", suite, Store(board_folder / "store.sqlite", read_only=True), tmp_path)
     for text in TEXTS.values():
-        entry = {**spoilt(board_snapshot, text).entry("energy"), "paper": text}
-        quoted = as_bibtex(made, entry, TASKS["known_similarity"])
+        entry = with_hostile_text(board_snapshot, text).entry("energy").model_copy(update={"paper": text})
+        quoted = as_bibtex(made, entry, made.task("known_similarity"))
         assert [line.partition("{")[0] for line in quoted.splitlines() if line.startswith("@")] == ["@misc", "@inproceedings"]
         depth = 0
-        for one in quoted.replace("\\{", "").replace("\\}", ""):
-            depth += (one == "{") - (one == "}")
+        for character in quoted.replace("\\{", "").replace("\\}", ""):
+            depth += (character == "{") - (character == "}")
             assert depth >= 0                                       # nothing closes what it did not open
         assert depth == 0
 
 
 @pytest.mark.parametrize("kind", ["override", "large"])
-def test_such_headers_are_refused_when_they_are_read(kind, tmp_path):
+def test_headers_are_refused_when_they_are_read(kind, tmp_path):
     path = tmp_path / "bad.py"
     text = HEADER.format(name="bad", kind="corpus", input="texts", returns="distance", range="[0.0, inf]")
     path.write_text(text.replace("A metric of the tests", TEXTS[kind]) + "def distance(p, q): return 0.0\n")

@@ -18,13 +18,13 @@ from harness.evaluation.run import run_suite
 from harness.results.store import Store
 from harness.submission.selection import select_entries
 from leaderboard.board.components.layout import Links
-from leaderboard.board.pages import metric as metric_page
-from leaderboard.board.pages import ranking as board_page
+from leaderboard.board.pages.metric import render_metric
+from leaderboard.board.pages.ranking import render_board
 from leaderboard.board.snapshot import of_release, of_store
 from leaderboard.cli import analyse
 from leaderboard.ensembles import baselines
 from leaderboard.ensembles.baselines import KIND, MEMBERS, Baselines, compute_baselines
-from leaderboard.ensembles.summary import adds_facts, ensembles_facts
+from leaderboard.ensembles.summary import added_values, summarise_ensembles
 from leaderboard.ensembles.training_tables import met, training_tables
 from leaderboard.publishing import release as releases
 from leaderboard.publishing.release import release
@@ -80,10 +80,10 @@ def known(store, scored, smoke):
 
 
 def test_a_store_without_ensembles_says_what_computes_them(before):
-    facts = before.facts["ensembles"]
-    assert (facts["rows"], facts["missing"], facts["reason"]) == ([], 57, None)
-    assert "57 of the ensembles are not computed; <code>touchstone baselines --suite smoke</code>" in board_page.board(before, Links(), "text")
-    assert "Not computed: <code>touchstone baselines --suite smoke</code>" in metric_page.metric(before, Links(), "jaccard")
+    summary = before.report.ensembles
+    assert (summary.rows, summary.missing, summary.reason) == ([], 57, None)
+    assert "57 ensembles are not computed yet: <code>touchstone baselines --suite smoke</code>" in render_board(before, Links(), "text")
+    assert "Not computed yet: <code>touchstone baselines --suite smoke</code>" in render_metric(before, Links(), "jaccard")
 
 
 def test_what_is_kept_is_not_computed_again(path, store, smoke):
@@ -103,33 +103,33 @@ def test_where_another_task_changes_nothing_is_learned_anew(known, scored, smoke
 
 
 def test_a_row_is_the_mean_of_its_tables_and_its_overall_score_that_of_its_tasks(known, scored):
-    facts, learned = ensembles_facts(known), {(one.table, one.learner): one for one in known.learned()}
+    summary, learned = summarise_ensembles(known), {(one.table, one.learner): one for one in known.learned()}
     assert {table for table, _ in learned} == TABLES
-    rows = {row["name"]: row for row in facts["rows"]}
+    rows = {row.name: row for row in summary.rows}
     assert list(rows)[:3] == ["ensemble", "ensemble, large leaves", "ensemble, general"]
     assert set(list(rows)[3:]) == {f"{name}, held out" for name in MEMBERS}
     own = rows["ensemble"]
-    alignment = own["tasks"]["alignment"]["score"]["value"]
+    alignment = own.tasks["alignment"].score.value
     assert alignment == pytest.approx((learned["axis", "linear regression without intercept"].score
                                        + learned["comparisons", "random forest"].score) / 2)
     chance = scored[0].tasks["sensitivity"].chance
-    sensitivity = own["tasks"]["sensitivity"]
-    assert sensitivity["above_chance"] == pytest.approx((sensitivity["score"]["value"] - chance) / (1 - chance))
-    assert own["overall"]["value"] == pytest.approx(np.mean([task["above_chance"] for task in own["tasks"].values()]))
-    assert rows["ensemble, large leaves"]["tasks"]["sensitivity"] == sensitivity           # no forest there
-    assert rows["ensemble, large leaves"]["tasks"]["clustering"]["learner"] == "leaves"
-    assert sensitivity["score"]["value"] > max(rows[f"{name}, held out"]["tasks"]["sensitivity"]["score"]["value"] for name in MEMBERS)
+    sensitivity = own.tasks["sensitivity"]
+    assert sensitivity.above_chance == pytest.approx((sensitivity.score.value - chance) / (1 - chance))
+    assert own.overall.value == pytest.approx(np.mean([task.above_chance for task in own.tasks.values()]))
+    assert rows["ensemble, large leaves"].tasks["sensitivity"] == sensitivity           # no forest there
+    assert rows["ensemble, large leaves"].tasks["clustering"].learner == "leaves"
+    assert sensitivity.score.value > max(rows[f"{name}, held out"].tasks["sensitivity"].score.value for name in MEMBERS)
 
 
 def test_what_is_added(known):
-    adds = adds_facts(known)
+    adds = added_values(known)
     assert set(adds) == {*MEMBERS, *OTHERS}
     assert all(set(one) == TABLES for one in adds.values())
     for table in ("axis", "robustness", "sensitivity", "human_ordering"):
-        assert adds["constant"][table]["value"] == pytest.approx(0, abs=1e-6)           # both sides have an intercept
-    assert adds["cosine"]["human_ordering"]["low"] is not None
-    assert adds["jaccard"]["clustering"]["splits"] == 2
-    assert (adds["jaccard"]["comparisons"]["learner"], adds["jaccard"]["comparisons"]["splits"]) == ("random forest, leaves of at least 10", 4)     # a small table
+        assert adds["constant"][table].value == pytest.approx(0, abs=1e-6)           # both sides have an intercept
+    assert adds["cosine"]["human_ordering"].low is not None
+    assert adds["jaccard"]["clustering"].splits == 2
+    assert (adds["jaccard"]["comparisons"].learner, adds["jaccard"]["comparisons"].splits) == ("random forest, leaves of at least 10", 4)     # a small table
 
 
 def test_a_key_names_what_it_follows_from(known, scored, smoke):
@@ -155,23 +155,23 @@ def test_without_a_member_there_is_none_and_it_is_said(known, scored, smoke, pat
 
 def test_the_board_and_the_metrics_pages_show_them_and_they_are_not_ranked(store, smoke):
     snapshot = of_store(smoke, store)
-    page = board_page.board(snapshot, Links(), "text")
+    page = render_board(snapshot, Links(), "text")
     assert page.count("ensemble, baseline, not ranked") == 8
-    assert "ensemble" not in [entry["name"] for entry in snapshot.entries("text")]
-    metric = metric_page.metric(snapshot, Links(), "length_difference")
-    assert "What it adds to others" in metric
-    worth = snapshot.entry("length_difference", "text")["adds"]["sensitivity"]
-    assert f"{worth['value']:+.3f}" in metric
+    assert "ensemble" not in [entry.name for entry in snapshot.entries("text")]
+    metric = render_metric(snapshot, Links(), "length_difference")
+    assert "Contribution to an ensemble" in metric
+    worth = snapshot.entry("length_difference", "text").adds["sensitivity"]
+    assert f"{worth.value:+.3f}" in metric
 
 
 def test_a_release_holds_them(store, smoke, tmp_path):
     made = release("2026.1", smoke, store, tmp_path)
     rows = list(csv.DictReader(io.StringIO((made.folder / releases.ENSEMBLES).read_text())))
     snapshot = of_release(made)
-    first = snapshot.facts["ensembles"]["rows"][0]
+    first = snapshot.report.ensembles.rows[0]
     written = {(row["row"], row["task"]): row for row in rows}
-    assert float(written["ensemble", "all"]["score"]) == first["overall"]["value"]
-    assert float(written["added by jaccard", "axis"]["score"]) == snapshot.entry("jaccard", "text")["adds"]["axis"]["value"]
+    assert float(written["ensemble", "all"]["score"]) == first.overall.value
+    assert float(written["added by jaccard", "axis"]["score"]) == snapshot.entry("jaccard", "text").adds["axis"].value
     assert releases.ENSEMBLES in (made.folder / releases.SUMS).read_text()
 
 
@@ -204,4 +204,4 @@ def test_the_table_of_human_ordering_scores_what_the_task_says(scored):
 
 def test_a_ranking_is_the_same_with_and_without_them(store, before, smoke):
     ranking = rank_suite(store, smoke)["text"]
-    assert [place.scored.name for place in ranking.places] == [entry["name"] for entry in before.entries("text")]
+    assert [place.scored.name for place in ranking.places] == [entry.name for entry in before.entries("text")]

@@ -99,6 +99,6 @@ def test_every_kind_has_a_function():
 
 
 def test_metrics_without_curves_are_refused(scored, monkeypatch):
-    monkeypatch.setattr("leaderboard.figures.observations.curves", lambda entry: [])
+    monkeypatch.setattr("leaderboard.figures.observations.collect_curves", lambda entry: [])
     with pytest.raises(TouchstoneError, match="None of these metrics has a curve of convergence"):
         draw_figure("convergence", scored[2:])

@@ -1,4 +1,4 @@
-"""Numbers that are quoted: a release is whole or refused, comes out again, and is cited as it stands in it."""
+"""Releases: checksums, reading, verification, citations and exports."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from leaderboard.publishing import release as releases
 from leaderboard.publishing.citations import cite, export, latex
 from leaderboard.publishing.release import Release, read_release, release
 from leaderboard.publishing.verify import verify
+from leaderboard.report.schema import SCHEMA_VERSION
 from leaderboard.scoring.comparison import load_samples, paired_difference
 from leaderboard.scoring.ranking import Ranking, rank_entries
 from leaderboard.scoring.scores import score_suite
@@ -66,43 +67,44 @@ def made(suite, store, tmp_path) -> Release:
     return release("2026.1", suite, Store(store, read_only=True), tmp_path)
 
 
-def test_metrics_that_differ_are_parted_and_lines_drawn(ranking):
-    names = [place.scored.name for place in ranking.ranked]
+def test_significant_differences_and_dividing_lines(ranking):
+    names = [placed.scored.name for placed in ranking.ranked]
     assert set(names[:2]) == {"energy", "ahd"}
-    assert names[-1] == "zipf"                          # made texts of one domain and another have the same frequencies
+    assert names[-1] == "zipf"                          # synthetic texts of both domains have the same frequencies
     assert len(names) - 1 in ranking.lines
     assert ranking.ranked[-1].interval == (len(names), len(names))
     assert ranking.p("energy", "zipf") <= 0.05
     assert ranking.p("energy", "random") is None        # a control is not ranked
 
 
-def test_paired_differences_are_of_the_same_units(ranking):
+def test_paired_differences_use_common_units(ranking):
     samples = load_samples([ranking])
-    scores = {place.scored.name: place.scored.tasks["known_similarity"].score for place in ranking.places}
-    found = paired_difference(samples["energy", "known_similarity"], samples["zipf", "known_similarity"])
-    assert found.estimate.value == pytest.approx(scores["energy"].value - scores["zipf"].value)
-    assert found.estimate.units == 12
-    assert found.estimate.low > 0
-    assert found.p == pytest.approx(2 ** -12, abs=2e-3)             # all twelve point one way: one of 2^12 patterns of signs
+    scores = {placed.scored.name: placed.scored.tasks["known_similarity"].score for placed in ranking.places}
+    result = paired_difference(samples["energy", "known_similarity"], samples["zipf", "known_similarity"])
+    assert result.estimate.value == pytest.approx(scores["energy"].value - scores["zipf"].value)
+    assert result.estimate.units == 12
+    assert result.estimate.low > 0
+    assert result.p == pytest.approx(2 ** -12, abs=2e-3)             # all twelve differences have one sign: one of 2^12 patterns
     alike = paired_difference(samples["energy", "known_similarity"], samples["energy", "known_similarity"])
     assert (alike.estimate.value, alike.estimate.low, alike.estimate.high) == (0, 0, 0)
 
 
-def test_a_release_says_everything_and_is_read_again(made, ranking, suite):
-    facts = made.facts
-    assert facts["suite"]["fingerprint"] == suite.fingerprint
-    assert facts["licence"] == "CC0-1.0"
-    assert [one["name"] for one in facts["entries"]] == [place.scored.name for place in ranking.places]
+def test_release_is_complete_and_read_again(made, ranking, suite):
+    report = made.report
+    assert report.suite.fingerprint == suite.fingerprint
+    assert report.licence == "CC0-1.0"
+    assert report.schema_version == SCHEMA_VERSION
+    assert [entry.name for entry in report.entries] == [placed.scored.name for placed in ranking.places]
     energy = made.entry("energy")
-    assert energy["license"] == "Apache-2.0"
-    assert energy["environment"]["python"]
-    assert len(energy["source_sha256"]) == 64
+    assert energy.license == "Apache-2.0"
+    assert energy.environment.python
+    assert len(energy.source_sha256) == 64
     table = list(csv.DictReader(io.StringIO((made.folder / releases.SCORES).read_text())))
     overall = next(row for row in table if (row["entry"], row["task"]) == ("energy", "all"))
-    assert float(overall["value"]) == pytest.approx(energy["overall_above_chance"])
+    assert float(overall["value"]) == pytest.approx(energy.overall_above_chance)
     assert len(made.units) == 12 * len(ranking.places)
     assert re.search(r"1 +1-\d +0\.\d{3}  (energy|ahd)", (made.folder / releases.SUMMARY).read_text())
-    assert read_release("2026.1", made.folder.parent).facts == facts
+    assert read_release("2026.1", made.folder.parent).report == report
     assert read_release(None, made.folder.parent).name == "2026.1"
 
 
@@ -113,15 +115,15 @@ def test_a_release_says_everything_and_is_read_again(made, ranking, suite):
     lambda folder: (folder / "SHA256SUMS").write_text("no sums"),
     lambda folder: (folder / "SHA256SUMS").unlink(),
 ], ids=["a number", "a file less", "a file more", "no sums", "no file of sums"])
-def test_a_release_that_was_touched_is_refused(damage, made):
+def test_modified_release_is_refused(damage, made):
     damage(made.folder)
-    with pytest.raises(TouchstoneError, match=r"2026\.1 (is not as it was made|cannot be read)"):
+    with pytest.raises(TouchstoneError, match=r"2026\.1 (was modified|cannot be read)"):
         read_release("2026.1", made.folder.parent)
 
 
-def test_a_release_is_never_written_again(made, suite, store):
+def test_releases_are_immutable(made, suite, store):
     before = {path.name: path.read_bytes() for path in made.folder.iterdir()}
-    with pytest.raises(TouchstoneError, match="never written again"):
+    with pytest.raises(TouchstoneError, match="releases are immutable"):
         release("2026.1", suite, Store(store, read_only=True), made.folder.parent)
     assert {path.name: path.read_bytes() for path in made.folder.iterdir()} == before
 
@@ -133,7 +135,7 @@ def test_names_of_releases(name, suite, store, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_what_is_not_verified_is_not_released(suite, store, tmp_path, monkeypatch):
+def test_unverified_sources_are_not_released(suite, store, tmp_path, monkeypatch):
     question = suite.questions[0]
     foreign = replace(question, unit=replace(question.unit, data=(replace(question.unit.data[0], name="clinc150"),)))
     with pytest.raises(TouchstoneError, match='the dataset "clinc150"'):
@@ -143,38 +145,38 @@ def test_what_is_not_verified_is_not_released(suite, store, tmp_path, monkeypatc
         release("2026.1", by_service, Store(store, read_only=True), tmp_path)
 
 
-def test_a_context_dependent_metric_is_listed_and_never_ranked(suite, store, tmp_path, write):
+def test_context_dependent_metric_is_not_ranked(suite, store, tmp_path, write):
     path = write("cheat", "seen = 0\ndef distance(p, q):\n    global seen\n    seen += 1\n    return float(seen)\n")
     copy = tmp_path / "store.sqlite"
     shutil.copy(store, copy)
     run_suite([load_submission(path).entries[0]], suite, copy, progress=NoProgress())
     cheat = release("2026.1", suite, Store(copy, read_only=True), tmp_path / "releases").entry("cheat")
-    assert cheat["rank"] is None
-    assert "context-dependent" in cheat["not_ranked"]
+    assert cheat.rank is None
+    assert "context-dependent" in cheat.not_ranked
 
 
-def test_an_empty_store_makes_no_release(suite, tmp_path):
+def test_empty_store_is_not_released(suite, tmp_path):
     Store(tmp_path / "empty.sqlite").close()
-    with pytest.raises(TouchstoneError, match="Nobody is ranked"):
+    with pytest.raises(TouchstoneError, match="No metric is ranked"):
         release("2026.1", suite, Store(tmp_path / "empty.sqlite", read_only=True), tmp_path)
 
 
-def test_a_sample_comes_out_again_and_other_numbers_are_noticed(made, suite):
+def test_verification_reproduces_a_sample_and_detects_other_numbers(made, suite):
     entries = select_entries(NAMES, SUBMISSIONS)
-    found = verify(made, suite, entries, 15, NoProgress())
-    assert len(found) == 15
-    assert all(one.agrees for one in found if one.entry != "random")
+    results = verify(made, suite, entries, 15, NoProgress())
+    assert len(results) == 15
+    assert all(result.agrees for result in results if result.entry != "random")
     forged = replace(made)
     units = made.units.assign(score=lambda frame: frame.score + 0.01)
     units.to_parquet(forged.folder / releases.UNITS)
-    assert not any(one.agrees for one in verify(forged, suite, entries, 5, NoProgress()))
+    assert not any(result.agrees for result in verify(forged, suite, entries, 5, NoProgress()))
     gone = verify(made, suite, [entry for entry in entries if entry.name != "energy"], 60, NoProgress())
-    assert {one.reason for one in gone if one.entry == "energy"} == {"is not among the submissions any more"}
+    assert {result.reason for result in gone if result.entry == "energy"} == {"no longer among the submissions"}
     with pytest.raises(TouchstoneError, match="has changed since 2026"):
         verify(made, load_suite("smoke"), entries, 5, NoProgress())
 
 
-def test_errata_stand_beside_and_a_withdrawn_release_is_not_the_latest(made, suite, store):
+def test_errata_and_withdrawn_releases(made, suite, store):
     folder = made.folder.parent
     release("2026.2", suite, Store(store, read_only=True), folder)
     (folder / "errata.toml").write_text('["2026.2"]\nwithdrawn = true\nsuperseded_by = "2026.3"\nreason = "a wrong fingerprint"\n')
@@ -186,13 +188,13 @@ def test_errata_stand_beside_and_a_withdrawn_release_is_not_the_latest(made, sui
         read_release(None, folder)
 
 
-def test_citations_carry_interval_rank_and_signature(made):
+def test_citations_contain_interval_rank_and_signature(made):
     energy = made.entry("energy")
-    score = energy["tasks"]["known_similarity"]
-    shown = f"{score['score']['value']:.3f} (95% {score['score']['low']:.3f} to {score['score']['high']:.3f})"
+    result = energy.tasks["known_similarity"]
+    text = f"{result.score.value:.3f} (95% CI {result.score.low:.3f} to {result.score.high:.3f})"
     for form in ("text", "markdown"):
-        assert shown in cite(made, "energy", "known_similarity", form)
-        assert score["signature"] in cite(made, "energy", "known_similarity", form)
+        assert text in cite(made, "energy", "known_similarity", form)
+        assert result.signature in cite(made, "energy", "known_similarity", form)
     bibtex = cite(made, "energy", "known_similarity", "bibtex")
     assert "@misc{touchstone2026_1" in bibtex
     assert "@inproceedings{kour2022measuring" in bibtex
@@ -207,12 +209,12 @@ def test_citations_carry_interval_rank_and_signature(made):
         cite(made, "energy", "axioms", "text")
 
 
-def test_what_a_header_says_cannot_break_out_of_latex():
+def test_latex_escapes_special_characters():
     assert latex(r"100% \input{x} a_b & $c^2$ ~#|<>") == (
         r"100\% \textbackslash{}input\{x\} a\_b \& \$c\textasciicircum{}2\$ \textasciitilde{}\#\textbar{}\textless{}\textgreater{}")
 
 
-def test_exports_hold_the_same_numbers(ranking, tmp_path):
+def test_exports_contain_the_same_numbers(ranking, tmp_path):
     rows = list(csv.DictReader(io.StringIO(export({"corpus": ranking}, "csv", None))))
     as_json = json.loads(export({"corpus": ranking}, "json", None))
     assert export({"corpus": ranking}, "parquet", tmp_path / "t.parquet") is None

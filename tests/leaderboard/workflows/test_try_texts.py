@@ -46,10 +46,10 @@ def patient(monkeypatch) -> None:
 
 @pytest.fixture
 def client() -> TestClient:
-    snapshot = SimpleNamespace(facts={"suite": {"model": {"name": "minilm"}}}, entries=lambda track: [],
-                               entry=lambda name, track=None: {"name": name, "digest": "another"} if name == "jaccard" else None)
+    snapshot = SimpleNamespace(report=SimpleNamespace(suite=SimpleNamespace(model=SimpleNamespace(name="minilm")), entries=[]),
+                               entry=lambda name, track=None: SimpleNamespace(name=name) if name == "jaccard" else None)
     site = FastAPI()
-    add_trying(site, SimpleNamespace(first=snapshot, snapshot=lambda release, suite: snapshot))
+    add_trying(site, SimpleNamespace(snapshot=lambda release, suite: snapshot, links=lambda release, suite: Links()))
     return TestClient(site)
 
 
@@ -155,8 +155,8 @@ def test_a_request_that_is_none_gets_a_sentence(body, kind, status, client):
 
 
 def test_a_copy_without_a_server_says_that_it_needs_one():
-    assert "needs" not in try_page.page(Links(), {})
-    shown = try_page.page(Links(static=True), {})
+    assert "needs" not in try_page.render_form(None, Links(), {})
+    shown = try_page.render_form(None, Links(static=True), {})
     assert "touchstone serve" in shown
     assert "<form" not in shown
 
@@ -164,6 +164,6 @@ def test_a_copy_without_a_server_says_that_it_needs_one():
 def test_a_metric_that_fails_is_said(monkeypatch, client):
     entry = select_entries(["jaccard"], SUBMISSIONS)[0]
     failed = trying.TriedMetric(entry, (), "raised <b>ValueError</b>")
-    snapshot = SimpleNamespace(entry=lambda name, track=None: None, entries=lambda track: [])
-    for shown in (try_page.texts_answered(snapshot, Links(), [failed]), try_page.corpora_answered(snapshot, Links(), [failed])):
+    snapshot = SimpleNamespace(entry=lambda name, track=None: None, report=SimpleNamespace(entries=[]))
+    for shown in (try_page.render_texts(snapshot, Links(), [failed]), try_page.render_corpora(snapshot, Links(), [failed])):
         assert "raised &lt;b&gt;ValueError" in shown

@@ -1,0 +1,85 @@
+"""The columns of the ranked table, from what the tasks of a report declare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from leaderboard.report.schema import EntryReport, TaskInfo
+
+DEFAULT_SCORES = 10                         # scores that are columns by default; the others can be selected
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its key in addresses, its title and description, and how an entry's value is read."""
+
+    key: str
+    title: str
+    description: str
+    value: Callable[[EntryReport], float | None]
+    default: bool = False
+    score: bool = False                     # the score of a ranked task
+
+
+def list_columns(tasks: Sequence[TaskInfo], track: str) -> list[Column]:
+    """Return the scores of a track's ranked tasks, combined columns, and all measures of these tasks and of properties."""
+    ranked = [task for task in tasks if task.ranked and task.track == track]
+    scores = [Column(task.name, task.title, task.score, partial(score_value, task=task.name), index < DEFAULT_SCORES, True)
+              for index, task in enumerate(ranked)]
+    combined = {column.measure: column for task in ranked for column in task.presentation.combined}
+    means = [Column(column.measure, column.title, column.description, partial(
+        combined_value, measure=column.measure,
+        tasks=[task.name for task in ranked if column in task.presentation.combined])) for column in combined.values()]
+    measures = [column for task in tasks if not task.ranked or task.track == track for column in measure_columns(task)]
+    return [*scores, *means, *measures]
+
+
+def measure_columns(task: TaskInfo) -> Iterator[Column]:
+    """Return the columns of a task's measures."""
+    presentation = task.presentation
+    if presentation.axioms:
+        yield Column(task.name, task.title, f"Share of the {task.title.lower()} that hold in every trial",
+                     partial(held_share, task=task.name), default=True)
+    for measure, description in task.measures.items():
+        title = presentation.titles.get(measure, f"{task.title}: {measure.replace('_', ' ')}")
+        yield Column(f"{task.name}.{measure}", title, description, partial(measure_value, task=task.name, measure=measure),
+                     measure in presentation.columns)
+
+
+def score_value(entry: EntryReport, task: str) -> float | None:
+    """Return the entry's score on a task."""
+    score = entry.score_on(task)
+    return score.value if score is not None else None
+
+
+def measure_value(entry: EntryReport, task: str, measure: str) -> float | None:
+    """Return the entry's value of a measure."""
+    result = entry.tasks.get(task)                          # not `measures_on`: a table has thousands of cells
+    estimate = result.measures.get(measure) if result is not None else None
+    return estimate.value if estimate is not None else None
+
+
+def held_share(entry: EntryReport, task: str) -> float | None:
+    """Return the share of a task's measures that equal 1."""
+    measures = entry.measures_on(task)
+    return sum(estimate.value == 1 for estimate in measures.values()) / len(measures) if measures else None
+
+
+def combined_value(entry: EntryReport, measure: str, tasks: Sequence[str]) -> float | None:
+    """Return the mean of a measure over tasks; None if one of them lacks it."""
+    values = [measure_value(entry, task, measure) for task in tasks]
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) / len(numbers) if values and len(numbers) == len(values) else None
+
+
+def above_chance(entry: EntryReport, task: str) -> float | None:
+    """Return the entry's score on a task above chance."""
+    result = entry.tasks.get(task)
+    return result.above_chance if result is not None else None
+
+
+def corrected_tasks(entries: Sequence[EntryReport], tasks: Sequence[TaskInfo]) -> set[str]:
+    """Return the tasks on which chance is not 0, so that scores above chance differ from scores."""
+    return {task.name for entry in entries for task in tasks if task.name in entry.tasks and entry.tasks[task.name].chance}

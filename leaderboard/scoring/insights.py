@@ -1,0 +1,88 @@
+"""What follows from the scores of a track as a whole: Borda points, the cost frontier, and how similar the answers are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from harness.evaluation.task import Role
+from leaderboard.scoring.estimates import Estimate, answer_correlation, borda_share, pareto_front
+from leaderboard.scoring.ranking import Ranking
+from leaderboard.scoring.scores import Scored
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Rank correlations of the answers of entries to the same questions, a row and a column per entry."""
+
+    entries: list[str]
+    values: list[list[float | None]]
+
+    def between(self, a: str, b: str) -> float | None:
+        """Return the correlation of two entries of the table."""
+        return self.values[self.entries.index(a)][self.entries.index(b)]
+
+
+def borda_of(scored: Scored, panel: Sequence[Scored]) -> float | None:
+    """Return the mean over the ranked tasks of the share of the panel that an entry beats; a tie counts one half.
+
+    The panel is every ranked entry: one variant per family, no trivial baselines.  A release freezes it.
+    """
+    shares = []
+    for score in scored.ranked_tasks:
+        panel_scores = [other.tasks[score.task.name].score for other in panel]
+        if score.score is None or not panel_scores:
+            return None
+        shares.append(borda_share(score.score.value, [estimate.value for estimate in panel_scores if estimate is not None]))
+    return float(np.mean(shares)) if shares else None
+
+
+def agreement(entries: Sequence[Scored]) -> Agreement | None:
+    """Return the rank correlations of the entries' answers to the ranked tasks; None for fewer than two complete entries."""
+    rows: dict[str, np.ndarray] = {}
+    for scored in entries:
+        answers = [score.task.answers(score.observed[unit.id]) for score in scored.ranked_tasks
+                   for unit in scored.suite.units(score.task) if unit.id in score.observed]
+        if answers and all(score.complete and not score.failures for score in scored.ranked_tasks):
+            rows[scored.name] = np.concatenate([part for part in answers if part is not None] or [np.empty(0)])
+    longest = max((len(row) for row in rows.values()), default=0)
+    names = [name for name, row in rows.items() if len(row) == longest]
+    if longest < 2 or len(names) < 2:
+        return None
+    values = answer_correlation(np.array([rows[name] for name in names]))
+    return Agreement(names, [[round(float(r), 3) if np.isfinite(r) else None for r in row] for row in values])
+
+
+def most_similar(name: str, entries: Sequence[Scored], count: int = 3) -> list[tuple[str, float]]:
+    """Return the entries whose answers correlate most with those of an entry, in either direction, with the correlation."""
+    table = agreement(entries)
+    if table is None or name not in table.entries:
+        return []
+    correlations = [(other, table.between(name, other)) for other in table.entries if other != name]
+    return sorted(((other, r) for other, r in correlations if r is not None), key=lambda pair: -abs(pair[1]))[:count]
+
+
+def cost_frontier(ranking: Ranking) -> list[str]:
+    """Return the Pareto-optimal ranked entries: none is better at the same or a lower cost."""
+    points = []
+    for scored in (placed.scored for placed in ranking.ranked):
+        cost = measure_in_role(scored, Role.COST)
+        if cost is not None and scored.overall is not None:
+            points.append((scored.name, cost.value, scored.overall))
+    return pareto_optimal(points)
+
+
+def measure_in_role(scored: Scored, role: Role) -> Estimate | None:
+    """Return the entry's measure that plays a role, whichever task declares it."""
+    for score in scored.tasks.values():
+        measure = score.task.info.presentation.roles.get(role)
+        if measure is not None and measure in score.measures:
+            return score.measures[measure]
+    return None
+
+
+def pareto_optimal(points: Sequence[tuple[str, float, float]]) -> list[str]:
+    """Return the names of (name, cost, score) that no other point beats at the same or a lower cost."""
+    return [points[index][0] for index in pareto_front([cost for _, cost, _ in points], [score for _, _, score in points])]

@@ -106,7 +106,7 @@ def draw_sensitivity(scored: Sequence[Scored]) -> go.Figure:
     facets = [(kind, position) for kind in SIZES for position in PLACES]
     figure = make_facets([f"{kind}, {position}" for kind, position in facets], columns=len(PLACES))
     for number, facet in enumerate(facets):
-        conditions = [condition for condition in CONDITIONS if (condition.kind, condition.place) == facet]
+        conditions = [condition for condition in CONDITIONS if (condition.kind, condition.position) == facet]
         sizes = [condition.size for condition in conditions]
         cell = {"showlegend": number == 0, **grid_position(number, len(PLACES))}
         figure.add_scatter(x=sizes, y=[condition.ideal for condition in conditions], mode="lines", line_dash="dot",

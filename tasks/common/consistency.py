@@ -26,9 +26,9 @@ class RecheckedAnswer:
 def context_marks(rechecked: Sequence[RecheckedAnswer]) -> frozenset[str]:
     """What the answers of fresh workers give away about a metric."""
     marks = set()
-    if any(differ(one.alone, one.alone_again) for one in rechecked):
+    if any(differ(answer.alone, answer.alone_again) for answer in rechecked):
         marks.add("unrepeatable")
-    if any(differ(one.among_others, one.alone) for one in rechecked):
+    if any(differ(answer.among_others, answer.alone) for answer in rechecked):
         marks.add("context-dependent")
     return frozenset(marks)
 
@@ -39,8 +39,8 @@ def remove_excused_marks(marks: frozenset[str], measured: Sequence[Measures]) ->
     A spread that is large beside the answers themselves excuses nothing: it could be put on when alone.
     """
     if "unrepeatable" in marks:
-        changed = np.mean([value_or_chance(one.values["context_difference"], 0.0) for one in measured])
-        spread = np.mean([value_or_chance(one.values["repeat_spread"], 0.0) for one in measured])
+        changed = np.mean([value_or_chance(measures.values["context_difference"], 0.0) for measures in measured])
+        spread = np.mean([value_or_chance(measures.values["repeat_spread"], 0.0) for measures in measured])
         honest = changed <= 2 * spread and spread <= LARGEST_SPREAD
         return marks - {"context-dependent"} if honest else marks | {"context-dependent"}
     return marks

@@ -52,8 +52,8 @@ def insert_fault(fault: CorpusFault, texts: Sequence[str], strength: float, mate
 
 def replace_share(texts: Sequence[str], by: Sequence[str], strength: float, rng: np.random.Generator) -> list[str]:
     """A share of the texts, each replaced by what stands at its place."""
-    places = set(rng.permutation(len(texts))[:round(strength * len(texts))].tolist())
-    return [by[place] if place in places else text for place, text in enumerate(texts)]
+    rows = set(rng.permutation(len(texts))[:round(strength * len(texts))].tolist())
+    return [by[row] if row in rows else text for row, text in enumerate(texts)]
 
 
 def mode_collapse(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
@@ -74,7 +74,7 @@ def contamination(texts: Sequence[str], strength: float, material: FaultMaterial
 
 def word_salad(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
     words = [word for text in texts for word in text.split()]
-    salads = [" ".join(words[place] for place in rng.integers(len(words), size=len(text.split()))) for text in texts]
+    salads = [" ".join(words[index] for index in rng.integers(len(words), size=len(text.split()))) for text in texts]
     return replace_share(texts, salads, strength, rng)
 
 
@@ -82,16 +82,16 @@ def vocabulary_shrink(texts: Sequence[str], strength: float, material: FaultMate
     """The commonest words stay; each other is one of these from here on, drawn as often as they occur."""
     counts = Counter(word for text in texts for word in text.split())
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
-    kept = max(min(FEWEST_WORDS, len(ordered)), round((1 - strength) * len(ordered)))
-    reach = np.cumsum([counts[word] for word in ordered])
-    place = rng.random(len(ordered))        # one draw a word, so that it does not depend on the strength
-    stand_in = {word: ordered[int(np.searchsorted(reach, place[row] * reach[kept - 1], side="right"))] if row >= kept else word
-                for row, word in enumerate(ordered)}
-    return [" ".join(stand_in[word] for word in text.split()) if changes_text(text, stand_in) else text for text in texts]
+    kept_count = max(min(FEWEST_WORDS, len(ordered)), round((1 - strength) * len(ordered)))
+    cumulative_counts = np.cumsum([counts[word] for word in ordered])
+    draws = rng.random(len(ordered))        # one draw a word, so that it does not depend on the strength
+    replacement = {word: ordered[int(np.searchsorted(cumulative_counts, draws[row] * cumulative_counts[kept_count - 1], side="right"))] if row >= kept_count else word
+                   for row, word in enumerate(ordered)}
+    return [" ".join(replacement[word] for word in text.split()) if changes_text(text, replacement) else text for text in texts]
 
 
-def changes_text(text: str, stand_in: Mapping[str, str]) -> bool:
-    return any(stand_in[word] != word for word in text.split())
+def changes_text(text: str, replacement: Mapping[str, str]) -> bool:
+    return any(replacement[word] != word for word in text.split())
 
 
 def eda_noise(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
@@ -107,12 +107,12 @@ def eda(text: str, strength: float, rng: np.random.Generator) -> str:
 def augment_text(text: str, rng: np.random.Generator, share: float = 0.1) -> str:
     """Easy data augmentation as its authors do it (Wei and Zou 2019): one operation, to a tenth of the words, to one at least."""
     count = len(text.split())
-    met = np.zeros((4, count), dtype=bool)
-    met[rng.integers(4), rng.choice(count, max(1, int(share * count)), replace=False)] = True
-    return edit_text(text, met, rng)
+    selected = np.zeros((4, count), dtype=bool)
+    selected[rng.integers(4), rng.choice(count, max(1, int(share * count)), replace=False)] = True
+    return edit_text(text, selected, rng)
 
 
-def edit_text(text: str, met: np.ndarray, rng: np.random.Generator) -> str:
+def edit_text(text: str, selected: np.ndarray, rng: np.random.Generator) -> str:
     """The text after the operations that its words meet, 4 x words.
 
     A synonym replaces it, where our small thesaurus knows one; it changes places with another; it is deleted, unless it is the
@@ -120,22 +120,22 @@ def edit_text(text: str, met: np.ndarray, rng: np.random.Generator) -> str:
     """
     words = text.split()
     count = len(words)
-    choice, place = rng.random(count), rng.random((2, count))
-    if not met.any():
+    choice, positions = rng.random(count), rng.random((2, count))
+    if not selected.any():
         return text
 
     def synonym(word: str, draw: float) -> str:
-        known = SYNONYMS.get(word.lower(), (word,))
-        return known[int(draw * len(known))]
+        candidates = SYNONYMS.get(word.lower(), (word,))
+        return candidates[int(draw * len(candidates))]
 
-    replaced_words = [synonym(word, choice[i]) if met[0, i] else word for i, word in enumerate(words)]
-    for i in np.flatnonzero(met[1]).tolist():
-        j = int(place[0, i] * count)
+    replaced_words = [synonym(word, choice[i]) if selected[0, i] else word for i, word in enumerate(words)]
+    for i in np.flatnonzero(selected[1]).tolist():
+        j = int(positions[0, i] * count)
         replaced_words[i], replaced_words[j] = replaced_words[j], replaced_words[i]
-    left = [word for i, word in enumerate(replaced_words) if not met[2, i]] or replaced_words[:1]
-    for i in np.flatnonzero(met[3]).tolist():
-        left.insert(int(place[1, i] * (len(left) + 1)), synonym(words[i], choice[i]))
-    return " ".join(left)
+    remaining = [word for i, word in enumerate(replaced_words) if not selected[2, i]] or replaced_words[:1]
+    for i in np.flatnonzero(selected[3]).tolist():
+        remaining.insert(int(positions[1, i] * (len(remaining) + 1)), synonym(words[i], choice[i]))
+    return " ".join(remaining)
 
 
 FAULTS: Mapping[CorpusFault, Callable[[Sequence[str], float, FaultMaterial, np.random.Generator], list[str]]] = {

@@ -28,18 +28,18 @@ def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:
 
 def weighted_means(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """The mean of what is known, under each row of counts; not a number where nothing is."""
-    known = np.isfinite(values)
-    weight = counts[:, known].sum(axis=1)
-    return np.asarray(np.divide(counts[:, known] @ values[known], weight, out=np.full(len(counts), np.nan), where=weight > 0))
+    finite = np.isfinite(values)
+    weight = counts[:, finite].sum(axis=1)
+    return np.asarray(np.divide(counts[:, finite] @ values[finite], weight, out=np.full(len(counts), np.nan), where=weight > 0))
 
 
 def mean_of_arrays(parts: Iterable[np.ndarray]) -> np.ndarray:
     """Elementwise, the mean of the parts that are known there."""
     stacked = np.array(list(parts))
-    known = np.isfinite(stacked)
-    count = known.sum(axis=0)
-    whole = np.where(known, stacked, 0).sum(axis=0)
-    return np.asarray(np.divide(whole, count, out=np.full(stacked.shape[1:], np.nan), where=count > 0))
+    finite = np.isfinite(stacked)
+    count = finite.sum(axis=0)
+    total = np.where(finite, stacked, 0).sum(axis=0)
+    return np.asarray(np.divide(total, count, out=np.full(stacked.shape[1:], np.nan), where=count > 0))
 
 
 def weighted_correlations(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -75,5 +75,5 @@ def agreement(ratings: np.ndarray) -> tuple[float, float] | None:
 
 def bound(ratings: np.ndarray) -> float | None:
     """How high a correlation with the mean rating can be expected to be: the root of its reliability, ICC(1, k)."""
-    found = agreement(ratings)
-    return None if found is None or found[1] <= 0 else float(np.sqrt(found[1]))
+    reliability = agreement(ratings)
+    return None if reliability is None or reliability[1] <= 0 else float(np.sqrt(reliability[1]))

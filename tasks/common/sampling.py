@@ -60,10 +60,10 @@ def sample_documents(name: str, seed: int) -> tuple[Document, ...]:
     tables, kind = tables_of_kind(name, "summarized", "documents", "clustering", "corpus", "retrieval")
     rows = tables["corpus" if kind == "retrieval" else "data"]
     if kind == "summarized":
-        found = [Document(text, summary) for text, summary in zip(rows.document, rows.summary, strict=True)]
+        documents = [Document(text, summary) for text, summary in zip(rows.document, rows.summary, strict=True)]
     else:
-        found = [Document(text, None) for text in rows.text]
-    return shuffle_items(found, name, seed)
+        documents = [Document(text, None) for text in rows.text]
+    return shuffle_items(documents, name, seed)
 
 
 @lru_cache(maxsize=32)
@@ -71,17 +71,17 @@ def sample_rated(name: str, seed: int) -> tuple[RatedDocument, ...]:
     tables, _ = tables_of_kind(name, "rated_summaries")
     rows = tables["data"]
     aspects = [aspect for aspect in ASPECTS if aspect in rows.columns]
-    found = [RatedDocument(str(text), tuple(mine.summary), {aspect: tuple(map(float, mine[aspect])) for aspect in aspects})
-             for text, mine in rows.groupby("document", sort=False)]
-    return shuffle_items(found, name, seed)
+    documents = [RatedDocument(str(text), tuple(group.summary), {aspect: tuple(map(float, group[aspect])) for aspect in aspects})
+                 for text, group in rows.groupby("document", sort=False)]
+    return shuffle_items(documents, name, seed)
 
 
 @lru_cache(maxsize=32)
 def sample_compared(name: str, seed: int) -> tuple[ComparedSummaries, ...]:
     tables, _ = tables_of_kind(name, "preferences")
-    found = [ComparedSummaries(str(text), tuple(zip(mine.summary_a, mine.summary_b, strict=True)), tuple(map(int, mine.choice)))
-             for text, mine in tables["data"].groupby("document", sort=False)]
-    return shuffle_items(found, name, seed)
+    documents = [ComparedSummaries(str(text), tuple(zip(group.summary_a, group.summary_b, strict=True)), tuple(map(int, group.choice)))
+                 for text, group in tables["data"].groupby("document", sort=False)]
+    return shuffle_items(documents, name, seed)
 
 
 @dataclass(frozen=True)
@@ -94,43 +94,43 @@ class Collection:
 
 
 @lru_cache(maxsize=16)
-def sample_collection(name: str, seed: int, most_documents: int, most_queries: int) -> Collection:
+def sample_collection(name: str, seed: int, max_documents: int, max_queries: int) -> Collection:
     """Documents first, drawn whatever they are relevant to; then queries that have at least one of them."""
     tables, _ = tables_of_kind(name, "retrieval")
     rows = tables["corpus"]
     texts = [f"{title}\n{text}".strip() for title, text in zip(rows.title.fillna(""), rows.text, strict=True)]
-    chosen = shuffle_items(list(zip(rows.doc_id, texts, strict=True)), name, seed)[:most_documents]
-    column = {identity: place for place, (identity, _) in enumerate(chosen)}
+    chosen = shuffle_items(list(zip(rows.doc_id, texts, strict=True)), name, seed)[:max_documents]
+    column = {doc_id: index for index, (doc_id, _) in enumerate(chosen)}
     judged: pd.DataFrame = tables["qrels"]
     judged = judged[(judged.relevance > 0) & judged.doc_id.isin(column)]
-    by_query = {query: [column[one] for one in mine.doc_id] for query, mine in judged.groupby("query_id", sort=False)}
-    asked = [(text, by_query[query]) for query, text in
-             shuffle_items(list(zip(tables["queries"].query_id, tables["queries"].text, strict=True)), f"queries of {name}", seed)
-             if query in by_query][:most_queries]
-    relevant = np.zeros((len(asked), len(chosen)), dtype=bool)
-    for row, (_, columns) in enumerate(asked):
+    by_query = {query: [column[doc_id] for doc_id in group.doc_id] for query, group in judged.groupby("query_id", sort=False)}
+    chosen_queries = [(text, by_query[query]) for query, text in
+                      shuffle_items(list(zip(tables["queries"].query_id, tables["queries"].text, strict=True)), f"queries of {name}", seed)
+                      if query in by_query][:max_queries]
+    relevant = np.zeros((len(chosen_queries), len(chosen)), dtype=bool)
+    for row, (_, columns) in enumerate(chosen_queries):
         relevant[row, columns] = True
-    return Collection(tuple(text for _, text in chosen), tuple(text for text, _ in asked), relevant)
+    return Collection(tuple(text for _, text in chosen), tuple(text for text, _ in chosen_queries), relevant)
 
 
 @lru_cache(maxsize=16)
 def sample_labelled(name: str, seed: int) -> tuple[tuple[str, str], ...]:
     """(Text, label) of a labelled dataset; of "a + b + c", the corpora of that name, each a label of its own."""
-    found: list[tuple[str, str]] = []
+    labelled: list[tuple[str, str]] = []
     if " + " in name:
-        found = [(text, part) for part in name.split(" + ") for text in data.load_corpus(part)]
+        labelled = [(text, part) for part in name.split(" + ") for text in data.load_corpus(part)]
     else:
         tables, _ = tables_of_kind(name, "clustering", "corpus")
         rows = tables["data"]
         if "label" not in rows.columns:
             raise TouchstoneError(f'The texts of "{name}" have no labels; clustering needs them.')
-        found = [(str(text), str(label)) for text, label in zip(rows.text, rows.label, strict=True)]
-    return shuffle_items(list(dict(found).items()), name, seed)
+        labelled = [(str(text), str(label)) for text, label in zip(rows.text, rows.label, strict=True)]
+    return shuffle_items(list(dict(labelled).items()), name, seed)
 
 
 def shuffle_items(items: Sequence[Item], name: str, seed: int) -> tuple[Item, ...]:
     """In an order that the seed and the dataset's name decide."""
-    return tuple(items[place] for place in np.random.default_rng(seed_of(seed, "sample", name)).permutation(len(items)))
+    return tuple(items[index] for index in np.random.default_rng(seed_of(seed, "sample", name)).permutation(len(items)))
 
 
 def tables_of_kind(name: str, *kinds: str) -> tuple[dict[str, Any], str]:

@@ -100,12 +100,12 @@ because since as
 
 def parse_groups(groups: str) -> dict[str, tuple[str, ...]]:
     """Of each word the others of its groups, in order."""
-    found: dict[str, tuple[str, ...]] = {}
+    synonyms: dict[str, tuple[str, ...]] = {}
     for line in groups.split("\n"):
         words = line.split()
         for word in words:
-            found[word] = found.get(word, ()) + tuple(other for other in words if other != word)
-    return found
+            synonyms[word] = synonyms.get(word, ()) + tuple(other for other in words if other != word)
+    return synonyms
 
 
 SYNONYMS = parse_groups(GROUPS)

@@ -23,11 +23,11 @@ Transformation = Callable[[str, np.random.Generator], str | None]
 
 def capitals(text: str, rng: np.random.Generator) -> str | None:
     """A random quarter of the letters as capitals."""
-    letters = [place for place, character in enumerate(text) if character.isalpha()]
+    letters = [index for index, character in enumerate(text) if character.isalpha()]
     if not letters:
         return None
     raised = set(rng.choice(letters, max(1, round(CAPITALS * len(letters))), replace=False).tolist())
-    return unless_equal(text, "".join(one.upper() if place in raised else one for place, one in enumerate(text)))
+    return unless_equal(text, "".join(letter.upper() if index in raised else letter for index, letter in enumerate(text)))
 
 
 def deleted_letters(text: str, _: np.random.Generator) -> str | None:
@@ -71,30 +71,30 @@ AUXILIARY = re.compile(
 
 def negated(text: str, _: np.random.Generator) -> str | None:
     """Every auxiliary verb negated, or no longer so; a text without one gets "It is not true that" before it."""
-    found = AUXILIARY.sub(negate_match, text)
-    if found != text:
-        return found
+    changed = AUXILIARY.sub(negate_match, text)
+    if changed != text:
+        return changed
     return f"It is not true that {text[:1].lower()}{text[1:]}" if text.strip() else None
 
 
 def negate_match(match: re.Match[str]) -> str:
     """The opposite of one auxiliary."""
-    said = match[0]
+    original = match[0]
     if match["contracted"]:
         word = match["contracted"]
-        return match_case(said, CONTRACTED.get(word.lower(), word.lower()))
+        return match_case(original, CONTRACTED.get(word.lower(), word.lower()))
     if match["cannot"]:
-        return match_case(said, "can")
+        return match_case(original, "can")
     if match["negated"]:
         return match["negated"]
     if match["pronoun"]:
         return f"{match['pronoun']} {SHORT[match['short'].lower()]} not"
-    return match_case(said, NOT_OF.get(match["verb"].lower(), f"{match['verb'].lower()} not"))
+    return match_case(original, NOT_OF.get(match["verb"].lower(), f"{match['verb'].lower()} not"))
 
 
-def match_case(said: str, word: str) -> str:
+def match_case(original: str, word: str) -> str:
     """A word with a capital where what it replaces has one."""
-    return word[:1].upper() + word[1:] if said[:1].isupper() else word
+    return word[:1].upper() + word[1:] if original[:1].isupper() else word
 
 
 def shuffled_sentences(text: str, rng: np.random.Generator) -> str | None:
@@ -112,13 +112,13 @@ def shuffle_parts(parts: Sequence[str], rng: np.random.Generator) -> str | None:
     if len(set(parts)) < 2:
         return None
     while True:
-        order = [parts[place] for place in rng.permutation(len(parts))]
+        order = [parts[index] for index in rng.permutation(len(parts))]
         if order != list(parts):
             return " ".join(order)
 
 
-def unless_equal(text: str, found: str) -> str | None:
-    return None if found == text else found
+def unless_equal(text: str, changed: str) -> str | None:
+    return None if changed == text else changed
 
 
 SUPERFICIAL: dict[str, Transformation] = {"capitals": capitals, "deleted_letters": deleted_letters, "digits": digits}
@@ -137,25 +137,25 @@ def token_count(share: float, tokens: Sequence[str]) -> int:
     return max(1, round(share * len(tokens)))
 
 
-def insert_tokens(tokens: Sequence[str], share: float, place: str, needle: Sequence[str]) -> str:
+def insert_tokens(tokens: Sequence[str], share: float, position: str, needle: Sequence[str]) -> str:
     """The tokens with k of the needle's before, in the middle of (n//2), or after them."""
-    at = {"begin": 0, "middle": len(tokens) // 2, "end": len(tokens)}[place]
-    return " ".join([*tokens[:at], *needle[:token_count(share, tokens)], *tokens[at:]])
+    start = {"begin": 0, "middle": len(tokens) // 2, "end": len(tokens)}[position]
+    return " ".join([*tokens[:start], *needle[:token_count(share, tokens)], *tokens[start:]])
 
 
-def remove_tokens(tokens: Sequence[str], share: float, place: str) -> str:
+def remove_tokens(tokens: Sequence[str], share: float, position: str) -> str:
     """The tokens without k of them at the begin, in the middle ((n - k)//2), or at the end."""
     k = token_count(share, tokens)
-    at = start_index(len(tokens), k, place)
-    return " ".join([*tokens[:at], *tokens[at + k:]])
+    start = start_index(len(tokens), k, position)
+    return " ".join([*tokens[:start], *tokens[start + k:]])
 
 
-def replace_tokens(tokens: Sequence[str], share: float, place: str, needle: Sequence[str]) -> str:
+def replace_tokens(tokens: Sequence[str], share: float, position: str, needle: Sequence[str]) -> str:
     """The tokens with k of them replaced by as many of the needle's: as long as before."""
     k = token_count(share, tokens)
-    at = start_index(len(tokens), k, place)
-    return " ".join([*tokens[:at], *needle[:k], *tokens[at + k:]])
+    start = start_index(len(tokens), k, position)
+    return " ".join([*tokens[:start], *needle[:k], *tokens[start + k:]])
 
 
-def start_index(count: int, k: int, place: str) -> int:
-    return {"begin": 0, "middle": (count - k) // 2, "end": count - k}[place]
+def start_index(count: int, k: int, position: str) -> int:
+    return {"begin": 0, "middle": (count - k) // 2, "end": count - k}[position]

@@ -111,23 +111,23 @@ class Convergence(Task[ConvergenceCurves]):
     def observe(self, unit: Unit, metric: MetricSession) -> ConvergenceCurves:
         sizes, pairs = self.sizes(unit), self.samples(unit)
         answers = [0.0] * len(pairs)
-        for place in np.random.default_rng([unit.seed, 1]).permutation(len(pairs)).tolist():
-            answers[place], = metric.corpus_distances(pairs[place], [(0, 1)], order=place, first=place)
+        for index in np.random.default_rng([unit.seed, 1]).permutation(len(pairs)).tolist():
+            answers[index], = metric.corpus_distances(pairs[index], [(0, 1)], order=index, first=index)
         rest = iter(answers)
-        equal, unequal = (tuple(next(rest) for _ in drawn) for drawn in (sizes.equal, sizes.first))
+        equal, unequal = (tuple(next(rest) for _ in sample) for sample in (sizes.equal, sizes.first))
         return ConvergenceCurves(sizes.equal, equal, sizes.total, sizes.first, unequal, sizes.reference, next(rest), sizes.of_one,
                                  (next(rest), next(rest)), metric.scale)
 
-    def measure(self, unit: Unit, seen: ConvergenceCurves) -> Measures:
-        return self.measure_all([unit], [seen])[0]
+    def measure(self, unit: Unit, observation: ConvergenceCurves) -> Measures:
+        return self.measure_all([unit], [observation])[0]
 
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[ConvergenceCurves]) -> list[Measures]:
+    def measure_all(self, units: Sequence[Unit], observations: Sequence[ConvergenceCurves]) -> list[Measures]:
         """d* and the self-distance are means over all repetitions of a pair of sources."""
         together: dict[tuple[str, ...], list[ConvergenceCurves]] = defaultdict(list)
-        for unit, one in zip(units, seen, strict=True):
-            together[unit.stratum].append(one)
+        for unit, curves_of_unit in zip(units, observations, strict=True):
+            together[unit.stratum].append(curves_of_unit)
         levels = {stratum: ReferenceDistances.of(curves) for stratum, curves in together.items()}
-        return [Measures(None, robustness(one, levels[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
+        return [Measures(None, robustness(curves_of_unit, levels[unit.stratum])) for unit, curves_of_unit in zip(units, observations, strict=True)]
 
 
 @dataclass(frozen=True)
@@ -164,23 +164,23 @@ class ReferenceDistances:
 
     @classmethod
     def of(cls, curves: Sequence[ConvergenceCurves]) -> ReferenceDistances:
-        far = np.array([one.scale.as_distance(np.array(one.far)) for one in curves])
-        near = np.array([one.scale.as_distance(np.array(one.near)) for one in curves])
+        far = np.array([curve.scale.as_distance(np.array(curve.far)) for curve in curves])
+        near = np.array([curve.scale.as_distance(np.array(curve.near)) for curve in curves])
         spread = max(float(far.std(ddof=1)), float(near.std(axis=0, ddof=1).max())) if len(curves) > 1 else None
         return cls(float(far.mean()), float(near.mean()), spread)
 
     @property
     def contrast(self) -> float | None:
         """|d* - d_self|, if it is there for sure."""
-        found = abs(self.far - self.near)
-        return found if self.spread is not None and found > 0 and found >= TOLD_APART * self.spread else None
+        contrast = abs(self.far - self.near)
+        return contrast if self.spread is not None and contrast > 0 and contrast >= TOLD_APART * self.spread else None
 
 
-def robustness(seen: ConvergenceCurves, levels: ReferenceDistances) -> dict[str, float | None]:
+def robustness(curves: ConvergenceCurves, levels: ReferenceDistances) -> dict[str, float | None]:
     """The measures of one repetition."""
     values: dict[str, float | None] = {"reference_distance": levels.far, "self_distance": levels.near}
-    for name, answers in (("size", seen.equal), ("imbalance", seen.unequal)):
-        errors = np.abs(seen.scale.as_distance(np.array(answers)) - levels.far)
+    for name, answers in (("size", curves.equal), ("imbalance", curves.unequal)):
+        errors = np.abs(curves.scale.as_distance(np.array(answers)) - levels.far)
         contrast = levels.contrast
         values[f"{name}_robustness"] = float(1 - errors.mean() / levels.far) if levels.far > 0 else None
         values[f"{name}_contrast"] = float(1 - np.minimum(1, errors / contrast).mean()) if contrast else None

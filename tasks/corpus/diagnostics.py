@@ -90,24 +90,24 @@ class Diagnostics(Task[DiagnosticAnswers]):
         count = len(STRENGTHS)
         return DiagnosticAnswers(tuple(answers[:count]), answers[count], tuple(answers[count + 1:]), metric.scale)
 
-    def measure(self, unit: Unit, seen: DiagnosticAnswers) -> Measures:
-        return self.measure_all([unit], [seen])[0]
+    def measure(self, unit: Unit, observation: DiagnosticAnswers) -> Measures:
+        return self.measure_all([unit], [observation])[0]
 
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[DiagnosticAnswers]) -> list[Measures]:
+    def measure_all(self, units: Sequence[Unit], observations: Sequence[DiagnosticAnswers]) -> list[Measures]:
         """The self-distance band is that of all fault-free samples of a source."""
         fault_free: dict[str, list[float]] = defaultdict(list)
-        for unit, one in zip(units, seen, strict=True):
-            fault_free[unit.parameters["source"]] += one.scale.as_distance(np.array(one.fault_free)).tolist()
+        for unit, observation in zip(units, observations, strict=True):
+            fault_free[unit.parameters["source"]] += observation.scale.as_distance(np.array(observation.fault_free)).tolist()
         highest = {source: upper_edge(np.array(distances)) for source, distances in fault_free.items()}
-        return [self._judged(CorpusFault(unit.parameters["fault"]), one, highest[unit.parameters["source"]])
-                for unit, one in zip(units, seen, strict=True)]
+        return [self._judged(CorpusFault(unit.parameters["fault"]), observation, highest[unit.parameters["source"]])
+                for unit, observation in zip(units, observations, strict=True)]
 
-    def _judged(self, fault: CorpusFault, seen: DiagnosticAnswers, highest: float) -> Measures:
-        distances = seen.scale.as_distance(np.array(seen.faulty))
-        found = sensitivity(distances)
+    def _judged(self, fault: CorpusFault, observation: DiagnosticAnswers, highest: float) -> Measures:
+        distances = observation.scale.as_distance(np.array(observation.faulty))
+        score = sensitivity(distances)
         strength = onset(distances, highest)
-        itself = float(seen.scale.as_distance(np.array(seen.itself)))
-        return Measures(found, {fault.value: found, "noticed": float(strength is not None), "onset": strength,
+        itself = float(observation.scale.as_distance(np.array(observation.itself)))
+        return Measures(score, {fault.value: score, "noticed": float(strength is not None), "onset": strength,
                                 "itself_in_band": float(not share_above(itself, highest))})
 
 
@@ -130,7 +130,7 @@ def draw_samples(source: str, texts: Sequence[str], elsewhere: str, others: Sequ
     reference, corpus, train, *free = ([texts[row] for row in part] for part in rows.tolist())
     faulty = [insert_fault(fault, corpus, strength, FaultMaterial(train, others), seed) for strength in STRENGTHS]
     first = 1 + len(faulty)                 # of the fault-free; strength 0 is the corpus itself
-    pairs = [(0, place) for place in range(1, first)] + [(1, 1)]
+    pairs = [(0, column) for column in range(1, first)] + [(1, 1)]
     return SourceSamples([reference, *faulty, *free], pairs + [(first + i, first + i + 1) for i in range(0, 2 * BANDS, 2)])
 
 

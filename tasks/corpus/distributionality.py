@@ -105,30 +105,30 @@ class Distributionality(Task[ParaphraseDistances]):
         return draw_sample(p["source"], paraphrase_pairs(p["source"], p["least"]), p["n"], p["K"], p["R"], np.random.default_rng(unit.seed))
 
     def observe(self, unit: Unit, metric: MetricSession) -> ParaphraseDistances:
-        lottery, k = self.drawn(unit), unit.parameters["K"]
-        angles = angular_distances(metric.vectors(lottery.texts))
-        corpora = [[lottery.texts[row] for row in rows] for rows in lottery.corpora]
-        answers = metric.corpus_distances(corpora, lottery.pairs(k))
+        sample, k = self.drawn(unit), unit.parameters["K"]
+        angles = angular_distances(metric.vectors(sample.texts))
+        corpora = [[sample.texts[row] for row in rows] for rows in sample.corpora]
+        answers = metric.corpus_distances(corpora, sample.pairs(k))
         shape = unit.parameters["R"], len(separated_pairs(k + 1))
-        sets = [(lottery.corpora[i], lottery.corpora[j]) for i, j in lottery.pairs(k)]
+        sets = [(sample.corpora[i], sample.corpora[j]) for i, j in sample.pairs(k)]
         return ParaphraseDistances(k, tuple(answers), np.array([energy_distance(angles, p, q) for p, q in sets]).reshape(shape),
                                    np.array([average_hausdorff(angles, p, q) for p, q in sets]).reshape(shape), metric.scale)
 
-    def measure(self, unit: Unit, seen: ParaphraseDistances) -> Measures:
-        distances = seen.scale.as_distance(np.array(seen.answers))
-        mine = standardize(distances / next_power_of_two(float(np.abs(distances).max())))
-        of_energy, of_ahd = (standardize(distances.astype(float)) for distances in (seen.energy, seen.ahd))
-        if mine is None or of_energy is None or of_ahd is None:
+    def measure(self, unit: Unit, observation: ParaphraseDistances) -> Measures:
+        distances = observation.scale.as_distance(np.array(observation.answers))
+        standardized = standardize(distances / next_power_of_two(float(np.abs(distances).max())))
+        of_energy, of_ahd = (standardize(distances.astype(float)) for distances in (observation.energy, observation.ahd))
+        if standardized is None or of_energy is None or of_ahd is None:
             return Measures(None, dict.fromkeys(self.info.measures))
-        separation = separations(seen)
+        separation = separations(observation)
         values: dict[str, float | None] = {}
         levels, counts = np.unique(separation, return_counts=True)
-        apart = [deviations(mine, one, separation) for one in (of_energy, of_ahd)]
-        for ending, counted in (("", counts), ("_without_last", np.where(levels < seen.k, counts, 0))):
-            if counted.any():
+        deviations_by_prototype = [deviations(standardized, deviation, separation) for deviation in (of_energy, of_ahd)]
+        for ending, weights in (("", counts), ("_without_last", np.where(levels < observation.k, counts, 0))):
+            if weights.any():
                 values |= {f"{name}{ending}": value for name, value in
-                           nearness(*(float(np.average(one, weights=counted)) for one in apart)).items()}
-        means = np.array([mine[separation == level].mean() for level in levels])
+                           nearness(*(float(np.average(deviation, weights=weights)) for deviation in deviations_by_prototype)).items()}
+        means = np.array([standardized[separation == level].mean() for level in levels])
         values["rise"] = pearson(levels, means) if np.ptp(means) > 0 else None
         values["last"] = float(means[-1])
         values["last_is_lowest"] = float(means[-1] <= means.min())
@@ -194,10 +194,10 @@ def average_hausdorff(angles: np.ndarray, p: np.ndarray, q: np.ndarray) -> float
     return float((across.min(axis=1).mean() + across.min(axis=0).mean()) / 2)
 
 
-def separations(seen: ParaphraseDistances) -> np.ndarray:
+def separations(observation: ParaphraseDistances) -> np.ndarray:
     """l = j - i of every distance."""
-    once = np.array([j - i for i, j in separated_pairs(seen.k + 1)])
-    return np.tile(once, len(seen.answers) // len(once))
+    once = np.array([j - i for i, j in separated_pairs(observation.k + 1)])
+    return np.tile(once, len(observation.answers) // len(once))
 
 
 def standardize(distances: np.ndarray) -> np.ndarray | None:
@@ -222,10 +222,10 @@ def _density(content: bytes) -> np.ndarray:
     return np.asarray(np.exp(-((GRID[:, None] - values) / h) ** 2 / 2).mean(axis=1) / (h * np.sqrt(2 * np.pi)))
 
 
-def deviations(mine: np.ndarray, other: np.ndarray, separation: np.ndarray) -> np.ndarray:
+def deviations(values: np.ndarray, prototype: np.ndarray, separation: np.ndarray) -> np.ndarray:
     """I_l(v,w), the integral of the squared difference of the densities at each l; I(v,w) is their mean, weighted by |D_l|."""
     levels = np.unique(separation)
-    squares = [(kernel_density(mine[separation == level]) - kernel_density(other[separation == level])) ** 2 for level in levels]
+    squares = [(kernel_density(values[separation == level]) - kernel_density(prototype[separation == level])) ** 2 for level in levels]
     return np.asarray(np.sum(squares, axis=1) * (GRID[1] - GRID[0]))
 
 

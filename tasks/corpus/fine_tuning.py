@@ -115,32 +115,32 @@ class FineTuning(Task[TrainingCurve]):
         corpora, steps = self.corpora(unit)
         metric.start()                      # what the generator took is not the metric's time
         first = 1 + len(steps)
-        pairs = [(0, place) for place in range(1, first)] + [(place, place + 1) for place in range(first, len(corpora), 2)]
+        pairs = [(0, index) for index in range(1, first)] + [(index, index + 1) for index in range(first, len(corpora), 2)]
         answers = metric.corpus_distances(corpora, pairs)
         return TrainingCurve(tuple(answers[:len(steps)]), tuple(answers[len(steps):]), metric.scale,
                              tuple(type_token_ratio(step.texts) for step in steps), type_token_ratio(corpora[0]),
                              tuple(step.perplexity for step in steps))
 
-    def measure(self, unit: Unit, seen: TrainingCurve) -> Measures:
-        return self.measure_all([unit], [seen])[0]
+    def measure(self, unit: Unit, observation: TrainingCurve) -> Measures:
+        return self.measure_all([unit], [observation])[0]
 
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[TrainingCurve]) -> list[Measures]:
+    def measure_all(self, units: Sequence[Unit], observations: Sequence[TrainingCurve]) -> list[Measures]:
         """The self-distances of a source are those of all its units."""
         fault_free: dict[tuple[str, ...], list[float]] = defaultdict(list)
-        for unit, one in zip(units, seen, strict=True):
-            fault_free[unit.stratum] += one.scale.as_distance(np.array(one.fault_free)).tolist()
-        return [training_measures(one, np.array(fault_free[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
+        for unit, observation in zip(units, observations, strict=True):
+            fault_free[unit.stratum] += observation.scale.as_distance(np.array(observation.fault_free)).tolist()
+        return [training_measures(observation, np.array(fault_free[unit.stratum])) for unit, observation in zip(units, observations, strict=True)]
 
 
-def training_measures(seen: TrainingCurve, fault_free: np.ndarray) -> Measures:
+def training_measures(curve: TrainingCurve, fault_free: np.ndarray) -> Measures:
     """What one curve says, beside the self-distances of its source."""
-    distances = seen.scale.as_distance(np.array(seen.distances))
+    distances = curve.scale.as_distance(np.array(curve.distances))
     spread = float(fault_free.std(ddof=1)) if len(fault_free) > 1 else 0.0
-    first, last = ((float(one - fault_free.mean()) / spread if spread > 0 else None) for one in distances[[0, -1]])
+    first, last = ((float(distance - fault_free.mean()) / spread if spread > 0 else None) for distance in distances[[0, -1]])
     falling = None
     if np.ptp(distances) > 0:
         falling = -pearson(np.arange(len(distances)), stats.rankdata(distances))
-    ratios = seen.type_token_ratios
+    ratios = curve.type_token_ratios
     return Measures(falling, {"ifc_monotonicity": falling, "ifc_gap": last, "first_gap": first,
                               "type_token_ratio_rise": ratios[-1] - ratios[0]})
 
@@ -167,8 +167,8 @@ class GeneratedTexts:
         p = unit.parameters
         with self._lock:
             if unit.id not in self._known:
-                asked = train, held_out, p["steps"], p["n"], unit.seed
-                self._known[unit.id] = gpt2.finetune_and_generate(p["weights"], *asked) if p["generator"] == "gpt2" else grown.generate_steps(*asked)
+                arguments = train, held_out, p["steps"], p["n"], unit.seed
+                self._known[unit.id] = gpt2.finetune_and_generate(p["weights"], *arguments) if p["generator"] == "gpt2" else grown.generate_steps(*arguments)
             return self._known[unit.id]
 
 

@@ -103,18 +103,18 @@ class KnownSimilarity(Task[MixtureDistances]):
 
     def observe(self, unit: Unit, metric: MetricSession) -> MixtureDistances:
         corpora, k = self.corpora(unit), unit.parameters["k"]
-        there = separated_pairs(k)
-        pairs = [*there, *((j, i) for i, j in there)]
+        forward = separated_pairs(k)
+        pairs = [*forward, *((j, i) for i, j in forward)]
         answers, mirrored = both_directions(metric, corpora, pairs, unit.seed)
         checked = pairs_to_recheck(k, unit.seed, unit.parameters["repetition"])
         alone = metric.recheck_corpora(corpora, pairs, checked)
-        rechecked = tuple(RecheckedAnswer(pairs[place], answers[place], first, again)
-                          for place, (first, again) in zip(checked, alone, strict=True))
-        return MixtureDistances(k, tuple(answers[:len(there)]), tuple(answers[len(there):]), mirrored, metric.scale, rechecked)
+        rechecked = tuple(RecheckedAnswer(pairs[index], answers[index], first, again)
+                          for index, (first, again) in zip(checked, alone, strict=True))
+        return MixtureDistances(k, tuple(answers[:len(forward)]), tuple(answers[len(forward):]), mirrored, metric.scale, rechecked)
 
-    def measure(self, unit: Unit, seen: MixtureDistances) -> Measures:
-        forward = seen.scale.as_distance(np.array(seen.forward))
-        backward = seen.scale.as_distance(np.array(seen.backward))
+    def measure(self, unit: Unit, observation: MixtureDistances) -> Measures:
+        forward = observation.scale.as_distance(np.array(observation.forward))
+        backward = observation.scale.as_distance(np.array(observation.backward))
         unit_of_scale = next_power_of_two(max(np.abs(forward).max(), np.abs(backward).max()))
         forward, backward = forward / unit_of_scale, backward / unit_of_scale
         distances = (forward + backward) / 2
@@ -123,18 +123,18 @@ class KnownSimilarity(Task[MixtureDistances]):
         def relative(a: float, b: float) -> float:
             return min(abs(a - b) / unit_of_scale / spread, 1e9) if spread else 0.0     # differences, too, can overflow
         values: dict[str, float | None] = {
-            **distance_measures(distances, seen.k),
+            **distance_measures(distances, observation.k),
             "asymmetry": float(np.abs(forward - backward).mean()) / spread if spread else None,
-            "context_difference": float(np.mean([relative(r.among_others, r.alone) for r in seen.rechecked])),
-            "repeat_spread": float(np.mean([relative(r.alone_again, r.alone) for r in seen.rechecked])),
+            "context_difference": float(np.mean([relative(r.among_others, r.alone) for r in observation.rechecked])),
+            "repeat_spread": float(np.mean([relative(r.alone_again, r.alone) for r in observation.rechecked])),
         }
         ranked = [2 * value_or_chance(values["accuracy"], 0.5) - 1, 2 * value_or_chance(values["weighted_accuracy"], 0.5) - 1,
                   *(value_or_chance(values[name], 0.0) for name in ("monotonicity", "signed_separability", "signed_linearity"))]
-        return Measures(float(np.mean(ranked)), values, context_marks(seen.rechecked))
+        return Measures(float(np.mean(ranked)), values, context_marks(observation.rechecked))
 
-    def answers(self, seen: MixtureDistances) -> np.ndarray:
+    def answers(self, observation: MixtureDistances) -> np.ndarray:
         """The means of both directions, z-scored in their collection; zeros where all are equal."""
-        forward, backward = (seen.scale.as_distance(np.array(side)) for side in (seen.forward, seen.backward))
+        forward, backward = (observation.scale.as_distance(np.array(side)) for side in (observation.forward, observation.backward))
         distances = forward / 2 + backward / 2
         spread = distances.std()
         return np.asarray((distances - distances.mean()) / spread if spread > 0 and np.isfinite(spread) else distances * 0)
@@ -157,17 +157,17 @@ def both_directions(metric: MetricSession, corpora: Sequence[Sequence[str]], pai
         other_side = np.arange(half) + half * rng.integers(2, size=half)
         rest = sorted(other_side[rng.permutation(half)[MIRRORED:]].tolist())
     skipped = set(rest)
-    first = [place for place in range(len(pairs)) if place not in skipped]
-    answers = dict(zip(first, metric.corpus_distances(corpora, [pairs[place] for place in first]), strict=True))
+    first = [index for index in range(len(pairs)) if index not in skipped]
+    answers = dict(zip(first, metric.corpus_distances(corpora, [pairs[index] for index in first]), strict=True))
 
-    def mirror(place: int) -> int:
-        return (place + half) % len(pairs)
-    if any(differ(answers[place], answers[mirror(place)]) for place in first if mirror(place) not in skipped):
-        found = metric.corpus_distances(corpora, [pairs[place] for place in rest], order=1, first=len(pairs))
-        answers |= dict(zip(rest, found, strict=True))
+    def mirror(index: int) -> int:
+        return (index + half) % len(pairs)
+    if any(differ(answers[index], answers[mirror(index)]) for index in first if mirror(index) not in skipped):
+        remaining = metric.corpus_distances(corpora, [pairs[index] for index in rest], order=1, first=len(pairs))
+        answers |= dict(zip(rest, remaining, strict=True))
         rest = []
-    answers |= {place: answers[mirror(place)] for place in rest}
-    return [answers[place] for place in range(len(pairs))], len(rest)
+    answers |= {index: answers[mirror(index)] for index in rest}
+    return [answers[index] for index in range(len(pairs))], len(rest)
 
 
 def pairs_to_recheck(k: int, seed: int, repetition: int) -> list[int]:
@@ -206,9 +206,9 @@ def judgements(k: int) -> Judgements:
             e = s + length
             for child in ((s, e - 1), (s + 1, e)):
                 visits[child] = visits.get(child, 0) + visits[s, e]
-    found = [(inner, outer) for outer, (i, j) in enumerate(pairs) for inner, (q, r) in enumerate(pairs)
-             if i <= q and r <= j and (q, r) != (i, j)]
-    inner, outer = (np.array(side, dtype=int) for side in zip(*found, strict=True))
+    nested = [(inner, outer) for outer, (i, j) in enumerate(pairs) for inner, (q, r) in enumerate(pairs)
+              if i <= q and r <= j and (q, r) != (i, j)]
+    inner, outer = (np.array(side, dtype=int) for side in zip(*nested, strict=True))
     separation = np.array([j - i for i, j in pairs])
     return Judgements(inner, outer, 1 / (separation[outer] - separation[inner]),
                       np.array([visits[pairs[o]] for o in outer], dtype=float))

@@ -85,29 +85,29 @@ class LocalPerturbation(Task[PerturbationCurves]):
         pairs: list[tuple[int, int]] = []
         for a, perturbed in sweeps(unit.parameters["mixtures"], unit.seed):
             corpora.append(a)
-            pairs += [(len(corpora) - 1, len(corpora) + place) for place in range(len(perturbed))]
+            pairs += [(len(corpora) - 1, len(corpora) + index) for index in range(len(perturbed))]
             corpora += perturbed
         answers = tuple(metric.corpus_distances(corpora, pairs))
         first, second = len(DELTAS), len(DELTAS) + len(SHARES)
         return PerturbationCurves(answers[:first], answers[first:second], answers[second:], metric.scale)
 
-    def measure(self, unit: Unit, seen: PerturbationCurves) -> Measures:
-        return self.measure_all([unit], [seen])[0]
+    def measure(self, unit: Unit, observation: PerturbationCurves) -> Measures:
+        return self.measure_all([unit], [observation])[0]
 
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[PerturbationCurves]) -> list[Measures]:
+    def measure_all(self, units: Sequence[Unit], observations: Sequence[PerturbationCurves]) -> list[Measures]:
         """Locality is of the mean curve; a repetition gets its jackknife pseudo-value, so that their spread gives an interval."""
-        if not seen:
+        if not observations:
             return []
-        curves = np.array([one.scale.as_distance(np.array(one.by_delta)) for one in seen])
+        curves = np.array([one.scale.as_distance(np.array(one.by_delta)) for one in observations])
         whole, n = locality(curves), len(curves)
         if whole is None or n < 3:
             localities = [whole] * n
         else:
             without = [area(np.delete(curves, row, axis=0)) for row in range(n)]
             localities = [n * whole - (n - 1) * (one if one is not None else whole) for one in without]
-        scale = seen[0].scale
-        common = {"noticed": smallest_noticed(curves), "rise_with_share": rise(SHARES, [one.by_share for one in seen], scale),
-                  "rise_with_dimension": rise(DIMENSIONS, [one.by_dimension for one in seen], scale)}
+        scale = observations[0].scale
+        common = {"noticed": smallest_noticed(curves), "rise_with_share": rise(SHARES, [one.by_share for one in observations], scale),
+                  "rise_with_dimension": rise(DIMENSIONS, [one.by_dimension for one in observations], scale)}
         return [Measures(None, {"locality": one, **common}) for one in localities]
 
 
@@ -154,8 +154,8 @@ def smallest_noticed(curves: np.ndarray) -> float | None:
 
 def locality(curves: np.ndarray) -> float | None:
     """The area under the mean curve; unknown where the largest move is hardly noticed."""
-    found = smallest_noticed(curves)
-    return area(curves) if found is not None and found >= NOTICED else None
+    noticed = smallest_noticed(curves)
+    return area(curves) if noticed is not None and noticed >= NOTICED else None
 
 
 def area(curves: np.ndarray) -> float | None:

@@ -66,15 +66,15 @@ def load_dataset(name: str, progress: Progress | None = None) -> LoadedDataset:
     dataset = get_dataset(name)
     tables, origin = _read(dataset, progress or NoProgress())
     forms.check_tables(dataset.kind, tables, f'The dataset "{name}", read from {origin},')
-    found = forms.fingerprint_tables(tables)
+    fingerprint = forms.fingerprint_tables(tables)
     expected = dataset.fingerprint or read_entries(_lock()).get(name)
     if expected is None:
-        write_entry(_lock(), name, found)
-    elif found != expected:
-        known = "the registry" if dataset.fingerprint else "data.lock, written at the first load,"
-        raise TouchstoneError(f'The dataset "{name}" read from {origin} has the fingerprint {found[:16]}, {known} says '
+        write_entry(_lock(), name, fingerprint)
+    elif fingerprint != expected:
+        expected_by = "the registry" if dataset.fingerprint else "data.lock, written at the first load,"
+        raise TouchstoneError(f'The dataset "{name}" read from {origin} has the fingerprint {fingerprint[:16]}, {expected_by} says '
                               f"{expected[:16]}: these are other rows. Restore the source, or remove what stands in its place.")
-    return LoadedDataset(dataset, tables, found, origin)
+    return LoadedDataset(dataset, tables, fingerprint, origin)
 
 
 @lru_cache(maxsize=32)

@@ -47,21 +47,21 @@ def digest_of_weights(weights: str) -> str:
 def finetune_and_generate(weights: str, train: Labelled, held_out: Sequence[str], steps: int, n: int, seed: int) -> list[Step]:
     """g_1..g_N of n texts each; the model goes on learning from one to the next."""
     name = digest_of([digest_of_weights(weights), list(train.texts), list(held_out), steps, n, seed])
-    kept = cache_folder() / "generated" / f"{name}.json"
-    if kept.exists():
-        return [Step(**one) for one in json.loads(kept.read_text(encoding="utf-8"))]
+    cached = cache_folder() / "generated" / f"{name}.json"
+    if cached.exists():
+        return [Step(**step) for step in json.loads(cached.read_text(encoding="utf-8"))]
     tuned = TunedGenerator(weights, seed)
     size = -(-len(train.texts) // steps)
-    found = []
+    generated = []
     for start in range(0, size * steps, size):
         tuned.learn(train.texts[start:start + size])
         read = min(start + size, len(train.texts))
-        found.append(Step(tuned.write(n), None, read, tuned.perplexity(held_out)))
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    partial = kept.with_suffix(f".{os.getpid()}.partial")
-    partial.write_text(json.dumps([dataclasses.asdict(one) for one in found]), encoding="utf-8")
-    partial.replace(kept)
-    return found
+        generated.append(Step(tuned.write(n), None, read, tuned.perplexity(held_out)))
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    partial = cached.with_suffix(f".{os.getpid()}.partial")
+    partial.write_text(json.dumps([dataclasses.asdict(step) for step in generated]), encoding="utf-8")
+    partial.replace(cached)
+    return generated
 
 
 class TunedGenerator:

@@ -31,8 +31,8 @@ class NGrams:
         self._after: dict[History, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for text in texts:
             read = [START, *text.split(), END]
-            for place in range(1, len(read)):
-                self._count(tuple(read[max(0, place - order + 1):place]), read[place])
+            for position in range(1, len(read)):
+                self._count(tuple(read[max(0, position - order + 1):position]), read[position])
         self._total = {history: sum(counts.values()) for history, counts in self._after.items()}
         self.vocabulary = sorted(self._after[()])
         self._words = max(words or 0, len(self.vocabulary) + (words is None))       # not told: one was never seen
@@ -50,20 +50,20 @@ class NGrams:
 
     def probability(self, word: str, history: Sequence[str]) -> float:
         """p(word | history), of which the last words count."""
-        known = tuple(history)[-self.order + 1:] if self.order > 1 else ()
-        found = 1 / self._words
-        for start in range(len(known), -1, -1):
-            counts = self._after.get(known[start:])
+        context = tuple(history)[-self.order + 1:] if self.order > 1 else ()
+        probability = 1 / self._words
+        for start in range(len(context), -1, -1):
+            counts = self._after.get(context[start:])
             if counts is not None:
-                total = self._total[known[start:]]
-                found = max(counts.get(word, 0) - DISCOUNT, 0) / total + DISCOUNT * len(counts) / total * found
-        return found
+                total = self._total[context[start:]]
+                probability = max(counts.get(word, 0) - DISCOUNT, 0) / total + DISCOUNT * len(counts) / total * probability
+        return probability
 
     def surprise(self, text: str) -> tuple[float, int]:
         """The negative log probability of a text, its end included, and how many words that are."""
         words = [START, *text.split(), END]
-        logs = [math.log(self.probability(words[place], words[max(0, place - self.order + 1):place]))
-                for place in range(1, len(words))]
+        logs = [math.log(self.probability(words[position], words[max(0, position - self.order + 1):position]))
+                for position in range(1, len(words))]
         return -sum(logs), len(logs)
 
     def perplexity(self, texts: Iterable[str]) -> float:
@@ -92,9 +92,9 @@ class NGrams:
                 counts = self._after[history]
                 self._steps[history] = list(counts), list(accumulate(count - DISCOUNT for count in counts.values()))
             words, steps = self._steps[history]
-            place = float(rng.random()) * self._total[history]
-            if place < steps[-1]:
-                return words[bisect_right(steps, place)]
+            draw = float(rng.random()) * self._total[history]
+            if draw < steps[-1]:
+                return words[bisect_right(steps, draw)]
             if not history:
                 return self.vocabulary[int(rng.integers(len(self.vocabulary)))]
             history = history[1:]

@@ -40,7 +40,7 @@ def training_sizes(step: int, steps: int, texts: int) -> tuple[int, int]:
 
 def generate_steps(train: Labelled, held_out: Sequence[str], steps: int, n: int, seed: int) -> list[Step]:
     """g_1..g_N of n texts each; of several labels, as many of each, filtered by a classifier as LAMBADA does."""
-    found = []
+    generated = []
     words = len({word for text in (*train.texts, *held_out) for word in text.split()}) + 1
     for step in range(1, steps + 1):
         order, size = training_sizes(step, steps, len(train.texts))
@@ -48,23 +48,23 @@ def generate_steps(train: Labelled, held_out: Sequence[str], steps: int, n: int,
         read = Labelled(train.texts[:size], train.labels[:size])
         model = NGrams(read.texts, order, words)
         texts = write_by_label(read, order, n, rng) if len(set(train.labels)) > 1 else [model.write(rng) for _ in range(n)]
-        found.append(Step(texts, order, size, model.perplexity(held_out)))
-    return found
+        generated.append(Step(texts, order, size, model.perplexity(held_out)))
+    return generated
 
 
 def write_by_label(read: Labelled, order: int, n: int, rng: np.random.Generator) -> list[str]:
     """n texts, of each label in turn; each is the one of a few candidates that the classifier is surest of."""
-    of_label: dict[str, list[str]] = defaultdict(list)
+    texts_by_label: dict[str, list[str]] = defaultdict(list)
     for text, label in zip(read.texts, read.labels, strict=True):
-        of_label[label].append(text)
-    judge = NaiveBayes(read.texts, read.labels)
-    models = {label: NGrams(texts, order) for label, texts in of_label.items()}
-    wanted = [judge.labels[place % len(judge.labels)] for place in rng.permutation(max(n, len(judge.labels)))[:n]]
+        texts_by_label[label].append(text)
+    classifier = NaiveBayes(read.texts, read.labels)
+    models = {label: NGrams(texts, order) for label, texts in texts_by_label.items()}
+    label_sequence = [classifier.labels[number % len(classifier.labels)] for number in rng.permutation(max(n, len(classifier.labels)))[:n]]
     texts = []
-    for label in wanted:
+    for label in label_sequence:
         candidates = [models[label].write(rng) for _ in range(CANDIDATES)]
-        sure = [judge.confidences(text)[judge.labels.index(label)] for text in candidates]
-        texts.append(candidates[int(np.argmax(sure))])
+        confidences = [classifier.confidences(text)[classifier.labels.index(label)] for text in candidates]
+        texts.append(candidates[int(np.argmax(confidences))])
     return texts
 
 

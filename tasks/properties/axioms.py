@@ -106,15 +106,15 @@ class Axioms(Task[Trials]):
         trials = trials_of(metric, corpora(unit), np.random.default_rng([unit.seed, 1])).all()
         return Trials(tuple(trials), scale, low if math.isfinite(low) else None, high if math.isfinite(high) else None)
 
-    def measure(self, unit: Unit, seen: Trials) -> Measures:
-        found = verdicts(seen)
+    def measure(self, unit: Unit, observation: Trials) -> Measures:
+        all_verdicts = verdicts(observation)
         shares: dict[str, float | None] = {}
         for axiom in AXIOMS:
-            mine = [verdict.passed for verdict in found if verdict.trial.axiom == axiom]
-            shares[axiom] = float(np.mean(mine)) if mine else None
+            passed = [verdict.passed for verdict in all_verdicts if verdict.trial.axiom == axiom]
+            shares[axiom] = float(np.mean(passed)) if passed else None
         marks = {"unrepeatable"} if (shares["repeatable"] or 0.0) < 1 else set()
-        known = [share for share in shares.values() if share is not None]
-        return Measures(float(np.mean(known)), shares, frozenset(marks))
+        known_shares = [share for share in shares.values() if share is not None]
+        return Measures(float(np.mean(known_shares)), shares, frozenset(marks))
 
 
 def corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:
@@ -243,7 +243,7 @@ class TextTrials(_Trials):
         self.compare("symmetric", about, lambda: (self.ask(p, q), self.ask(q, p)))
         self.compare("identity", about, lambda: (self.ask(p, p), self.ask(p, q)))
         self.compare("within_range", about, lambda: (self.ask(p, q), self.ask(p, p)))
-        self.compare("triangle", [f'{one}, "{c}"' for one, c in zip(about, r, strict=True)],
+        self.compare("triangle", [f'{description}, "{c}"' for description, c in zip(about, r, strict=True)],
                      lambda: (self.ask(p, r), self.ask(p, q), self.ask(q, r)))
         self.matrix(p, q, about)
         for name, text in AWKWARD_TEXTS.items():
@@ -288,33 +288,33 @@ def halves(answers: list[float]) -> tuple[list[float], list[float]]:
     return answers[:len(answers) // 2], answers[len(answers) // 2:]
 
 
-def verdicts(seen: Trials) -> list[Verdict]:
+def verdicts(observation: Trials) -> list[Verdict]:
     """Whether each trial's answers are as its axiom has it, and by how much not."""
-    found = []
-    for trial in seen.trials:
-        deviation = math.inf if trial.fault is not None else relative_deviation(trial, seen)
+    results = []
+    for trial in observation.trials:
+        deviation = math.inf if trial.fault is not None else relative_deviation(trial, observation)
         scale = max([1.0, *map(abs, trial.answers)])
-        found.append(Verdict(trial, deviation <= TOLERANCE * scale, deviation))
-    return found
+        results.append(Verdict(trial, deviation <= TOLERANCE * scale, deviation))
+    return results
 
 
-def relative_deviation(trial: Trial, seen: Trials) -> float:
+def relative_deviation(trial: Trial, observation: Trials) -> float:
     answers = trial.answers
     if trial.axiom == "finite_when_awkward":
         return 0.0                          # an answer that is not finite is a fault
     if trial.axiom == "within_range":
-        low = -math.inf if seen.low is None else seen.low
-        high = math.inf if seen.high is None else seen.high
+        low = -math.inf if observation.low is None else observation.low
+        high = math.inf if observation.high is None else observation.high
         return max(0.0, *(low - a for a in answers), *(a - high for a in answers))
     if trial.axiom == "identity":
         itself, other = answers
-        if seen.scale.returns == "distance":
+        if observation.scale.returns == "distance":
             return abs(itself)
         return max(0.0, other - itself)
     if trial.axiom == "triangle":
-        if seen.scale.returns == "similarity" and seen.scale.high is None:
+        if observation.scale.returns == "similarity" and observation.scale.high is None:
             return 0.0                      # no distance belongs to an unbounded similarity
-        whole, first, second = seen.scale.as_distance(np.array(answers))
+        whole, first, second = observation.scale.as_distance(np.array(answers))
         return max(0.0, float(whole - first - second))
     first, second = answers
     return abs(first - second)
@@ -325,16 +325,16 @@ def describe_verdict(verdict: Verdict) -> str:
     trial = verdict.trial
     if trial.fault is not None:
         return f"{trial.about}: {trial.fault}"
-    shown = trial.about if len(trial.about) <= 70 else trial.about[:69] + "…"
-    return f"{shown}: {', '.join(f'{answer:.4g}' for answer in trial.answers)}"
+    about = trial.about if len(trial.about) <= 70 else trial.about[:69] + "…"
+    return f"{about}: {', '.join(f'{answer:.4g}' for answer in trial.answers)}"
 
 
-def worst_cases(seen: Iterable[Trials]) -> dict[str, Verdict]:
+def worst_cases(observations: Iterable[Trials]) -> dict[str, Verdict]:
     """Of each axiom that is missed anywhere, the trial that misses it most."""
     worst: dict[str, Verdict] = {}
-    for trials in seen:
+    for trials in observations:
         for verdict in verdicts(trials):
-            known = worst.get(verdict.trial.axiom)
-            if not verdict.passed and (known is None or verdict.deviation > known.deviation):
+            previous = worst.get(verdict.trial.axiom)
+            if not verdict.passed and (previous is None or verdict.deviation > previous.deviation):
                 worst[verdict.trial.axiom] = verdict
     return worst

@@ -120,14 +120,14 @@ class Timing(Task[Times]):
         finally:
             other.stop_worker()
 
-    def measure(self, unit: Unit, seen: Times) -> Measures:
+    def measure(self, unit: Unit, times: Times) -> Measures:
         if unit.stratum == (COLLECTION,):
             # The quicker of the two: what else the machine does makes a few milliseconds ten times as long, never shorter.
-            return Measures(None, {"cost_in_chi": seen.seconds / min(seen.reference),
-                                   "calls_per_second": seen.calls / seen.seconds})
-        n, seconds = np.log(np.array(seen.by_size)).T
+            return Measures(None, {"cost_in_chi": times.seconds / min(times.reference),
+                                   "calls_per_second": times.calls / times.seconds})
+        n, seconds = np.log(np.array(times.by_size)).T
         return Measures(None, {"cost_exponent": float(np.polyfit(n, seconds, 1)[0]),
-                               "peak_megabytes": None if seen.peaks[-1] is None else seen.peaks[-1] / 1e6})
+                               "peak_megabytes": None if times.peaks[-1] is None else times.peaks[-1] / 1e6})
 
 
 @cache

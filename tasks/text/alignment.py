@@ -84,7 +84,7 @@ class Alignment(TextTask[AlignmentAnswers]):
                                                         "stop": stop, "documents": count}, (name,))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, str(place)) for unit in units for place in document_range(unit)]
+        return [Cluster(unit.stratum, str(index)) for unit in units for index in document_range(unit)]
 
     def texts(self, unit: Unit) -> Iterable[str]:
         return {text for _, a, b in pairs_to_score(unit) for text in (a, b)} | set(fit_texts(unit))
@@ -107,13 +107,13 @@ class Alignment(TextTask[AlignmentAnswers]):
         return AlignmentAnswers(tuple(place for place, one in of_pairs for _ in one.pairs), answers[::2], answers[1::2], {},
                                 tuple(choice for _, one in of_pairs for choice in one.choices), words, scale, rechecked)
 
-    def measure(self, unit: Unit, seen: AlignmentAnswers) -> Measures:
-        ones = np.ones((1, len(seen.places)))
-        found = {name: value for name, (value,) in weighted_measures(seen, ones).items()} if seen.places else {}
+    def measure(self, unit: Unit, observation: AlignmentAnswers) -> Measures:
+        ones = np.ones((1, len(observation.places)))
+        found = {name: value for name, (value,) in weighted_measures(observation, ones).items()} if observation.places else {}
         values: dict[str, float | None] = {name: float(value) if np.isfinite(value) else None for name, value in found.items()}
         score = values.get("axis" if unit.parameters["kind"] == AXIS else "accuracy")
-        values |= context_measures(seen.rechecked, np.array([*seen.first, *seen.second]))
-        return Measures(score, values, context_marks(seen.rechecked))
+        values |= context_measures(observation.rechecked, np.array([*observation.first, *observation.second]))
+        return Measures(score, values, context_marks(observation.rechecked))
 
     def replicates(self, units: Sequence[Unit], seen: Sequence[AlignmentAnswers | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
         columns = np.cumsum([0, *(len(document_range(unit)) for unit in units)])
@@ -146,45 +146,45 @@ def pairs_to_score(unit: Unit) -> list[tuple[int, str, str]]:
     p = unit.parameters
     if p["kind"] == AXIS:
         texts = sample_rated(p["dataset"], p["sample"])
-        return [(place, texts[place].text, summary) for place in range(p["start"], min(p["stop"], len(texts)))
-                for summary in texts[place].summaries]
+        return [(index, texts[index].text, summary) for index in range(p["start"], min(p["stop"], len(texts)))
+                for summary in texts[index].summaries]
     pairs = sample_compared(p["dataset"], p["sample"])
-    return [(place, pairs[place].text, summary) for place in range(p["start"], min(p["stop"], len(pairs)))
-            for both in pairs[place].pairs for summary in both]
+    return [(index, pairs[index].text, summary) for index in range(p["start"], min(p["stop"], len(pairs)))
+            for both in pairs[index].pairs for summary in both]
 
 
 def fit_texts(unit: Unit) -> list[str]:
     """What a metric is fitted on: the texts of all units of the dataset."""
     p = unit.parameters
-    found: Sequence[Any] = (sample_rated if p["kind"] == AXIS else sample_compared)(p["dataset"], p["sample"])
-    return [one.text for one in found[:p["documents"]]]
+    documents: Sequence[Any] = (sample_rated if p["kind"] == AXIS else sample_compared)(p["dataset"], p["sample"])
+    return [document.text for document in documents[:p["documents"]]]
 
 
-def merge_observations(seen: Sequence[AlignmentAnswers]) -> AlignmentAnswers:
+def merge_observations(observations: Sequence[AlignmentAnswers]) -> AlignmentAnswers:
     """The answers of several units of one dataset as one."""
-    aspects = seen[0].ratings
+    aspects = observations[0].ratings
 
     def all_of(name: str) -> tuple[Any, ...]:
-        return tuple(itertools.chain.from_iterable(getattr(one, name) for one in seen))
+        return tuple(itertools.chain.from_iterable(getattr(observation, name) for observation in observations))
     return AlignmentAnswers(all_of("places"), all_of("first"), all_of("second"),
-                            {aspect: tuple(itertools.chain.from_iterable(one.ratings[aspect] for one in seen)) for aspect in aspects},
-                            all_of("choices"), all_of("words"), seen[0].scale, ())
+                            {aspect: tuple(itertools.chain.from_iterable(one.ratings[aspect] for one in observations)) for aspect in aspects},
+                            all_of("choices"), all_of("words"), observations[0].scale, ())
 
 
-def weighted_measures(seen: AlignmentAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
+def weighted_measures(observation: AlignmentAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
     """Every measure under each row of how often each summary, or pair, counts; Spearman's ranks are those of all of them."""
-    first = seen.scale.as_similarity(np.array(seen.first))
-    if seen.ratings:
-        found = {}
-        for aspect, ratings in seen.ratings.items():
-            found[f"pearson_{aspect}"] = weighted_correlations(first, np.array(ratings), times)
-            found[f"spearman_{aspect}"] = weighted_correlations(stats.rankdata(first), stats.rankdata(ratings), times)
-        return {"axis": (1 + found["pearson_overall"]) / 2, **found}
-    second = seen.scale.as_similarity(np.array(seen.second))
+    first = observation.scale.as_similarity(np.array(observation.first))
+    if observation.ratings:
+        values = {}
+        for aspect, ratings in observation.ratings.items():
+            values[f"pearson_{aspect}"] = weighted_correlations(first, np.array(ratings), times)
+            values[f"spearman_{aspect}"] = weighted_correlations(stats.rankdata(first), stats.rankdata(ratings), times)
+        return {"axis": (1 + values["pearson_overall"]) / 2, **values}
+    second = observation.scale.as_similarity(np.array(observation.second))
     guessed = np.where(first == second, 0.5, (second > first).astype(float))            # that the second was chosen
-    chosen = np.array(seen.choices, dtype=float)
+    chosen = np.array(observation.choices, dtype=float)
     agreed = np.where(chosen == 1, guessed, 1 - guessed)
-    lengths = np.array(seen.words, dtype=float)
+    lengths = np.array(observation.words, dtype=float)
     near = np.abs(lengths[:, 0] - lengths[:, 1]) <= NEAR_LENGTH * lengths.max(axis=1)
     precision = mean_under_weights(chosen, times * guessed)
     recall = mean_under_weights(guessed, times * chosen)

@@ -40,10 +40,10 @@ def score_in_mixed_order(metric: MetricSession, pairs: Sequence[tuple[str, str]]
     """
     rng = np.random.default_rng([metric.unit.seed, len(pairs), call])
     order = rng.permutation(len(pairs)).tolist()
-    a, b = ([pairs[place][side] for place in order] for side in (0, 1))
+    a, b = ([pairs[index][side] for index in order] for side in (0, 1))
     shuffled = metric.pair_scores(a, b, call, collection)
     answers = dict(zip(order, shuffled, strict=True))
-    return tuple(answers[place] for place in range(len(pairs))), recheck_answers(metric, a, b, shuffled, collection, call, rng)
+    return tuple(answers[index] for index in range(len(pairs))), recheck_answers(metric, a, b, shuffled, collection, call, rng)
 
 
 def score_by_condition(metric: MetricSession, pairs: Sequence[tuple[str, str]], conditions: Sequence[str],
@@ -52,8 +52,8 @@ def score_by_condition(metric: MetricSession, pairs: Sequence[tuple[str, str]], 
     answers = np.empty(len(pairs))
     rechecked: list[RecheckedAnswer] = []
     for call, condition in enumerate(dict.fromkeys(conditions)):
-        mine = [place for place, one in enumerate(conditions) if one == condition]
-        answers[mine], again = score_in_mixed_order(metric, [pairs[place] for place in mine], collection, call)
+        rows = [index for index, other in enumerate(conditions) if other == condition]
+        answers[rows], again = score_in_mixed_order(metric, [pairs[index] for index in rows], collection, call)
         rechecked += again
     return tuple(answers.tolist()), tuple(rechecked)
 
@@ -63,8 +63,8 @@ def recheck_answers(metric: MetricSession, a: Sequence[str], b: Sequence[str], a
     """A few pairs asked again, alone in a fresh worker: which ones, only the unit's seed knows."""
     chosen = sorted(rng.choice(len(a), min(CHECKED_PAIRS, len(a)), replace=False).tolist())
     alone = metric.recheck_pairs(a, b, call, collection, chosen)
-    return tuple(RecheckedAnswer((call, place), answers[place], first, again)
-                 for place, (first, again) in zip(chosen, alone, strict=True))
+    return tuple(RecheckedAnswer((call, index), answers[index], first, again)
+                 for index, (first, again) in zip(chosen, alone, strict=True))
 
 
 def score_all_pairs(metric: MetricSession, a: Sequence[str], b: Sequence[str],
@@ -82,9 +82,9 @@ def score_all_pairs(metric: MetricSession, a: Sequence[str], b: Sequence[str],
         cross = answers.reshape(len(a), len(b))
     elif not np.isfinite(cross).all():
         raise not_finite_fault(float(cross[~np.isfinite(cross)][0]))
-    places = rng.choice(len(first), min(CHECKED_PAIRS, len(first)), replace=False).tolist()
-    alone = recheck_answers(metric, [a[first[i]] for i in places], [b[second[i]] for i in places],
-                            [float(cross[first[i], second[i]]) for i in places], collection, len(first), rng)
+    cells = rng.choice(len(first), min(CHECKED_PAIRS, len(first)), replace=False).tolist()
+    alone = recheck_answers(metric, [a[first[i]] for i in cells], [b[second[i]] for i in cells],
+                            [float(cross[first[i], second[i]]) for i in cells], collection, len(first), rng)
     return cross, alone
 
 

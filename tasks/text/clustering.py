@@ -76,28 +76,28 @@ class Clustering(TextTask[ScoreMatrix]):
         return [text for text, _ in sample_texts(unit)]
 
     def observe(self, unit: Unit, metric: MetricSession) -> ScoreMatrix:
-        mine = sample_texts(unit)
-        texts = [text for text, _ in mine]
+        labelled = sample_texts(unit)
+        texts = [text for text, _ in labelled]
         answers, rechecked = score_all_pairs(metric, texts, texts, texts)
-        numbers = {label: number for number, label in enumerate(dict.fromkeys(label for _, label in mine))}
-        return ScoreMatrix(answers, tuple(numbers[label] for _, label in mine), ScoreScale.from_header(metric.entry.header), rechecked)
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(label for _, label in labelled))}
+        return ScoreMatrix(answers, tuple(numbers[label] for _, label in labelled), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: ScoreMatrix) -> Measures:
+    def measure(self, unit: Unit, observation: ScoreMatrix) -> Measures:
         from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
-        labels = np.array(seen.labels)
+        labels = np.array(observation.labels)
         by_chance = np.random.default_rng(unit.seed).permutation(labels)
         values: dict[str, float | None] = {"v_measure_of_chance": float(v_measure_score(labels, by_chance)),
-                                           "labels": float(len(set(seen.labels)))}
-        values |= context_measures(seen.rechecked, seen.answers.ravel())
-        similarity = symmetrize(seen)
-        marks = context_marks(seen.rechecked)
+                                           "labels": float(len(set(observation.labels)))}
+        values |= context_measures(observation.rechecked, observation.answers.ravel())
+        similarity = symmetrize(observation)
+        marks = context_marks(observation.rechecked)
         if np.ptp(similarity[~np.eye(len(labels), dtype=bool)]) == 0:       # a constant has no clusters
             return Measures(None, values, marks)
-        guessed = {how: clusters(similarity, how, len(set(seen.labels))) for how in LINKAGES}
-        information = {how: float(adjusted_mutual_info_score(labels, found)) for how, found in guessed.items()}
-        values |= {USMB: float(v_measure_score(labels, guessed["ward"])), "complete": information["complete"],
-                   "v_measure": float(v_measure_score(labels, guessed["average"])), "ward": information["ward"]}
+        predictions = {linkage: clusters(similarity, linkage, len(set(observation.labels))) for linkage in LINKAGES}
+        information = {linkage: float(adjusted_mutual_info_score(labels, predicted)) for linkage, predicted in predictions.items()}
+        values |= {USMB: float(v_measure_score(labels, predictions["ward"])), "complete": information["complete"],
+                   "v_measure": float(v_measure_score(labels, predictions["average"])), "ward": information["ward"]}
         return Measures(information["average"], values, marks)
 
 
@@ -110,31 +110,31 @@ def sample_texts(unit: Unit) -> list[tuple[str, str]]:
 @lru_cache(maxsize=64)
 def samples(name: str, seed: int, count: int, texts: int, of_a_label: int) -> list[list[tuple[str, str]]]:
     """Disjoint samples: of as many labels as there is room for, enough texts of each, and then any texts of these labels."""
-    left: dict[str, list[str]] = defaultdict(list)
+    remaining_by_label: dict[str, list[str]] = defaultdict(list)
     for text, label in sample_labelled(name, seed):
-        left[label].append(text)
-    drawn = []
+        remaining_by_label[label].append(text)
+    parts = []
     for part in range(count):
         rng = np.random.default_rng(seed_of(seed, name, part))
-        large = [label for label in sorted(left) if len(left[label]) >= of_a_label]
+        large = [label for label in sorted(remaining_by_label) if len(remaining_by_label[label]) >= of_a_label]
         if len(large) < 2:
             raise TouchstoneError(f'Clustering needs two labels with {of_a_label} texts each; of "{name}" {len(large)} are left '
                                   'for '
                                   f"sample {part + 1}. Take fewer samples, or fewer of a label.")
-        labels = [large[place] for place in rng.permutation(len(large))[:texts // of_a_label]]
-        chosen = [(text, label) for label in labels for text in left[label][:of_a_label]]
-        rest = [(text, label) for label in labels for text in left[label][of_a_label:]]
-        chosen += [rest[place] for place in rng.permutation(len(rest))[:texts - len(chosen)]]
+        labels = [large[index] for index in rng.permutation(len(large))[:texts // of_a_label]]
+        chosen = [(text, label) for label in labels for text in remaining_by_label[label][:of_a_label]]
+        rest = [(text, label) for label in labels for text in remaining_by_label[label][of_a_label:]]
+        chosen += [rest[index] for index in rng.permutation(len(rest))[:texts - len(chosen)]]
         taken = set(chosen)
-        left = {label: [text for text in mine if (text, label) not in taken] for label, mine in left.items()}
-        drawn.append([chosen[place] for place in rng.permutation(len(chosen))])
-    return drawn
+        remaining_by_label = {label: [text for text in remaining if (text, label) not in taken] for label, remaining in remaining_by_label.items()}
+        parts.append([chosen[index] for index in rng.permutation(len(chosen))])
+    return parts
 
 
-def symmetrize(seen: ScoreMatrix) -> np.ndarray:
+def symmetrize(observation: ScoreMatrix) -> np.ndarray:
     """The mean similarity of both directions in [0, 1], 1 on the diagonal."""
-    raw = seen.answers.astype(float)
-    similarity: np.ndarray = seen.scale.to_unit_interval(raw, np.diag(raw)[:, None])
+    raw = observation.answers.astype(float)
+    similarity: np.ndarray = observation.scale.to_unit_interval(raw, np.diag(raw)[:, None])
     similarity = np.asarray((similarity + similarity.T) / 2)
     np.fill_diagonal(similarity, 1.0)
     return similarity
@@ -149,10 +149,10 @@ def clusters(similarity: np.ndarray, linkage: Linkage, count: int) -> np.ndarray
         merges = agglomerate(similarity, "ward")
     else:
         merges = agglomerate(squareform(1 - similarity, checks=False), linkage)
-    members = {place: [place] for place in range(len(similarity))}
+    members = {row: [row] for row in range(len(similarity))}
     for number, (a, b) in enumerate(merges[:len(similarity) - count, :2].astype(int)):
         members[len(similarity) + number] = members.pop(a) + members.pop(b)
-    found = np.empty(len(similarity), dtype=int)
-    for number, places in enumerate(members.values()):
-        found[places] = number
-    return found
+    labels = np.empty(len(similarity), dtype=int)
+    for number, rows in enumerate(members.values()):
+        labels[rows] = number
+    return labels

@@ -112,22 +112,22 @@ class HumanOrdering(TextTask[RatedAnswers]):
         return (text for pair in pairs_of(unit) for text in (pair.a, pair.b))
 
     def observe(self, unit: Unit, metric: MetricSession) -> RatedAnswers:
-        p, asked = unit.parameters, pairs_of(unit)
+        p, pairs = unit.parameters, pairs_of(unit)
         whole = sets(p["dataset"], p["sample"])[p["kind"], p["group"]][:p["pairs"]]
         collection = [text for pair in whole for text in (pair.a, pair.b)]
-        answers, rechecked = score_in_mixed_order(metric, [(pair.a, pair.b) for pair in asked], collection)
-        return RatedAnswers(tuple(range(p["start"], p["stop"])), answers, tuple(pair.score for pair in asked),
-                            tuple(pair.ratings for pair in asked), ScoreScale.from_header(metric.entry.header), rechecked)
+        answers, rechecked = score_in_mixed_order(metric, [(pair.a, pair.b) for pair in pairs], collection)
+        return RatedAnswers(tuple(range(p["start"], p["stop"])), answers, tuple(pair.score for pair in pairs),
+                            tuple(pair.ratings for pair in pairs), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: RatedAnswers) -> Measures:
+    def measure(self, unit: Unit, observation: RatedAnswers) -> Measures:
         values = {name: None if not np.isfinite(value) else float(value)
-                  for name, (value,) in correlations(seen, np.ones((1, len(seen.places)))).items()}
-        values |= context_measures(seen.rechecked, np.array(seen.answers))
-        return Measures(values["spearman"], values, context_marks(seen.rechecked))
+                  for name, (value,) in correlations(observation, np.ones((1, len(observation.places)))).items()}
+        values |= context_measures(observation.rechecked, np.array(observation.answers))
+        return Measures(values["spearman"], values, context_marks(observation.rechecked))
 
-    def answers(self, seen: RatedAnswers) -> np.ndarray:
+    def answers(self, observation: RatedAnswers) -> np.ndarray:
         """The places of the unit's pairs, from 0 for the least alike to 1."""
-        ranks = stats.rankdata(seen.scale.as_similarity(np.array(seen.answers)))
+        ranks = stats.rankdata(observation.scale.as_similarity(np.array(observation.answers)))
         return np.asarray((ranks - 1) / max(1, len(ranks) - 1))
 
     def replicates(self, units: Sequence[Unit], seen: Sequence[RatedAnswers | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
@@ -161,27 +161,27 @@ class HumanOrdering(TextTask[RatedAnswers]):
         return {"score": np.mean(ranked, axis=0), **values, **dataset_measures(means)}
 
 
-def correlations(seen: RatedAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
+def correlations(observation: RatedAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
     """Of one set, under each row of how often each pair counts; ranks, Kendall's tau and the bound are those of all pairs."""
-    alike, human = seen.scale.as_similarity(np.array(seen.answers)), np.array(seen.human)
-    found = {"spearman": weighted_correlations(stats.rankdata(alike), stats.rankdata(human), times),
-             "pearson": weighted_correlations(alike, human, times)}
+    similarity, human = observation.scale.as_similarity(np.array(observation.answers)), np.array(observation.human)
+    values = {"spearman": weighted_correlations(stats.rankdata(similarity), stats.rankdata(human), times),
+              "pearson": weighted_correlations(similarity, human, times)}
     once = np.full(len(times), np.nan)
-    constant = len(alike) < FEWEST_PAIRS or np.ptp(alike) == 0 or np.ptp(human) == 0
-    found["kendall"] = only_full_sample(once, np.nan if constant else float(stats.kendalltau(alike, human).statistic))
-    if all(len(ratings) > 1 for ratings in seen.ratings):
-        most = orders.bound(np.array(seen.ratings))
-        if most is not None:
-            found["bound"] = only_full_sample(once, most)
-            found["share_of_bound"] = found["spearman"] / most
-    return found
+    constant = len(similarity) < FEWEST_PAIRS or np.ptp(similarity) == 0 or np.ptp(human) == 0
+    values["kendall"] = only_full_sample(once, np.nan if constant else float(stats.kendalltau(similarity, human).statistic))
+    if all(len(ratings) > 1 for ratings in observation.ratings):
+        upper_bound = orders.bound(np.array(observation.ratings))
+        if upper_bound is not None:
+            values["bound"] = only_full_sample(once, upper_bound)
+            values["share_of_bound"] = values["spearman"] / upper_bound
+    return values
 
 
 def only_full_sample(empty: np.ndarray, value: float) -> np.ndarray:
     """A value that is not drawn again: known for what was seen, under no other counts."""
-    found = empty.copy()
-    found[0] = value
-    return found
+    column = empty.copy()
+    column[0] = value
+    return column
 
 
 def dataset_measures(means: Mapping[tuple[str, str], tuple[np.ndarray, float]]) -> dict[str, np.ndarray]:
@@ -191,21 +191,21 @@ def dataset_measures(means: Mapping[tuple[str, str], tuple[np.ndarray, float]]) 
     once = np.full(len(next(iter(means.values()))[0]), np.nan)
     metric, human = [drawn[0] for drawn, _ in means.values()], [mean for _, mean in means.values()]
     random = [kind == RANDOM for kind, _ in means]
-    ours, theirs = orders.ranks(metric), orders.ranks(human)
-    found: dict[str, float | None] = {
-        "pearson_of_means": orders.pearson_of_means(metric, human), "spearman_of_order": orders.spearman_of_order(ours, theirs),
-        "coinciding_ranks": orders.coinciding_ranks(ours, theirs), "swaps": orders.swaps(ours, theirs)}
+    metric_ranks, human_ranks = orders.ranks(metric), orders.ranks(human)
+    values: dict[str, float | None] = {
+        "pearson_of_means": orders.pearson_of_means(metric, human), "spearman_of_order": orders.spearman_of_order(metric_ranks, human_ranks),
+        "coinciding_ranks": orders.coinciding_ranks(metric_ranks, human_ranks), "swaps": orders.swaps(metric_ranks, human_ranks)}
     if any(random) and not all(random):
-        found |= {"variability": orders.variability(metric, random),
-                  "separates_random": float(orders.separates(metric, random, [not one for one in random]))}
-    return {name: only_full_sample(once, value) for name, value in found.items() if value is not None}
+        values |= {"variability": orders.variability(metric, random),
+                   "separates_random": float(orders.separates(metric, random, [not is_random for is_random in random]))}
+    return {name: only_full_sample(once, value) for name, value in values.items() if value is not None}
 
 
-def merge_observations(seen: Sequence[RatedAnswers]) -> RatedAnswers:
+def merge_observations(observations: Sequence[RatedAnswers]) -> RatedAnswers:
     """The answers of several units of one set as one."""
     def all_of(name: str) -> tuple[Any, ...]:
-        return tuple(itertools.chain.from_iterable(getattr(one, name) for one in seen))
-    return RatedAnswers(all_of("places"), all_of("answers"), all_of("human"), all_of("ratings"), seen[0].scale, ())
+        return tuple(itertools.chain.from_iterable(getattr(observation, name) for observation in observations))
+    return RatedAnswers(all_of("places"), all_of("answers"), all_of("human"), all_of("ratings"), observations[0].scale, ())
 
 
 # ---- which pairs -----------------------------------------------------------------------------------------------------------
@@ -221,10 +221,10 @@ def read_pairs(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
     groups = rows["group"].astype(str) if "group" in rows.columns else [name] * len(rows)
     kinds = [RANDOM if one else PARALLEL for one in rows["random"]] if "random" in rows.columns else [PARALLEL] * len(rows)
     ratings = [tuple(map(float, one)) for one in rows["ratings"]] if "ratings" in rows.columns else [()] * len(rows)
-    found: dict[tuple[str, str], list[Pair]] = {}
+    groups_of_pairs: dict[tuple[str, str], list[Pair]] = {}
     for kind, group, a, b, score, each in zip(kinds, groups, rows.text_a, rows.text_b, rows.score, ratings, strict=True):
-        found.setdefault((kind, group), []).append(Pair(str(a), str(b), float(score), each))
-    return {key: tuple(pairs) for key, pairs in found.items()}
+        groups_of_pairs.setdefault((kind, group), []).append(Pair(str(a), str(b), float(score), each))
+    return {key: tuple(pairs) for key, pairs in groups_of_pairs.items()}
 
 
 def sizes(name: str) -> dict[tuple[str, str], int]:

@@ -85,24 +85,24 @@ class Retrieval(TextTask[RetrievalScores]):
                                   for query in range(unit.parameters["queries"])))
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        mine = collection_of(unit)
-        return [*mine.queries, *mine.texts, *augment_collection(unit)]
+        collection = collection_of(unit)
+        return [*collection.queries, *collection.texts, *augment_collection(unit)]
 
     def observe(self, unit: Unit, metric: MetricSession) -> RetrievalScores:
-        mine = collection_of(unit)
-        answers, rechecked = score_all_pairs(metric, mine.queries, augment_collection(unit), mine.texts)
-        return RetrievalScores(answers, tuple(tuple(np.flatnonzero(row).tolist()) for row in mine.relevant),
+        collection = collection_of(unit)
+        answers, rechecked = score_all_pairs(metric, collection.queries, augment_collection(unit), collection.texts)
+        return RetrievalScores(answers, tuple(tuple(np.flatnonzero(row).tolist()) for row in collection.relevant),
                                ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: RetrievalScores) -> Measures:
-        each = precision_at_n(seen)
+    def measure(self, unit: Unit, observation: RetrievalScores) -> Measures:
+        each = precision_at_n(observation)
         value = float(each.mean()) if len(each) else None
-        values = {"chance": float(expected_precision(seen).mean()) if len(each) else None, **context_measures(seen.rechecked, seen.answers.ravel())}
-        return Measures(value, values, context_marks(seen.rechecked))
+        values = {"chance": float(expected_precision(observation).mean()) if len(each) else None, **context_measures(observation.rechecked, observation.answers.ravel())}
+        return Measures(value, values, context_marks(observation.rechecked))
 
-    def chance(self, units: Sequence[Unit], seen: Sequence[RetrievalScores]) -> float:
+    def chance(self, units: Sequence[Unit], observations: Sequence[RetrievalScores]) -> float:
         """The mean over collections of the mean over queries of n/N."""
-        each = {unit.stratum: float(expected_precision(one).mean()) for unit, one in zip(units, seen, strict=True) if len(one.relevant)}
+        each = {unit.stratum: float(expected_precision(observation).mean()) for unit, observation in zip(units, observations, strict=True) if len(observation.relevant)}
         return float(np.mean(list(each.values()))) if each else self.info.chance
 
     def replicates(self, units: Sequence[Unit], seen: Sequence[RetrievalScores | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
@@ -154,33 +154,33 @@ def augment_collection(unit: Unit) -> Sequence[str]:
     if condition == ORIGINAL:
         return texts
     change = {**SUPERFICIAL, **SEMANTIC}.get(condition)
-    straw = [token for one in sample_documents(p["needles"], p["sample"])[:200] for token in one.text.split()]
-    made = []
+    straw = [token for document in sample_documents(p["needles"], p["sample"])[:200] for token in document.text.split()]
+    changed = []
     for text in texts:
         rng = np.random.default_rng(seed_of(p["sample"], p["dataset"], condition, text))
         if change is not None:
-            made.append(change(text, rng) or text)
+            changed.append(change(text, rng) or text)
         elif condition == "removed_quarter":
-            made.append(remove_tokens(text.split(), QUARTER, "end") or text)
+            changed.append(remove_tokens(text.split(), QUARTER, "end") or text)
         else:
             tokens, start = text.split(), int(rng.integers(len(straw)))
-            made.append(insert_tokens(tokens, QUARTER, "middle", [straw[(start + i) % len(straw)] for i in range(len(tokens))]))
-    return made
+            changed.append(insert_tokens(tokens, QUARTER, "middle", [straw[(start + i) % len(straw)] for i in range(len(tokens))]))
+    return changed
 
 
-def precision_at_n(seen: RetrievalScores) -> np.ndarray:
+def precision_at_n(observation: RetrievalScores) -> np.ndarray:
     """Of each query the share of its n relevant documents among the first n, in expectation over the order of ties."""
-    similarity = seen.scale.as_similarity(seen.answers.astype(float))
-    shares = np.empty(len(seen.relevant))
-    for row, columns in enumerate(seen.relevant):
-        n, mine = len(columns), similarity[row]
-        threshold = np.partition(mine, -n)[-n]
-        above, tied = mine > threshold, mine == threshold
+    similarity = observation.scale.as_similarity(observation.answers.astype(float))
+    shares = np.empty(len(observation.relevant))
+    for row, columns in enumerate(observation.relevant):
+        n, scores = len(columns), similarity[row]
+        threshold = np.partition(scores, -n)[-n]
+        above, tied = scores > threshold, scores == threshold
         of_relevant = above[list(columns)].sum() + tied[list(columns)].sum() * (n - above.sum()) / tied.sum()
         shares[row] = of_relevant / n
     return shares
 
 
-def expected_precision(seen: RetrievalScores) -> np.ndarray:
+def expected_precision(observation: RetrievalScores) -> np.ndarray:
     """n/N of each query."""
-    return np.asarray(np.array([len(columns) for columns in seen.relevant], dtype=float) / max(1, seen.answers.shape[1]))
+    return np.asarray(np.array([len(columns) for columns in observation.relevant], dtype=float) / max(1, observation.answers.shape[1]))

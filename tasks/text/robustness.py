@@ -89,39 +89,39 @@ class Robustness(TextTask[RobustnessAnswers]):
                                                "documents": settings.documents, **unmixed}, (name,))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, str(place)) for unit in units for place in document_range(unit)]
+        return [Cluster(unit.stratum, str(index)) for unit in units for index in document_range(unit)]
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        mine = document_variants(unit).values()
-        made = [text for one in mine for text in one.forms.values() if text is not None]
-        return [*made, *(one.text + MORE for one in mine), *self.collection(unit)]
+        documents = document_variants(unit).values()
+        forms = [text for document in documents for text in document.forms.values() if text is not None]
+        return [*forms, *(document.text + MORE for document in documents), *self.collection(unit)]
 
     def collection(self, unit: Unit) -> list[str]:
         """What a metric is fitted on: the documents as they are, of all units."""
         p = unit.parameters
-        return [one.text for one in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]
+        return [document.text for document in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]
 
     def observe(self, unit: Unit, metric: MetricSession) -> RobustnessAnswers:
-        mine = document_variants(unit)
-        asked = [(name, one.text, text) for one in mine.values() for name, text in one.forms.items() if text is not None]
-        pairs, names = [(a, b) for _, a, b in asked], [name for name, _, _ in asked]
+        documents = document_variants(unit)
+        questions = [(name, document.text, text) for document in documents.values() for name, text in document.forms.items() if text is not None]
+        pairs, names = [(a, b) for _, a, b in questions], [name for name, _, _ in questions]
         fitted_on = self.collection(unit)
         answers, rechecked = (score_in_mixed_order(metric, pairs, fitted_on) if unit.parameters.get("mixed", True) else
                               score_by_condition(metric, pairs, names, fitted_on))
         rest = iter(answers)
-        rows = tuple(tuple(None if text is None else next(rest) for text in one.forms.values()) for one in mine.values())
-        texts = [one.text for one in mine.values()]
+        rows = tuple(tuple(None if text is None else next(rest) for text in document.forms.values()) for document in documents.values())
+        texts = [document.text for document in documents.values()]
         beyond = metric.same_input(texts, [text + MORE for text in texts])
-        return RobustnessAnswers(tuple(mine), rows, tuple(beyond), ScoreScale.from_header(metric.entry.header), rechecked)
+        return RobustnessAnswers(tuple(documents), rows, tuple(beyond), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: RobustnessAnswers) -> Measures:
+    def measure(self, unit: Unit, observation: RobustnessAnswers) -> Measures:
         values: dict[str, float | None] = {name: float(np.nanmean(column)) if np.isfinite(column).any() else None
-                                           for name, column in order_shares(seen).items()}
-        raw = np.array([answer for row in seen.answers for answer in row if answer is not None])
-        values |= context_measures(seen.rechecked, raw)
+                                           for name, column in order_shares(observation).items()}
+        raw = np.array([answer for row in observation.answers for answer in row if answer is not None])
+        values |= context_measures(observation.rechecked, raw)
         shares = [values[name] for name in SHARES]
-        known = [share for share in shares if share is not None]
-        return Measures(float(np.mean(known)) if known else None, values, context_marks(seen.rechecked))
+        known_shares = [share for share in shares if share is not None]
+        return Measures(float(np.mean(known_shares)) if known_shares else None, values, context_marks(observation.rechecked))
 
     def replicates(self, units: Sequence[Unit], seen: Sequence[RobustnessAnswers | None],
                    counts: np.ndarray) -> Mapping[str, np.ndarray]:
@@ -139,22 +139,22 @@ class DocumentVariants(NamedTuple):
 def document_variants(unit: Unit) -> Mapping[int, DocumentVariants]:
     """The unit's documents in all forms, by their places; what is drawn depends on the document alone."""
     p = unit.parameters
-    found = sample_documents(p["dataset"], p["sample"])
-    if any(one.summary is None for one in found[:1]):
+    documents = sample_documents(p["dataset"], p["sample"])
+    if any(document.summary is None for document in documents[:1]):
         raise TouchstoneError(f'The documents of "{p["dataset"]}" have no summaries; robustness needs them.')
-    made = {}
-    for place in range(p["start"], min(p["stop"], len(found))):
-        text, rng = found[place].text, np.random.default_rng(seed_of(p["sample"], p["dataset"], found[place].text))
+    variants = {}
+    for index in range(p["start"], min(p["stop"], len(documents))):
+        text, rng = documents[index].text, np.random.default_rng(seed_of(p["sample"], p["dataset"], documents[index].text))
         changed = {name: change(text, rng) for name, change in {**SUPERFICIAL, **SEMANTIC, **BESIDE}.items()}
-        made[place] = DocumentVariants(text, {"itself": text, "summary": found[place].summary, **changed})
-    return made
+        variants[index] = DocumentVariants(text, {"itself": text, "summary": documents[index].summary, **changed})
+    return variants
 
 
-def order_shares(seen: RobustnessAnswers) -> dict[str, np.ndarray]:
+def order_shares(observation: RobustnessAnswers) -> dict[str, np.ndarray]:
     """What is true of each document, 1 or 0; not a number where a transformation has nothing to change."""
-    raw = np.array([[np.nan if answer is None else answer for answer in row] for row in seen.answers], dtype=float)
-    raw = raw.reshape(len(seen.places), len(CONDITIONS))
-    similarity: dict[str, np.ndarray] = dict(zip(CONDITIONS, seen.scale.as_similarity(raw).T, strict=True))
+    raw = np.array([[np.nan if answer is None else answer for answer in row] for row in observation.answers], dtype=float)
+    raw = raw.reshape(len(observation.places), len(CONDITIONS))
+    similarity: dict[str, np.ndarray] = dict(zip(CONDITIONS, observation.scale.as_similarity(raw).T, strict=True))
     superficial, semantic = (np.array([similarity[name] for name in kind]) for kind in (SUPERFICIAL, SEMANTIC))
     hard = np.array([similarity[name] for name in (*SUPERFICIAL, *BESIDE)])
     summary = similarity["summary"]
@@ -168,7 +168,7 @@ def order_shares(seen: RobustnessAnswers) -> dict[str, np.ndarray]:
         "superficial_over_summary": where_whole((superficial > summary).all(axis=0)),
         "superficial_over_summary_hard": where_whole((hard > summary).all(axis=0)),
         "not_applicable": (~whole).astype(float),
-        "beyond_the_window": np.array(seen.beyond, dtype=float),
+        "beyond_the_window": np.array(observation.beyond, dtype=float),
     }
 
 

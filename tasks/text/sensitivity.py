@@ -41,7 +41,7 @@ SIZES = {INSERTION: (0.05, 0.1, 0.25, 0.5, 1.0), REMOVAL: (0.05, 0.1, 0.25, 0.5)
 class Condition(NamedTuple):
     kind: str
     size: float                             # x
-    place: str
+    position: str
 
     @property
     def ideal(self) -> float:
@@ -51,10 +51,10 @@ class Condition(NamedTuple):
 
 def condition_name(condition: Condition) -> str:
     """What its measure is called."""
-    return f"{condition.kind} {condition.size:.0%} {condition.place}"
+    return f"{condition.kind} {condition.size:.0%} {condition.position}"
 
 
-CONDITIONS = tuple(Condition(kind, size, place) for kind, sizes in SIZES.items() for size in sizes for place in PLACES)
+CONDITIONS = tuple(Condition(kind, size, position) for kind, sizes in SIZES.items() for size in sizes for position in PLACES)
 IDEAL = np.array([condition.ideal for condition in CONDITIONS])
 PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS])           # the paper's; the others are the twin
 NEEDLE_TEXTS = 200                          # from which needles are cut
@@ -129,29 +129,29 @@ class Sensitivity(TextTask[SensitivityAnswers]):
                                 (name, needles))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, str(place)) for unit in units for place in document_range(unit)]
+        return [Cluster(unit.stratum, str(position)) for unit in units for position in document_range(unit)]
 
     def texts(self, unit: Unit) -> Iterable[str]:
         return itertools.chain(fit_texts(unit), *(itertools.chain([text], forms) for text, forms in document_variants(unit).values()))
 
     def observe(self, unit: Unit, metric: MetricSession) -> SensitivityAnswers:
-        mine = document_variants(unit)
-        pairs = [(text, form) for text, forms in mine.values() for form in (text, *forms)]
-        names = ["itself", *map(condition_name, CONDITIONS)] * len(mine)
+        variants = document_variants(unit)
+        pairs = [(text, form) for text, forms in variants.values() for form in (text, *forms)]
+        names = ["itself", *map(condition_name, CONDITIONS)] * len(variants)
         answers, rechecked = (score_in_mixed_order(metric, pairs, fit_texts(unit)) if unit.parameters.get("mixed", True) else
                               score_by_condition(metric, pairs, names, fit_texts(unit)))
-        table = np.array(answers).reshape(len(mine), 1 + len(CONDITIONS))
+        table = np.array(answers).reshape(len(variants), 1 + len(CONDITIONS))
         cut = np.array(metric.same_input([a for a, _ in pairs], [b for _, b in pairs]), dtype=bool).reshape(table.shape)
-        return SensitivityAnswers(tuple(mine), tuple(table[:, 0].tolist()), tuple(map(tuple, table[:, 1:].tolist())),
+        return SensitivityAnswers(tuple(variants), tuple(table[:, 0].tolist()), tuple(map(tuple, table[:, 1:].tolist())),
                        tuple(map(tuple, cut[:, 1:].tolist())), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: SensitivityAnswers) -> Measures:
-        found = weighted_measures(seen)
-        values: dict[str, float | None] = {name: float(column.mean()) if len(column) else None for name, column in found.items()}
-        values |= context_measures(seen.rechecked, np.array(seen.answers).ravel())
+    def measure(self, unit: Unit, observation: SensitivityAnswers) -> Measures:
+        columns = weighted_measures(observation)
+        values: dict[str, float | None] = {name: float(column.mean()) if len(column) else None for name, column in columns.items()}
+        values |= context_measures(observation.rechecked, np.array(observation.answers).ravel())
         score = (values["changed_length"], values["constant_length"])
         return Measures(None if score[0] is None or score[1] is None else (score[0] + score[1]) / 2, values,
-                        context_marks(seen.rechecked))
+                        context_marks(observation.rechecked))
 
     def replicates(self, units: Sequence[Unit], seen: Sequence[SensitivityAnswers | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
         names = [name for name in self.info.measures if name not in (USMB, *CONTEXT_MEASURES)]
@@ -182,44 +182,44 @@ class Sensitivity(TextTask[SensitivityAnswers]):
 @lru_cache(maxsize=8)
 def needles(name: str, seed: int) -> tuple[str, ...]:
     """Tokens of some texts of another dataset, one after the other."""
-    return tuple(token for one in sample_documents(name, seed)[:NEEDLE_TEXTS] for token in one.text.split())
+    return tuple(token for document in sample_documents(name, seed)[:NEEDLE_TEXTS] for token in document.text.split())
 
 
 @lru_cache(UNITS_KEPT)
 def document_variants(unit: Unit) -> Mapping[int, tuple[str, Sequence[str]]]:
     """Of each document by place: its tokens joined by one space, and its changed forms in the order of CONDITIONS."""
     p = unit.parameters
-    found, straw = sample_documents(p["dataset"], p["sample"]), needles(p["needles"], p["sample"])
-    made = {}
-    for place in range(p["start"], min(p["stop"], len(found))):
-        tokens = found[place].text.split()
-        start = int(np.random.default_rng([p["sample"], place]).integers(len(straw)))
+    documents, straw = sample_documents(p["dataset"], p["sample"]), needles(p["needles"], p["sample"])
+    variants = {}
+    for position in range(p["start"], min(p["stop"], len(documents))):
+        tokens = documents[position].text.split()
+        start = int(np.random.default_rng([p["sample"], position]).integers(len(straw)))
         needle = [straw[(start + i) % len(straw)] for i in range(len(tokens))]
-        made[place] = (" ".join(tokens), [variant_for(condition, tokens, needle) for condition in CONDITIONS])
-    return made
+        variants[position] = (" ".join(tokens), [variant_for(condition, tokens, needle) for condition in CONDITIONS])
+    return variants
 
 
 def variant_for(condition: Condition, tokens: Sequence[str], needle: Sequence[str]) -> str:
     if condition.kind == REMOVAL:
-        return remove_tokens(tokens, condition.size, condition.place)
-    return (insert_tokens if condition.kind == INSERTION else replace_tokens)(tokens, condition.size, condition.place, needle)
+        return remove_tokens(tokens, condition.size, condition.position)
+    return (insert_tokens if condition.kind == INSERTION else replace_tokens)(tokens, condition.size, condition.position, needle)
 
 
 def fit_texts(unit: Unit) -> list[str]:
     """What a metric is fitted on: the documents as they are, of all units."""
     p = unit.parameters
-    return [" ".join(one.text.split()) for one in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]
+    return [" ".join(document.text.split()) for document in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]
 
 
-def weighted_measures(seen: SensitivityAnswers) -> dict[str, np.ndarray]:
+def weighted_measures(observation: SensitivityAnswers) -> dict[str, np.ndarray]:
     """The measures of each document."""
-    shape = len(seen.places), len(CONDITIONS)
-    similarity = seen.scale.to_unit_interval(np.array(seen.answers, dtype=float).reshape(shape), np.array(seen.itself)[:, None])
+    shape = len(observation.places), len(CONDITIONS)
+    similarity = observation.scale.to_unit_interval(np.array(observation.answers, dtype=float).reshape(shape), np.array(observation.itself)[:, None])
     right = 1 - np.abs(similarity - IDEAL)
     kinds = np.array([condition.kind for condition in CONDITIONS])
     of_length, constant = sensitivity_score(similarity)
     return {"changed_length": of_length, "constant_length": constant,
             INSERTION: right[:, kinds == INSERTION].mean(axis=1), REMOVAL: right[:, kinds == REMOVAL].mean(axis=1),
             "quadratic": sensitivity_score(similarity, IDEAL ** 2)[0], "square_root": sensitivity_score(similarity, np.sqrt(IDEAL))[0],
-            "same_input": np.array(seen.same, dtype=float).reshape(shape).mean(axis=1),
+            "same_input": np.array(observation.same, dtype=float).reshape(shape).mean(axis=1),
             **{condition_name(condition): similarity[:, number] for number, condition in enumerate(CONDITIONS)}}

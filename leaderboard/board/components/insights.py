@@ -50,13 +50,13 @@ def similarities(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def similarity_curve(title: str, entry: Mapping[str, Any], kind: str, place: str) -> dict[str, Any] | None:
     known = similarities(entry)
-    points = [(one.size, found["value"], found["low"], found["high"]) for one in CONDITIONS if (one.kind, one.place) == (kind, place)
+    points = [(one.size, found["value"], found["low"], found["high"]) for one in CONDITIONS if (one.kind, one.position) == (kind, place)
               if (found := known.get(condition_name(one))) is not None]
     return drawn_as(title, points) if points else None
 
 
 def ideal(title: str, kind: str, place: str) -> dict[str, Any]:
-    return drawn_as(title, [(one.size, one.ideal, None, None) for one in CONDITIONS if (one.kind, one.place) == (kind, place)])
+    return drawn_as(title, [(one.size, one.ideal, None, None) for one in CONDITIONS if (one.kind, one.position) == (kind, place)])
 
 
 def drawn_as(title: str, points: Sequence[tuple[float, float, float | None, float | None]]) -> dict[str, Any]:

@@ -101,8 +101,8 @@ def json_lines(archive: OpenArchive, member: str) -> list[dict[str, Any]]:
 def verse_pairs(archive: OpenArchive, member_a: str, member_b: str) -> Tables:
     """Two translations side by side, in the order of book, chapter and verse, where both have the verse."""
     a, b = (verses(archive.read(member)) for member in (member_a, member_b))
-    places = [place for place in a if place in b]
-    return {"data": pd.DataFrame({"text_a": [a[place] for place in places], "text_b": [b[place] for place in places]})}
+    references = [reference for reference in a if reference in b]
+    return {"data": pd.DataFrame({"text_a": [a[reference] for reference in references], "text_b": [b[reference] for reference in references]})}
 
 
 def verses(database: bytes) -> dict[tuple[int, int, int], str]:
@@ -157,8 +157,8 @@ def fairseq_sentences(index: bytes, numbers: bytes) -> list[np.ndarray]:
 
 
 def decoded(sentence: np.ndarray, words: list[bytes]) -> str:
-    known = (words[number - FAIRSEQ_SPECIALS] for number in sentence.tolist() if number >= FAIRSEQ_SPECIALS)
-    return b"".join(known).decode("utf-8").strip()
+    pieces = (words[number - FAIRSEQ_SPECIALS] for number in sentence.tolist() if number >= FAIRSEQ_SPECIALS)
+    return b"".join(pieces).decode("utf-8").strip()
 
 
 def byte_letters() -> list[str]:
@@ -191,7 +191,7 @@ def rated_aspects(archive: OpenArchive, member: str) -> Tables:
     aspects = [row["map_quality_scores"] for row in rows]
     for aspect in sorted(aspects[0], key=lambda name: (not name.lower().startswith("overall"), name)):
         column = "overall" if aspect.lower().startswith("overall") else aspect.lower()
-        table[column] = [float(np.mean(one[aspect]["scores"])) for one in aspects]
+        table[column] = [float(np.mean(scores[aspect]["scores"])) for scores in aspects]
     return {"data": pd.DataFrame(table)}
 
 
@@ -200,10 +200,10 @@ def preferences(archive: OpenArchive, members: Iterable[str]) -> Tables:
     rows = []
     for member in members:
         for document, rated in rated_summaries(archive, member)["data"].groupby("document", sort=False):
-            for one, other in itertools.combinations(rated.to_dict("records"), 2):
-                if abs(one["overall"] - other["overall"]) < MARGIN or one["summary"] == other["summary"]:
+            for first, second in itertools.combinations(rated.to_dict("records"), 2):
+                if abs(first["overall"] - second["overall"]) < MARGIN or first["summary"] == second["summary"]:
                     continue
-                a, b = (one, other) if zlib.crc32(f"{one['summary']}\0{other['summary']}".encode()) % 2 else (other, one)
+                a, b = (first, second) if zlib.crc32(f"{first['summary']}\0{second['summary']}".encode()) % 2 else (second, first)
                 rows.append({"document": document, "summary_a": a["summary"], "summary_b": b["summary"],
                              "choice": int(b["overall"] > a["overall"])})
     return {"data": pd.DataFrame(rows)}
@@ -230,19 +230,19 @@ def bbc_articles(archive: OpenArchive, folder: str) -> Tables:
 def passages(archive: OpenArchive, member: str) -> Tables:
     """BoolQ: a question and the passage that answers it; a passage may answer several."""
     rows = json_lines(archive, member)
-    numbers = {passage: f"p{place}" for place, passage in enumerate(dict.fromkeys(row["passage"].strip() for row in rows))}
+    numbers = {passage: f"p{number}" for number, passage in enumerate(dict.fromkeys(row["passage"].strip() for row in rows))}
     return {"corpus": pd.DataFrame({"doc_id": list(numbers.values()), "title": "", "text": list(numbers)}),
-            "queries": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(rows))],
+            "queries": pd.DataFrame({"query_id": [f"q{number}" for number in range(len(rows))],
                                      "text": [row["question"].strip() for row in rows]}),
-            "qrels": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(rows))],
+            "qrels": pd.DataFrame({"query_id": [f"q{number}" for number in range(len(rows))],
                                    "doc_id": [numbers[row["passage"].strip()] for row in rows], "relevance": 1})}
 
 
 def judged_segments(archive: OpenArchive, member: str) -> Tables:
     """PrivacyQA: does this segment of a policy answer the question?  Yes and no are both kept."""
     rows = json_lines(archive, member)
-    segments = {text: f"s{place}" for place, text in enumerate(dict.fromkeys(row["context"].strip() for row in rows))}
-    questions = {text: f"q{place}" for place, text in enumerate(dict.fromkeys(row["question"] for row in rows))}
+    segments = {text: f"s{number}" for number, text in enumerate(dict.fromkeys(row["context"].strip() for row in rows))}
+    questions = {text: f"q{number}" for number, text in enumerate(dict.fromkeys(row["question"] for row in rows))}
     return {"corpus": pd.DataFrame({"doc_id": list(segments.values()), "title": "", "text": list(segments)}),
             "queries": pd.DataFrame({"query_id": list(questions.values()), "text": [text.strip() for text in questions]}),
             "qrels": pd.DataFrame({"query_id": [questions[row["question"]] for row in rows],

@@ -61,7 +61,7 @@ def labelled(text: str, label: str, title: str | None = None, drop: str | None =
 
 def mteb_clustering(parts: list[pd.DataFrame]) -> Tables:
     """MTEB's: a row is a whole split, with lists of sentences and of labels."""
-    splits = [pd.DataFrame({"text": list(row["sentences"]), "label": [str(one) for one in row["labels"]], "split": str(number)})
+    splits = [pd.DataFrame({"text": list(row["sentences"]), "label": [str(label) for label in row["labels"]], "split": str(number)})
               for number, row in enumerate(records(parts))]
     return {"data": normalize_tables(pd.concat(splits, ignore_index=True), ("text",))}
 
@@ -75,8 +75,8 @@ def beir(parts: list[pd.DataFrame]) -> Tables:
     documents, queries, judged = parts
     qrels = renamed(judged, {"query-id": "query_id", "corpus-id": "doc_id", "score": "relevance"}).astype(
         {"query_id": str, "doc_id": str, "relevance": int})
-    asked = normalize_tables(renamed(queries, {"_id": "query_id", "text": "text"}).astype({"query_id": str}), ("text",))
-    return {"corpus": beir_corpus(documents), "queries": asked[asked.query_id.isin(qrels.query_id)].reset_index(drop=True),
+    texts = normalize_tables(renamed(queries, {"_id": "query_id", "text": "text"}).astype({"query_id": str}), ("text",))
+    return {"corpus": beir_corpus(documents), "queries": texts[texts.query_id.isin(qrels.query_id)].reset_index(drop=True),
             "qrels": qrels.drop_duplicates(ignore_index=True)}
 
 
@@ -85,18 +85,18 @@ def climate_evidence(parts: list[pd.DataFrame]) -> Tables:
     corpus, queries, qrels = [], [], []
     for row in records(parts):
         queries.append({"query_id": str(row["claim_id"]), "text": str(row["claim"])})
-        for one in row["evidences"]:
-            corpus.append({"doc_id": str(one["evidence_id"]), "title": str(one["article"]), "text": str(one["evidence"])})
-            relevant = one["evidence_label"] in ("SUPPORTS", "REFUTES", 0, 1)
-            qrels.append({"query_id": str(row["claim_id"]), "doc_id": str(one["evidence_id"]), "relevance": int(relevant)})
+        for evidence in row["evidences"]:
+            corpus.append({"doc_id": str(evidence["evidence_id"]), "title": str(evidence["article"]), "text": str(evidence["evidence"])})
+            relevant = evidence["evidence_label"] in ("SUPPORTS", "REFUTES", 0, 1)
+            qrels.append({"query_id": str(row["claim_id"]), "doc_id": str(evidence["evidence_id"]), "relevance": int(relevant)})
     return {"corpus": normalize_tables(pd.DataFrame(corpus), ("text",)).drop_duplicates("doc_id", ignore_index=True),
             "queries": normalize_tables(pd.DataFrame(queries), ("text",)), "qrels": pd.DataFrame(qrels).drop_duplicates(ignore_index=True)}
 
 
 def records(parts: list[pd.DataFrame]) -> list[dict[str, Any]]:
     """The rows of all splits, one after the other."""
-    found: list[dict[str, Any]] = pd.concat(parts, ignore_index=True).to_dict("records")  # type: ignore[assignment]
-    return found
+    rows: list[dict[str, Any]] = pd.concat(parts, ignore_index=True).to_dict("records")  # type: ignore[assignment]
+    return rows
 
 
 def text_of(info: dict[str, Any]) -> str:
@@ -133,9 +133,9 @@ def openai_posts(parts: list[pd.DataFrame]) -> Tables:
 def openai_titles(whole: bool) -> Shape:
     """Titles of posts (with the post, if whole) by subreddit."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
-        found = [info for info in pd.concat(parts, ignore_index=True)["info"] if info.get("subreddit")]
-        texts = [f"{info['title']}\n{info['post']}" if whole else str(info["title"]) for info in found]
-        labels = [str(info["subreddit"]) for info in found]
+        posts = [info for info in pd.concat(parts, ignore_index=True)["info"] if info.get("subreddit")]
+        texts = [f"{info['title']}\n{info['post']}" if whole else str(info["title"]) for info in posts]
+        labels = [str(info["subreddit"]) for info in posts]
         return {"data": normalize_tables(pd.DataFrame({"text": texts, "label": labels, "split": ""}), ("text",))}
     return shape
 
@@ -144,9 +144,9 @@ def mteb_summeval(parts: list[pd.DataFrame]) -> Tables:
     """MTEB's SummEval: a row is an article with its 16 summaries; overall is the mean of the four expert ratings."""
     rows = []
     for row in records(parts):
-        for place, summary in enumerate(row["machine_summaries"]):
+        for index, summary in enumerate(row["machine_summaries"]):
             coherence, accuracy, fluency, coverage = (
-                float(scores[place]) for scores in (row["coherence"], row["consistency"], row["fluency"], row["relevance"]))
+                float(scores[index]) for scores in (row["coherence"], row["consistency"], row["fluency"], row["relevance"]))
             rows.append({"document": row["text"], "summary": summary, "overall": (coherence + accuracy + fluency + coverage) / 4,
                          "accuracy": accuracy, "coverage": coverage, "coherence": coherence})
     return {"data": normalize_tables(pd.DataFrame(rows), ("document", "summary"))}

@@ -75,8 +75,8 @@ def sentences(domain: str) -> tuple[str, ...]:
 
 def documents_of(domain: str) -> list[list[str]]:
     """Documents, as lists of sentences that no other document has."""
-    made = sentences(domain)
-    return [list(made[SENTENCES * place:SENTENCES * (place + 1)]) for place in range(DOCUMENTS)]
+    texts = sentences(domain)
+    return [list(texts[SENTENCES * number:SENTENCES * (number + 1)]) for number in range(DOCUMENTS)]
 
 
 def reports() -> pd.DataFrame:
@@ -93,8 +93,8 @@ def shortened(document: list[str]) -> str:
 def ratings() -> pd.DataFrame:
     """Three summaries a document, of three sentences: the fewer of them are of another document, the better it is rated."""
     documents, rows = documents_of("weather"), []
-    for place, document in enumerate(documents):
-        other = documents[place - 1]
+    for number, document in enumerate(documents):
+        other = documents[number - 1]
         for own in range(1, 4):
             summary = " ".join([*document[:own], *other[own:3]])
             rows.append({"document": " ".join(document), "summary": summary, "overall": float(own), "accuracy": float(own),
@@ -105,9 +105,9 @@ def ratings() -> pd.DataFrame:
 def choices() -> pd.DataFrame:
     """Two summaries a document, one of its own sentences, one half of another's: the first is chosen where that is its own."""
     documents, rows = documents_of("kitchen"), []
-    for place, document in enumerate(documents):
-        good, bad = " ".join(document[2:4]), " ".join([document[5], documents[place - 1][0]])
-        chosen = place % 2
+    for number, document in enumerate(documents):
+        good, bad = " ".join(document[2:4]), " ".join([document[5], documents[number - 1][0]])
+        chosen = number % 2
         rows.append({"document": " ".join(document), "summary_a": bad if chosen else good, "summary_b": good if chosen else bad,
                      "choice": chosen})
     return pd.DataFrame(rows)
@@ -117,10 +117,10 @@ def questions() -> dict[str, pd.DataFrame]:
     """Short documents of two domains; a query is half of the words of one or two of them."""
     texts = [" ".join(document[:2]) for domain in ("trains", "weather") for document in documents_of(domain)]
     queries = [" ".join(text.split()[::2]) for text in texts[::3]]
-    return {"corpus": pd.DataFrame({"doc_id": [f"d{place}" for place in range(len(texts))], "title": "", "text": texts}),
-            "queries": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(queries))], "text": queries}),
-            "qrels": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(queries))],
-                                   "doc_id": [f"d{3 * place}" for place in range(len(queries))], "relevance": 1})}
+    return {"corpus": pd.DataFrame({"doc_id": [f"d{number}" for number in range(len(texts))], "title": "", "text": texts}),
+            "queries": pd.DataFrame({"query_id": [f"q{number}" for number in range(len(queries))], "text": queries}),
+            "qrels": pd.DataFrame({"query_id": [f"q{number}" for number in range(len(queries))],
+                                   "doc_id": [f"d{3 * number}" for number in range(len(queries))], "relevance": 1})}
 
 
 def make_pairs(rows: int = ROWS) -> pd.DataFrame:
@@ -145,13 +145,13 @@ def likeness() -> pd.DataFrame:
     rows = []
     for group, elsewhere in LIKENESS.items():
         own, others = make_corpus(group).text.tolist(), make_corpus(elsewhere).text.tolist()
-        for place in range(30):
-            words, strange = own[place].split(), others[place].split()
-            changed = place % 6
-            for at in rng.permutation(len(words))[:changed].tolist():
-                words[at] = strange[at % len(strange)]
-            for random, text, best in ((False, " ".join(words), 5 - 0.8 * changed), (True, others[place + 40], 1.2)):
+        for number in range(30):
+            words, strange = own[number].split(), others[number].split()
+            changed = number % 6
+            for index in rng.permutation(len(words))[:changed].tolist():
+                words[index] = strange[index % len(strange)]
+            for random, text, best in ((False, " ".join(words), 5 - 0.8 * changed), (True, others[number + 40], 1.2)):
                 ratings = np.clip(best + rng.normal(0, 0.4, 3), 1, 5).round().tolist()
-                rows.append({"text_a": own[place], "text_b": text, "score": float(np.mean(ratings)), "group": group,
+                rows.append({"text_a": own[number], "text_b": text, "score": float(np.mean(ratings)), "group": group,
                              "random": random, "ratings": ratings})
     return pd.DataFrame(rows)

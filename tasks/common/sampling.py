@@ -20,6 +20,7 @@ from tasks.data import loading as data
 
 ASPECTS = ("overall", "accuracy", "coverage", "coherence")
 
+NEEDLE_DOCUMENTS = 200
 UNITS_KEPT = 512                            # whose texts are made for the first metric and kept for the others
 
 Item = TypeVar("Item")
@@ -48,6 +49,11 @@ class ComparedSummaries:
     pairs: tuple[tuple[str, str], ...]
     choices: tuple[int, ...]                # 0: the first, 1: the second
 
+    @property
+    def summaries(self) -> tuple[str, ...]:
+        """The first and the second summary of each pair."""
+        return tuple(summary for pair in self.pairs for summary in pair)
+
 
 def batch_ranges(count: int, size: int) -> Iterator[tuple[int, int]]:
     """(start, stop) of each batch of places."""
@@ -64,6 +70,18 @@ def sample_documents(name: str, seed: int) -> tuple[Document, ...]:
     else:
         documents = [Document(text, None) for text in rows.text]
     return shuffle_items(documents, name, seed)
+
+
+@lru_cache(maxsize=8)
+def sample_needles(name: str, seed: int) -> tuple[str, ...]:
+    """Return the tokens of some documents of a dataset, one document after the other."""
+    return tuple(token for document in sample_documents(name, seed)[:NEEDLE_DOCUMENTS] for token in document.text.split())
+
+
+def cut_needle(tokens: Sequence[str], count: int, rng: np.random.Generator) -> list[str]:
+    """Return `count` successive tokens from a random start; after the last token follows the first."""
+    start = int(rng.integers(len(tokens)))
+    return [tokens[(start + i) % len(tokens)] for i in range(count)]
 
 
 @lru_cache(maxsize=32)

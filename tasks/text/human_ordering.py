@@ -6,7 +6,6 @@ correlation of single pairs with people, within each dataset of parallel texts.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -22,12 +21,20 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, Paper, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common import rank_orders as orders
+from tasks.common import rank_orders
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_correlations, weighted_means
 from tasks.common.sampling import batch_ranges, shuffle_items
 from tasks.data import loading as data
-from tasks.text.base import CONTEXT_MEASURES, TextTask, score_in_mixed_order
+from tasks.text.base import (
+    CONTEXT_MEASURES,
+    TextTask,
+    blend_failures,
+    cluster_count,
+    document_range,
+    score_in_mixed_order,
+    split_strata,
+)
 
 FEWEST_PAIRS = 3
 PARALLEL, RANDOM = "parallel", "random"
@@ -106,7 +113,7 @@ class HumanOrdering(TextTask[RatedAnswers]):
                         "pairs": count, "together": settings.together}, (name,))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, f"{unit.parameters['start']}, {lot}") for unit in units for lot in range(pair_groups(unit))]
+        return [Cluster(unit.stratum, f"{unit.parameters['start']}, {lot}") for unit in units for lot in range(cluster_count(unit))]
 
     def texts(self, unit: Unit) -> Iterable[str]:
         return (text for pair in pairs_of(unit) for text in (pair.a, pair.b))
@@ -130,34 +137,31 @@ class HumanOrdering(TextTask[RatedAnswers]):
         ranks = stats.rankdata(observation.scale.as_similarity(np.array(observation.answers)))
         return np.asarray((ranks - 1) / max(1, len(ranks) - 1))
 
-    def replicates(self, units: Sequence[Unit], seen: Sequence[RatedAnswers | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        columns = np.cumsum([0, *(pair_groups(unit) for unit in units)])
-        found: dict[tuple[str, str], dict[str, np.ndarray]] = {}
-        means: dict[tuple[str, str], tuple[np.ndarray, float]] = {}
-        scores: dict[tuple[str, str], np.ndarray] = {}
-        for stratum in dict.fromkeys((unit.stratum[0], unit.stratum[1]) for unit in units):
-            mine = [place for place, unit in enumerate(units) if unit.stratum == stratum]
-            told = [(i, one) for i in mine if (one := seen[i]) is not None]
-            lost = 1 - sum(len(one.places) for _, one in told) / sum(len(places_of(units[i])) for i in mine)
-            value = np.full(len(counts), np.nan)
-            if told:
-                where = np.concatenate([columns[i] + (np.array(one.places) - units[i].parameters["start"])
-                                        // units[i].parameters["together"] for i, one in told])
-                both = merge_observations([one for _, one in told])
-                found[stratum] = correlations(both, counts[:, where])
-                alike = both.scale.as_similarity(np.array(both.answers))
-                means[stratum] = (weighted_means(alike, counts[:, where]), float(np.mean(both.human)))
-                value = found[stratum]["spearman"]
-            value = np.where(np.isfinite(value), value, self.info.chance)
-            scores[stratum] = (1 - lost) * value + lost * self.info.worst
-        ranked = [values for (kind, _), values in scores.items() if kind == PARALLEL] or list(scores.values())
-        parallel = [values for (kind, _), values in found.items() if kind == PARALLEL]
-        values = {name: mean_of_arrays(one[name] for one in parallel if name in one)
-                  for name in dict.fromkeys(name for one in parallel for name in one)}
-        random = [one["spearman"] for (kind, _), one in found.items() if kind == RANDOM]
+    def replicates(self, units: Sequence[Unit], observations: Sequence[RatedAnswers | None],
+                   counts: np.ndarray) -> Mapping[str, np.ndarray]:
+        by_set: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
+        means: dict[tuple[str, ...], tuple[np.ndarray, float]] = {}
+        scores: dict[tuple[str, ...], np.ndarray] = {}
+        for stratum in split_strata(units, observations):
+            failed = sum(len(document_range(unit)) for unit, observation, _ in stratum.members if observation is None)
+            score = np.full(len(counts), np.nan)
+            merged = stratum.merge_answers()
+            if merged is not None:
+                weights = stratum.counts_of_answers(counts)
+                by_set[stratum.key] = correlations(merged, weights)
+                similarity = merged.scale.as_similarity(np.array(merged.answers))
+                means[stratum.key] = (weighted_means(similarity, weights), float(np.mean(merged.human)))
+                score = by_set[stratum.key]["spearman"]
+            share = failed / sum(len(document_range(unit)) for unit, _, _ in stratum.members)
+            scores[stratum.key] = blend_failures(score, share, self.info.chance, self.info.worst)
+        ranked = [score for (kind, _), score in scores.items() if kind == PARALLEL] or list(scores.values())
+        parallel = [measures for (kind, _), measures in by_set.items() if kind == PARALLEL]
+        values = {name: mean_of_arrays(measures[name] for measures in parallel if name in measures)
+                  for name in dict.fromkeys(name for measures in parallel for name in measures)}
+        random = [measures["spearman"] for (kind, _), measures in by_set.items() if kind == RANDOM]
         values |= {"spearman_random": mean_of_arrays(random)} if random else {}
-        values |= {f"spearman: {group}{' random' if kind == RANDOM else ''}": one["spearman"]
-                   for (kind, group), one in found.items()}
+        values |= {f"spearman: {group}{' random' if kind == RANDOM else ''}": measures["spearman"]
+                   for (kind, group), measures in by_set.items()}
         return {"score": np.mean(ranked, axis=0), **values, **dataset_measures(means)}
 
 
@@ -170,7 +174,7 @@ def correlations(observation: RatedAnswers, times: np.ndarray) -> dict[str, np.n
     constant = len(similarity) < FEWEST_PAIRS or np.ptp(similarity) == 0 or np.ptp(human) == 0
     values["kendall"] = only_full_sample(once, np.nan if constant else float(stats.kendalltau(similarity, human).statistic))
     if all(len(ratings) > 1 for ratings in observation.ratings):
-        upper_bound = orders.bound(np.array(observation.ratings))
+        upper_bound = rank_orders.bound(np.array(observation.ratings))
         if upper_bound is not None:
             values["bound"] = only_full_sample(once, upper_bound)
             values["share_of_bound"] = values["spearman"] / upper_bound
@@ -184,28 +188,21 @@ def only_full_sample(empty: np.ndarray, value: float) -> np.ndarray:
     return column
 
 
-def dataset_measures(means: Mapping[tuple[str, str], tuple[np.ndarray, float]]) -> dict[str, np.ndarray]:
+def dataset_measures(means: Mapping[tuple[str, ...], tuple[np.ndarray, float]]) -> dict[str, np.ndarray]:
     """The paper's measures of whole sets, as they were seen; nothing of fewer than three."""
     if len(means) < FEWEST_PAIRS:
         return {}
     once = np.full(len(next(iter(means.values()))[0]), np.nan)
     metric, human = [drawn[0] for drawn, _ in means.values()], [mean for _, mean in means.values()]
     random = [kind == RANDOM for kind, _ in means]
-    metric_ranks, human_ranks = orders.ranks(metric), orders.ranks(human)
+    metric_ranks, human_ranks = rank_orders.ranks(metric), rank_orders.ranks(human)
     values: dict[str, float | None] = {
-        "pearson_of_means": orders.pearson_of_means(metric, human), "spearman_of_order": orders.spearman_of_order(metric_ranks, human_ranks),
-        "coinciding_ranks": orders.coinciding_ranks(metric_ranks, human_ranks), "swaps": orders.swaps(metric_ranks, human_ranks)}
+        "pearson_of_means": rank_orders.pearson_of_means(metric, human), "spearman_of_order": rank_orders.spearman_of_order(metric_ranks, human_ranks),
+        "coinciding_ranks": rank_orders.coinciding_ranks(metric_ranks, human_ranks), "swaps": rank_orders.swaps(metric_ranks, human_ranks)}
     if any(random) and not all(random):
-        values |= {"variability": orders.variability(metric, random),
-                   "separates_random": float(orders.separates(metric, random, [not is_random for is_random in random]))}
+        values |= {"variability": rank_orders.variability(metric, random),
+                   "separates_random": float(rank_orders.separates(metric, random, [not is_random for is_random in random]))}
     return {name: only_full_sample(once, value) for name, value in values.items() if value is not None}
-
-
-def merge_observations(observations: Sequence[RatedAnswers]) -> RatedAnswers:
-    """The answers of several units of one set as one."""
-    def all_of(name: str) -> tuple[Any, ...]:
-        return tuple(itertools.chain.from_iterable(getattr(observation, name) for observation in observations))
-    return RatedAnswers(all_of("places"), all_of("answers"), all_of("human"), all_of("ratings"), observations[0].scale, ())
 
 
 # ---- which pairs -----------------------------------------------------------------------------------------------------------
@@ -219,12 +216,12 @@ def read_pairs(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
         raise TouchstoneError(f'The dataset "{name}" has no pairs that people rated; human ordering needs them.')
     rows = rows[rows.score.notna()]
     groups = rows["group"].astype(str) if "group" in rows.columns else [name] * len(rows)
-    kinds = [RANDOM if one else PARALLEL for one in rows["random"]] if "random" in rows.columns else [PARALLEL] * len(rows)
-    ratings = [tuple(map(float, one)) for one in rows["ratings"]] if "ratings" in rows.columns else [()] * len(rows)
-    groups_of_pairs: dict[tuple[str, str], list[Pair]] = {}
+    kinds = [RANDOM if is_random else PARALLEL for is_random in rows["random"]] if "random" in rows.columns else [PARALLEL] * len(rows)
+    ratings = [tuple(map(float, row)) for row in rows["ratings"]] if "ratings" in rows.columns else [()] * len(rows)
+    pairs_by_group: dict[tuple[str, str], list[Pair]] = {}
     for kind, group, a, b, score, each in zip(kinds, groups, rows.text_a, rows.text_b, rows.score, ratings, strict=True):
-        groups_of_pairs.setdefault((kind, group), []).append(Pair(str(a), str(b), float(score), each))
-    return {key: tuple(pairs) for key, pairs in groups_of_pairs.items()}
+        pairs_by_group.setdefault((kind, group), []).append(Pair(str(a), str(b), float(score), each))
+    return {key: tuple(pairs) for key, pairs in pairs_by_group.items()}
 
 
 def sizes(name: str) -> dict[tuple[str, str], int]:
@@ -240,13 +237,3 @@ def sets(name: str, seed: int) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
 def pairs_of(unit: Unit) -> tuple[Pair, ...]:
     p = unit.parameters
     return sets(p["dataset"], p["sample"])[p["kind"], p["group"]][p["start"]:p["stop"]]
-
-
-def places_of(unit: Unit) -> range:
-    return range(unit.parameters["start"], unit.parameters["stop"])
-
-
-def pair_groups(unit: Unit) -> int:
-    """How many lots of pairs that are drawn again as one a unit has."""
-    together: int = unit.parameters["together"]
-    return -(-len(places_of(unit)) // together)

@@ -23,14 +23,14 @@ from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_means
-from tasks.common.sampling import UNITS_KEPT, Collection, sample_collection, sample_documents
+from tasks.common.sampling import UNITS_KEPT, Collection, cut_needle, sample_collection, sample_needles
 from tasks.common.transformations import SEMANTIC, SUPERFICIAL, insert_tokens, remove_tokens
 from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs
 
 ORIGINAL = "original"
 QUARTER = 0.25
 CONDITIONS = (ORIGINAL, *SUPERFICIAL, *SEMANTIC, "inserted_quarter", "removed_quarter")
-TOLD_APART = 3.0                            # standard errors between the original score and chance, for retention to be said
+MIN_STANDARD_ERRORS = 3.0                   # between the original score and chance, for retention to be reported
 
 
 class Settings(BaseModel):
@@ -105,37 +105,34 @@ class Retrieval(TextTask[RetrievalScores]):
         each = {unit.stratum: float(expected_precision(observation).mean()) for unit, observation in zip(units, observations, strict=True) if len(observation.relevant)}
         return float(np.mean(list(each.values()))) if each else self.info.chance
 
-    def replicates(self, units: Sequence[Unit], seen: Sequence[RetrievalScores | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
+    def replicates(self, units: Sequence[Unit], observations: Sequence[RetrievalScores | None],
+                   counts: np.ndarray) -> Mapping[str, np.ndarray]:
         clusters = self.clusters(units)
-        parts: dict[str, list[np.ndarray]] = {}
+        unknown = np.full(len(counts), np.nan)
+        by_condition: dict[str, list[np.ndarray]] = {}
         detail: dict[str, np.ndarray] = {}
         for stratum in dict.fromkeys(unit.stratum for unit in units):
-            mine = [place for place, one in enumerate(clusters) if one.stratum == stratum]
+            columns = [column for column, cluster in enumerate(clusters) if cluster.stratum == stratum]
+            members = [(unit, observation) for unit, observation in zip(units, observations, strict=True) if unit.stratum == stratum]
+            queries = max((len(observation.relevant) for _, observation in members if observation is not None), default=len(columns))
             shares = {}
-            queries = max((len(one.relevant) for unit, one in zip(units, seen, strict=True)
-                           if unit.stratum == stratum and one is not None), default=len(mine))
-            for unit, one in zip(units, seen, strict=True):
-                if unit.stratum == stratum:
-                    each = np.full(len(mine), np.nan)
-                    each[:queries] = self.info.worst if one is None else precision_at_n(one)
-                    shares[unit.parameters["condition"]] = weighted_means(each, counts[:, mine])
-            for condition, share in shares.items():
-                parts.setdefault(condition, []).append(share)
+            for unit, observation in members:
+                precision = np.full(len(columns), np.nan)
+                precision[:queries] = self.info.worst if observation is None else precision_at_n(observation)
+                shares[unit.parameters["condition"]] = weighted_means(precision, counts[:, columns])
             changed = [share for condition, share in shares.items() if condition != ORIGINAL]
-            mean = mean_of_arrays(changed) if changed else np.full(len(counts), np.nan)      # half a run: only the texts as they are
-            parts.setdefault("augmented", []).append(mean)
-            detail[f"augmented: {stratum[0]}"] = mean
-            if ORIGINAL in shares:
-                detail[f"original: {stratum[0]}"] = shares[ORIGINAL]
-        values = {condition: mean_of_arrays(shares) for condition, shares in parts.items()}
-        score = values.pop("augmented")
-        original = values.pop(ORIGINAL, np.full(len(counts), np.nan))
-        told = [(unit, one) for unit, one in zip(units, seen, strict=True) if one is not None]
-        chance = self.chance([unit for unit, _ in told], [one for _, one in told])
-        drawn = original[1 + counts.shape[1]:]
-        spread = float(np.std(drawn[np.isfinite(drawn)])) if np.isfinite(drawn).any() else 0.0
-        sure = original[0] - chance > TOLD_APART * spread
-        retention = np.divide(score, original, out=np.full(len(counts), np.nan), where=(original > 0) & sure)
+            shares["augmented"] = mean_of_arrays(changed) if changed else unknown         # a partial run may have the original only
+            for condition, share in shares.items():
+                by_condition.setdefault(condition, []).append(share)
+            detail |= {f"{name}: {stratum[0]}": shares[name] for name in ("augmented", ORIGINAL) if name in shares}
+        values = {condition: mean_of_arrays(shares) for condition, shares in by_condition.items()}
+        score, original = values.pop("augmented"), values.pop(ORIGINAL, unknown)
+        answered = [(unit, observation) for unit, observation in zip(units, observations, strict=True) if observation is not None]
+        chance = self.chance([unit for unit, _ in answered], [observation for _, observation in answered])
+        resampled = original[1 + counts.shape[1]:]
+        error = float(np.std(resampled[np.isfinite(resampled)])) if np.isfinite(resampled).any() else 0.0
+        above_chance = original[0] - chance > MIN_STANDARD_ERRORS * error
+        retention = np.divide(score, original, out=unknown.copy(), where=(original > 0) & above_chance)
         return {"score": np.where(np.isfinite(score), score, chance), USMB: score, "original": original, "retention": retention,
                 "chance": np.full(len(counts), chance), **detail,
                 **{f"found {condition}": share for condition, share in values.items()}}
@@ -154,7 +151,7 @@ def augment_collection(unit: Unit) -> Sequence[str]:
     if condition == ORIGINAL:
         return texts
     change = {**SUPERFICIAL, **SEMANTIC}.get(condition)
-    straw = [token for document in sample_documents(p["needles"], p["sample"])[:200] for token in document.text.split()]
+    needles = sample_needles(p["needles"], p["sample"])
     changed = []
     for text in texts:
         rng = np.random.default_rng(seed_of(p["sample"], p["dataset"], condition, text))
@@ -163,8 +160,8 @@ def augment_collection(unit: Unit) -> Sequence[str]:
         elif condition == "removed_quarter":
             changed.append(remove_tokens(text.split(), QUARTER, "end") or text)
         else:
-            tokens, start = text.split(), int(rng.integers(len(straw)))
-            changed.append(insert_tokens(tokens, QUARTER, "middle", [straw[(start + i) % len(straw)] for i in range(len(tokens))]))
+            tokens = text.split()
+            changed.append(insert_tokens(tokens, QUARTER, "middle", cut_needle(needles, len(tokens), rng)))
     return changed
 
 

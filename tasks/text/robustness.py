@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, NamedTuple
@@ -13,24 +13,15 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
-from harness.base.units import Cluster, Unit
+from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, TaskInfo
+from harness.evaluation.task import Context, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
-from tasks.common.correlations import mean_of_arrays, weighted_means
+from tasks.common.consistency import RecheckedAnswer
 from tasks.common.sampling import UNITS_KEPT, batch_ranges, sample_documents
 from tasks.common.transformations import BESIDE, SEMANTIC, SUPERFICIAL
-from tasks.text.base import (
-    CONTEXT_MEASURES,
-    USMB,
-    USMB_MEANING,
-    TextTask,
-    document_range,
-    score_by_condition,
-    score_in_mixed_order,
-)
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, DocumentMeansTask, score_pairs
 
 SHARES = ("superficial_over_semantic", "summary_over_semantic", "superficial_over_summary")
 # Of a random order: all 3 superficial above all 3 semantic 3!3!/6!; the summary first of 4; the summary last of 4.
@@ -59,12 +50,13 @@ class RobustnessAnswers:
     rechecked: tuple[RecheckedAnswer, ...]
 
 
-class Robustness(TextTask[RobustnessAnswers]):
+class Robustness(DocumentMeansTask[RobustnessAnswers]):
     """Does it overlook what does not matter, and see what does?"""
 
     name: ClassVar[str] = "robustness"
     settings_type: ClassVar[type[BaseModel]] = Settings
     observation_type: ClassVar[type[Any]] = RobustnessAnswers
+    ranked_measures = usmb_measures = SHARES
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Robustness", short="rob", score="mean of the shares of documents whose order is right in all transformations",
         chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
@@ -88,9 +80,6 @@ class Robustness(TextTask[RobustnessAnswers]):
             yield self.unit(context, (name,), {"dataset": name, "sample": context.seed, "start": start, "stop": stop,
                                                "documents": settings.documents, **unmixed}, (name,))
 
-    def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, str(index)) for unit in units for index in document_range(unit)]
-
     def texts(self, unit: Unit) -> Iterable[str]:
         documents = document_variants(unit).values()
         forms = [text for document in documents for text in document.forms.values() if text is not None]
@@ -105,27 +94,15 @@ class Robustness(TextTask[RobustnessAnswers]):
         documents = document_variants(unit)
         questions = [(name, document.text, text) for document in documents.values() for name, text in document.forms.items() if text is not None]
         pairs, names = [(a, b) for _, a, b in questions], [name for name, _, _ in questions]
-        fitted_on = self.collection(unit)
-        answers, rechecked = (score_in_mixed_order(metric, pairs, fitted_on) if unit.parameters.get("mixed", True) else
-                              score_by_condition(metric, pairs, names, fitted_on))
+        answers, rechecked = score_pairs(metric, pairs, names, self.collection(unit))
         rest = iter(answers)
         rows = tuple(tuple(None if text is None else next(rest) for text in document.forms.values()) for document in documents.values())
         texts = [document.text for document in documents.values()]
         beyond = metric.same_input(texts, [text + MORE for text in texts])
         return RobustnessAnswers(tuple(documents), rows, tuple(beyond), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, observation: RobustnessAnswers) -> Measures:
-        values: dict[str, float | None] = {name: float(np.nanmean(column)) if np.isfinite(column).any() else None
-                                           for name, column in order_shares(observation).items()}
-        raw = np.array([answer for row in observation.answers for answer in row if answer is not None])
-        values |= context_measures(observation.rechecked, raw)
-        shares = [values[name] for name in SHARES]
-        known_shares = [share for share in shares if share is not None]
-        return Measures(float(np.mean(known_shares)) if known_shares else None, values, context_marks(observation.rechecked))
-
-    def replicates(self, units: Sequence[Unit], seen: Sequence[RobustnessAnswers | None],
-                   counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        return shares_by_dataset(units, seen, counts, self.info.worst)
+    def document_measures(self, observation: RobustnessAnswers) -> dict[str, np.ndarray]:
+        return order_shares(observation)
 
 
 class DocumentVariants(NamedTuple):
@@ -152,8 +129,7 @@ def document_variants(unit: Unit) -> Mapping[int, DocumentVariants]:
 
 def order_shares(observation: RobustnessAnswers) -> dict[str, np.ndarray]:
     """What is true of each document, 1 or 0; not a number where a transformation has nothing to change."""
-    raw = np.array([[np.nan if answer is None else answer for answer in row] for row in observation.answers], dtype=float)
-    raw = raw.reshape(len(observation.places), len(CONDITIONS))
+    raw = np.array(observation.answers, dtype=float).reshape(len(observation.places), len(CONDITIONS))
     similarity: dict[str, np.ndarray] = dict(zip(CONDITIONS, observation.scale.as_similarity(raw).T, strict=True))
     superficial, semantic = (np.array([similarity[name] for name in kind]) for kind in (SUPERFICIAL, SEMANTIC))
     hard = np.array([similarity[name] for name in (*SUPERFICIAL, *BESIDE)])
@@ -170,31 +146,3 @@ def order_shares(observation: RobustnessAnswers) -> dict[str, np.ndarray]:
         "not_applicable": (~whole).astype(float),
         "beyond_the_window": np.array(observation.beyond, dtype=float),
     }
-
-
-def shares_by_dataset(units: Sequence[Unit], seen: Sequence[RobustnessAnswers | None], counts: np.ndarray,
-                      worst: float) -> Mapping[str, np.ndarray]:
-    """Every measure as the mean over datasets of the means over documents, and for each dataset, under each row of counts."""
-    values: dict[str, np.ndarray] = {}
-    strata = np.array([unit.stratum[0] for unit in units for _ in document_range(unit)])
-    names = [*SHARES, "superficial_over_summary_hard", "not_applicable", "beyond_the_window"]
-    columns = {name: np.full(len(strata), np.nan) for name in names}
-    at = 0
-    for unit, one in zip(units, seen, strict=True):
-        size = len(document_range(unit))
-        if one is None:
-            for name in SHARES:
-                columns[name][at:at + size] = worst
-        else:
-            for name, column in order_shares(one).items():
-                columns[name][at + np.array(one.places, dtype=int) - unit.parameters["start"]] = column
-        at += size
-    datasets = list(dict.fromkeys(strata))
-    for name, column in columns.items():
-        each = {dataset: weighted_means(column[strata == dataset], counts[:, strata == dataset]) for dataset in datasets}
-        values[name] = mean_of_arrays(each.values())
-        if name in SHARES and len(datasets) > 1:
-            values |= {f"{name}: {dataset}": mean for dataset, mean in each.items()}
-    score = np.mean([values[name] for name in SHARES], axis=0)
-    values[USMB] = score
-    return {"score": np.where(np.isfinite(score), score, CHANCE), **values}

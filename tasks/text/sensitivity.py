@@ -15,24 +15,15 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
-from harness.base.units import Cluster, Unit
+from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, TaskInfo
+from harness.evaluation.task import Context, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
-from tasks.common.correlations import mean_of_arrays, weighted_means
-from tasks.common.sampling import UNITS_KEPT, batch_ranges, sample_documents
+from tasks.common.consistency import RecheckedAnswer
+from tasks.common.sampling import UNITS_KEPT, batch_ranges, cut_needle, sample_documents, sample_needles
 from tasks.common.transformations import PLACES, insert_tokens, remove_tokens, replace_tokens
-from tasks.text.base import (
-    CONTEXT_MEASURES,
-    USMB,
-    USMB_MEANING,
-    TextTask,
-    document_range,
-    score_by_condition,
-    score_in_mixed_order,
-)
+from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, DocumentMeansTask, score_pairs
 
 INSERTION, REMOVAL, REPLACEMENT = "insertion", "removal", "replacement"
 SIZES = {INSERTION: (0.05, 0.1, 0.25, 0.5, 1.0), REMOVAL: (0.05, 0.1, 0.25, 0.5), REPLACEMENT: (0.05, 0.1, 0.25, 0.5)}     # x
@@ -57,7 +48,6 @@ def condition_name(condition: Condition) -> str:
 CONDITIONS = tuple(Condition(kind, size, position) for kind, sizes in SIZES.items() for size in sizes for position in PLACES)
 IDEAL = np.array([condition.ideal for condition in CONDITIONS])
 PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS])           # the paper's; the others are the twin
-NEEDLE_TEXTS = 200                          # from which needles are cut
 
 
 def sensitivity_score(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tuple[np.ndarray, np.ndarray]:
@@ -95,12 +85,13 @@ class SensitivityAnswers:
     rechecked: tuple[RecheckedAnswer, ...]
 
 
-class Sensitivity(TextTask[SensitivityAnswers]):
+class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
     """Does it fall by as much as changes?"""
 
     name: ClassVar[str] = "sensitivity"
     settings_type: ClassVar[type[BaseModel]] = Settings
     observation_type: ClassVar[type[Any]] = SensitivityAnswers
+    ranked_measures, usmb_measures = ("changed_length", "constant_length"), ("changed_length",)
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Sensitivity", short="sen", score="mean of 1 - mean absolute error from the ideal, and the same at constant length",
         chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
@@ -128,9 +119,6 @@ class Sensitivity(TextTask[SensitivityAnswers]):
                                                    "stop": stop, "documents": settings.documents, **unmixed},
                                 (name, needles))
 
-    def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, str(position)) for unit in units for position in document_range(unit)]
-
     def texts(self, unit: Unit) -> Iterable[str]:
         return itertools.chain(fit_texts(unit), *(itertools.chain([text], forms) for text, forms in document_variants(unit).values()))
 
@@ -138,64 +126,37 @@ class Sensitivity(TextTask[SensitivityAnswers]):
         variants = document_variants(unit)
         pairs = [(text, form) for text, forms in variants.values() for form in (text, *forms)]
         names = ["itself", *map(condition_name, CONDITIONS)] * len(variants)
-        answers, rechecked = (score_in_mixed_order(metric, pairs, fit_texts(unit)) if unit.parameters.get("mixed", True) else
-                              score_by_condition(metric, pairs, names, fit_texts(unit)))
+        answers, rechecked = score_pairs(metric, pairs, names, fit_texts(unit))
         table = np.array(answers).reshape(len(variants), 1 + len(CONDITIONS))
         cut = np.array(metric.same_input([a for a, _ in pairs], [b for _, b in pairs]), dtype=bool).reshape(table.shape)
         return SensitivityAnswers(tuple(variants), tuple(table[:, 0].tolist()), tuple(map(tuple, table[:, 1:].tolist())),
                        tuple(map(tuple, cut[:, 1:].tolist())), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, observation: SensitivityAnswers) -> Measures:
-        columns = weighted_measures(observation)
-        values: dict[str, float | None] = {name: float(column.mean()) if len(column) else None for name, column in columns.items()}
-        values |= context_measures(observation.rechecked, np.array(observation.answers).ravel())
-        score = (values["changed_length"], values["constant_length"])
-        return Measures(None if score[0] is None or score[1] is None else (score[0] + score[1]) / 2, values,
-                        context_marks(observation.rechecked))
-
-    def replicates(self, units: Sequence[Unit], seen: Sequence[SensitivityAnswers | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        names = [name for name in self.info.measures if name not in (USMB, *CONTEXT_MEASURES)]
-        strata = np.array([unit.stratum[0] for unit in units for _ in document_range(unit)])
-        columns = {name: np.full(len(strata), np.nan) for name in names}
-        at = 0
-        for unit, one in zip(units, seen, strict=True):
-            places = document_range(unit)
-            if one is None:
-                for name in ("changed_length", "constant_length"):
-                    columns[name][at:at + len(places)] = self.info.worst
-            else:
-                for name, column in weighted_measures(one).items():
-                    columns[name][at + np.array(one.places, dtype=int) - places.start] = column
-            at += len(places)
-        datasets = list(dict.fromkeys(strata))
-        values: dict[str, np.ndarray] = {}
-        detail: dict[str, np.ndarray] = {}
-        for name, column in columns.items():
-            each = {dataset: weighted_means(column[strata == dataset], counts[:, strata == dataset]) for dataset in datasets}
-            values[name] = mean_of_arrays(each.values())
-            if name in ("changed_length", "constant_length"):
-                detail |= {f"{name}: {dataset}": mean for dataset, mean in each.items()}
-        score = (values["changed_length"] + values["constant_length"]) / 2
-        return {"score": np.where(np.isfinite(score), score, CHANCE), USMB: values["changed_length"], **values, **detail}
-
-
-@lru_cache(maxsize=8)
-def needles(name: str, seed: int) -> tuple[str, ...]:
-    """Tokens of some texts of another dataset, one after the other."""
-    return tuple(token for document in sample_documents(name, seed)[:NEEDLE_TEXTS] for token in document.text.split())
+    def document_measures(self, observation: SensitivityAnswers) -> dict[str, np.ndarray]:
+        shape = len(observation.places), len(CONDITIONS)
+        raw, itself = np.array(observation.answers, dtype=float).reshape(shape), np.array(observation.itself)[:, None]
+        similarity = observation.scale.to_unit_interval(raw, itself)
+        accuracy = 1 - np.abs(similarity - IDEAL)
+        kinds = np.array([condition.kind for condition in CONDITIONS])
+        changed_length, constant_length = sensitivity_score(similarity)
+        return {"changed_length": changed_length, "constant_length": constant_length,
+                INSERTION: accuracy[:, kinds == INSERTION].mean(axis=1), REMOVAL: accuracy[:, kinds == REMOVAL].mean(axis=1),
+                "quadratic": sensitivity_score(similarity, IDEAL ** 2)[0],
+                "square_root": sensitivity_score(similarity, np.sqrt(IDEAL))[0],
+                "same_input": np.array(observation.same, dtype=float).reshape(shape).mean(axis=1),
+                **{condition_name(condition): similarity[:, column] for column, condition in enumerate(CONDITIONS)}}
 
 
 @lru_cache(UNITS_KEPT)
 def document_variants(unit: Unit) -> Mapping[int, tuple[str, Sequence[str]]]:
     """Of each document by place: its tokens joined by one space, and its changed forms in the order of CONDITIONS."""
     p = unit.parameters
-    documents, straw = sample_documents(p["dataset"], p["sample"]), needles(p["needles"], p["sample"])
+    documents, needles = sample_documents(p["dataset"], p["sample"]), sample_needles(p["needles"], p["sample"])
     variants = {}
-    for position in range(p["start"], min(p["stop"], len(documents))):
-        tokens = documents[position].text.split()
-        start = int(np.random.default_rng([p["sample"], position]).integers(len(straw)))
-        needle = [straw[(start + i) % len(straw)] for i in range(len(tokens))]
-        variants[position] = (" ".join(tokens), [variant_for(condition, tokens, needle) for condition in CONDITIONS])
+    for index in range(p["start"], min(p["stop"], len(documents))):
+        tokens = documents[index].text.split()
+        needle = cut_needle(needles, len(tokens), np.random.default_rng([p["sample"], index]))
+        variants[index] = (" ".join(tokens), [variant_for(condition, tokens, needle) for condition in CONDITIONS])
     return variants
 
 
@@ -209,17 +170,3 @@ def fit_texts(unit: Unit) -> list[str]:
     """What a metric is fitted on: the documents as they are, of all units."""
     p = unit.parameters
     return [" ".join(document.text.split()) for document in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]
-
-
-def weighted_measures(observation: SensitivityAnswers) -> dict[str, np.ndarray]:
-    """The measures of each document."""
-    shape = len(observation.places), len(CONDITIONS)
-    similarity = observation.scale.to_unit_interval(np.array(observation.answers, dtype=float).reshape(shape), np.array(observation.itself)[:, None])
-    right = 1 - np.abs(similarity - IDEAL)
-    kinds = np.array([condition.kind for condition in CONDITIONS])
-    of_length, constant = sensitivity_score(similarity)
-    return {"changed_length": of_length, "constant_length": constant,
-            INSERTION: right[:, kinds == INSERTION].mean(axis=1), REMOVAL: right[:, kinds == REMOVAL].mean(axis=1),
-            "quadratic": sensitivity_score(similarity, IDEAL ** 2)[0], "square_root": sensitivity_score(similarity, np.sqrt(IDEAL))[0],
-            "same_input": np.array(observation.same, dtype=float).reshape(shape).mean(axis=1),
-            **{condition_name(condition): similarity[:, number] for number, condition in enumerate(CONDITIONS)}}

@@ -37,7 +37,7 @@ def strange(monkeypatch):
     """The documents of every dataset are these."""
     for task in (robustness, sensitivity):
         monkeypatch.setattr(task, "sample_documents", lambda name, seed: STRANGE)
-    kept = (sensitivity.needles, sensitivity.document_variants, robustness.document_variants)        # a test may put something else there
+    kept = (sensitivity.sample_needles, sensitivity.document_variants, robustness.document_variants)        # a test may put something else there
     for one in kept:
         one.cache_clear()
     yield
@@ -100,7 +100,7 @@ def test_a_needle_longer_than_the_document_is_cut_and_one_that_is_shorter_goes_r
 
 @pytest.mark.usefixtures("strange")
 def test_a_needle_of_few_texts_is_repeated_until_it_is_long_enough(monkeypatch, smoke):
-    monkeypatch.setattr(sensitivity, "needles", lambda name, seed: ("straw", "hay"))
+    monkeypatch.setattr(sensitivity, "sample_needles", lambda name, seed: ("straw", "hay"))
     unit = first_unit("sensitivity", smoke, datasets=("made_reports", "made_kitchen"), documents=5, batch=5)[0]
     text, forms = sensitivity.document_variants(unit)[0]
     twice = forms[sensitivity.CONDITIONS.index((sensitivity.INSERTION, 1.0, "end"))]

@@ -15,7 +15,7 @@ from harness.evaluation.suite import Suite
 from harness.evaluation.task import Context
 from harness.models.registry import model_fingerprint
 from tasks.corpus.known_similarity import KnownSimilarity
-from tasks.data import loading as data
+from tasks.data.loading import dataset_fingerprint, load_dataset
 from tasks.registry import TASKS
 
 FOLDER = Path(__file__).parent / "suites"
@@ -61,10 +61,10 @@ def load_suite(name: str, repetitions: int | None = None) -> Suite:
             settings = task.settings_type.model_validate(_tuples(table))
         except ValidationError as wrong:
             raise TouchstoneError(f"{path.name}: tasks.{task_name}.{_sentence(wrong)}") from None
-        fingerprints = {dataset: data.dataset_fingerprint(dataset) for dataset in sorted(task.datasets(settings))}
+        fingerprints = {dataset: dataset_fingerprint(dataset) for dataset in sorted(task.datasets(settings))}
         context = Context(stated.seed, model, fingerprints)
         questions += [TaskUnit(task, unit) for unit in task.units(settings, context)]
-    return Suite(path.stem, stated.title, model, tuple(questions), data.load_dataset)
+    return Suite(path.stem, stated.title, model, tuple(questions), load_dataset)
 
 
 def _tuples(value: Any) -> Any:

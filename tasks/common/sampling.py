@@ -16,7 +16,7 @@ import pandas as pd
 
 from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus, load_dataset
 
 ASPECTS = ("overall", "accuracy", "coverage", "coherence")
 
@@ -136,7 +136,7 @@ def sample_labelled(name: str, seed: int) -> tuple[tuple[str, str], ...]:
     """(Text, label) of a labelled dataset; of "a + b + c", the corpora of that name, each a label of its own."""
     labelled: list[tuple[str, str]] = []
     if " + " in name:
-        labelled = [(text, part) for part in name.split(" + ") for text in data.load_corpus(part)]
+        labelled = [(text, part) for part in name.split(" + ") for text in load_corpus(part)]
     else:
         tables, _ = tables_of_kind(name, "clustering", "corpus")
         rows = tables["data"]
@@ -152,7 +152,7 @@ def shuffle_items(items: Sequence[Item], name: str, seed: int) -> tuple[Item, ..
 
 
 def tables_of_kind(name: str, *kinds: str) -> tuple[dict[str, Any], str]:
-    loaded = data.load_dataset(name)
+    loaded = load_dataset(name)
     if loaded.dataset.kind not in kinds:
         raise TouchstoneError(f'The dataset "{name}" holds {loaded.dataset.kind}; here {" or ".join(kinds)} is needed.')
     return loaded.tables, loaded.dataset.kind

@@ -23,7 +23,7 @@ from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.references import KOUR_2022
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 
 TOLD_APART = 3.0                            # standard deviations between d* and the self-distance
 
@@ -89,12 +89,12 @@ class Convergence(Task[ConvergenceCurves]):
     def sizes(self, unit: Unit) -> SampleSizes:
         """The design's sizes, as far as the two sources allow them."""
         p = unit.parameters
-        return sample_sizes(p, len(data.load_corpus(p["source_a"])), len(data.load_corpus(p["source_b"])))
+        return sample_sizes(p, len(load_corpus(p["source_a"])), len(load_corpus(p["source_b"])))
 
     def samples(self, unit: Unit) -> list[tuple[list[str], list[str]]]:
         """Pairs of corpora: of growing size; of unequal sizes; of the reference size; of one source, A and B."""
         p, rng = unit.parameters, np.random.default_rng(unit.seed)
-        a, b = data.load_corpus(p["source_a"]), data.load_corpus(p["source_b"])
+        a, b = load_corpus(p["source_a"]), load_corpus(p["source_b"])
         sizes = self.sizes(unit)
 
         def sample(texts: Sequence[str], n: int) -> list[str]:

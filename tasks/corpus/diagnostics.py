@@ -25,7 +25,7 @@ from harness.results.outcomes import StoredAs
 from tasks.common.consistency import TOLERANCE
 from tasks.common.corpus_faults import MEANING, CorpusFault, FaultMaterial, insert_fault
 from tasks.common.correlations import pearson
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 
 STRENGTHS = tuple(round(0.1 * step, 1) for step in range(11))
 BANDS = 2                                   # pairs of fault-free samples a unit
@@ -81,8 +81,8 @@ class Diagnostics(Task[DiagnosticAnswers]):
 
     def samples(self, unit: Unit) -> SourceSamples:
         p = unit.parameters
-        return draw_samples(p["source"], data.load_corpus(p["source"]), p["elsewhere"], data.load_corpus(p["elsewhere"]), p["n"], CorpusFault(p["fault"]),
-                            unit.seed)
+        return draw_samples(p["source"], load_corpus(p["source"]), p["elsewhere"], load_corpus(p["elsewhere"]), p["n"],
+                            CorpusFault(p["fault"]), unit.seed)
 
     def observe(self, unit: Unit, metric: MetricSession) -> DiagnosticAnswers:
         samples = self.samples(unit)

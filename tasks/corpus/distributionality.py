@@ -27,7 +27,7 @@ from harness.results.outcomes import StoredAs
 from tasks.common.correlations import next_power_of_two, pearson
 from tasks.common.mixtures import separated_pairs
 from tasks.common.references import ACKERMAN
-from tasks.data import loading as data
+from tasks.data.loading import load_dataset
 
 GRID = np.linspace(-8, 8, 3001)             # 3,000 equal steps
 DENSITIES_KEPT = 4_000
@@ -138,7 +138,7 @@ class Distributionality(Task[ParaphraseDistances]):
 @lru_cache(maxsize=8)
 def paraphrase_pairs(name: str, least: float | None) -> tuple[tuple[str, str], ...]:
     """The pairs of a dataset that are not one text twice, of those with scores the ones that reach the least."""
-    loaded = data.load_dataset(name)
+    loaded = load_dataset(name)
     if loaded.dataset.kind != "pairs":
         raise TouchstoneError(f'The dataset "{name}" holds {loaded.dataset.kind}; here pairs of paraphrases are needed.')
     rows = loaded.rows[loaded.rows.text_a != loaded.rows.text_b]

@@ -20,10 +20,9 @@ from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.correlations import pearson
 from tasks.common.references import KOUR_2022
-from tasks.data import loading as data
-from tasks.generators import causal_lm as gpt2
-from tasks.generators import progressive as grown
-from tasks.generators.progressive import Labelled, Step, type_token_ratio
+from tasks.data.loading import load_corpus, load_dataset
+from tasks.generators.causal_lm import digest_of_weights, finetune_and_generate
+from tasks.generators.progressive import Labelled, Step, generate_steps, type_token_ratio
 
 
 class GeneratorSettings(BaseModel):
@@ -83,7 +82,7 @@ class FineTuning(Task[TrainingCurve]):
                                   '"gpt2" only.')
         generator: dict[str, Any] = {"generator": settings.generator, "train": settings.train}
         if settings.weights is not None:
-            generator |= {"weights": settings.weights, "digest": gpt2.digest_of_weights(settings.weights)}
+            generator |= {"weights": settings.weights, "digest": digest_of_weights(settings.weights)}
         for source in settings.sources:
             for seed in range(settings.seeds):
                 yield self.unit(context, (source.name,), {
@@ -147,10 +146,10 @@ def training_measures(curve: TrainingCurve, fault_free: np.ndarray) -> Measures:
 
 def labelled_texts(name: str, by_label: bool) -> Labelled:
     """The texts of a corpus with their labels, or with one label for all."""
-    texts = data.load_corpus(name)
+    texts = load_corpus(name)
     if not by_label:
         return Labelled(texts, [""] * len(texts))
-    rows = data.load_dataset(name).rows
+    rows = load_dataset(name).rows
     if "label" not in rows.columns:
         raise TouchstoneError(f'The corpus "{name}" has no labels to write by; leave `by_label` out.')
     return Labelled(texts, [str(label) for label in rows.label])
@@ -160,16 +159,17 @@ class GeneratedTexts:
     """What generators have written, by unit: each is asked about by many metrics, and written once."""
 
     def __init__(self) -> None:
-        self._known: dict[str, list[Step]] = {}
+        self._steps: dict[str, list[Step]] = {}
         self._lock = threading.Lock()
 
     def of(self, unit: Unit, train: Labelled, held_out: Sequence[str]) -> list[Step]:
         p = unit.parameters
         with self._lock:
-            if unit.id not in self._known:
+            if unit.id not in self._steps:
                 arguments = train, held_out, p["steps"], p["n"], unit.seed
-                self._known[unit.id] = gpt2.finetune_and_generate(p["weights"], *arguments) if p["generator"] == "gpt2" else grown.generate_steps(*arguments)
-            return self._known[unit.id]
+                self._steps[unit.id] = (finetune_and_generate(p["weights"], *arguments) if p["generator"] == "gpt2" else
+                                        generate_steps(*arguments))
+            return self._steps[unit.id]
 
 
 GENERATED = GeneratedTexts()

@@ -21,7 +21,7 @@ from tasks.common.consistency import RecheckedAnswer, context_marks, differ, rem
 from tasks.common.correlations import next_power_of_two, omega_squared, pearson
 from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.common.references import KOUR_2022
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 
 CHECKED_SHARE, CHECKED_LEAST = 0.05, 5      # of the pairs of a collection, asked again alone
 CHECKED_THOROUGHLY = 2                      # repetitions; of those after, one pair: fresh workers would take most of the time
@@ -98,8 +98,8 @@ class KnownSimilarity(Task[MixtureDistances]):
 
     def corpora(self, unit: Unit) -> list[list[str]]:
         p = unit.parameters
-        return draw_mixtures(p["source_a"], data.load_corpus(p["source_a"]), p["source_b"], data.load_corpus(p["source_b"]), p["k"], p["n"],
-                             np.random.default_rng(unit.seed))
+        a, b = p["source_a"], p["source_b"]
+        return draw_mixtures(a, load_corpus(a), b, load_corpus(b), p["k"], p["n"], np.random.default_rng(unit.seed))
 
     def observe(self, unit: Unit, metric: MetricSession) -> MixtureDistances:
         corpora, k = self.corpora(unit), unit.parameters["k"]

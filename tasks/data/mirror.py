@@ -78,8 +78,3 @@ def write_snapshot(loaded: LoadedDataset, mirror: Path) -> Path:
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return final
-
-
-def snapshot_required_message(name: str, origin: str) -> str:
-    return (f'The dataset "{name}" ({origin}) is not fetched by this version; put a snapshot {name}/data.parquet into a '
-            "folder and name the folder with TOUCHSTONE_DATA.")

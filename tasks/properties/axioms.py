@@ -17,7 +17,7 @@ from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from harness.sandbox.faults import Fault, FaultKind
 from harness.submission.submission import Entry
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 
 Answer = TypeVar("Answer")
 TOLERANCE = 1e-6                            # relative to the larger answer, absolute below 1
@@ -120,7 +120,7 @@ class Axioms(Task[Trials]):
 def corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:
     """Three small corpora, each from two of three domains in a proportion of its own."""
     rng = np.random.default_rng(unit.seed)
-    texts = [data.load_corpus(domain) for domain in DOMAINS]
+    texts = [load_corpus(domain) for domain in DOMAINS]
     made = []
     for _ in range(3):
         first, second = (texts[i] for i in rng.permutation(len(texts))[:2])

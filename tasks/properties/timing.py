@@ -22,7 +22,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.submission.submission import Entry, load_submission
 from tasks.common.mixtures import draw_mixtures, separated_pairs
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 
 REFERENCE = "chi"
 COLLECTION, GROWTH = "collection", "growth"
@@ -82,7 +82,7 @@ class Timing(Task[Times]):
         """Corpora and the pairs of them to be asked; for the growth one portion a size, with as many texts in each."""
         p, rng = unit.parameters, np.random.default_rng(unit.seed)
         names = (p["source_a"], p["source_b"])
-        a, b = (data.load_corpus(name) for name in names)
+        a, b = (load_corpus(name) for name in names)
         if "k" in p:
             return [(draw_mixtures(names[0], a, names[1], b, p["k"], p["n"], rng), separated_pairs(p["k"]))]
         largest = max(p["sizes"])

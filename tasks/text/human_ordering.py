@@ -25,7 +25,7 @@ from tasks.common import rank_orders
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_correlations, weighted_means
 from tasks.common.sampling import batch_ranges, shuffle_items
-from tasks.data import loading as data
+from tasks.data.loading import load_dataset
 from tasks.text.base import (
     CONTEXT_MEASURES,
     TextTask,
@@ -210,7 +210,7 @@ def dataset_measures(means: Mapping[tuple[str, ...], tuple[np.ndarray, float]]) 
 @lru_cache(maxsize=8)
 def read_pairs(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
     """The rated pairs of a dataset, by kind and group; a dataset without groups is one, under its own name."""
-    loaded = data.load_dataset(name)
+    loaded = load_dataset(name)
     rows = loaded.rows
     if loaded.dataset.kind != "pairs" or "score" not in rows.columns:
         raise TouchstoneError(f'The dataset "{name}" has no pairs that people rated; human ordering needs them.')

@@ -10,7 +10,7 @@ from functools import partial
 import pandas as pd
 
 from tasks.data.schema import Kind, Tables, normalize_tables
-from tasks.data.sources import synthetic as made
+from tasks.data.sources import synthetic
 from tasks.data.types import Dataset, SnapshotSource, SyntheticSource, WebSource
 
 RATED = "https://raw.githubusercontent.com/VAShibaev/semantic_similarity_metrics/e7ddb019059c24639666dd164efd31dd9e7bbd04"
@@ -32,8 +32,8 @@ def rated_pairs(files: dict[str, bytes]) -> Tables:
 
 
 def made_corpus(domain: str, fingerprint: str) -> Dataset:
-    return Dataset(f"made_{domain}", "corpus", f"Made sentences: {domain}", SyntheticSource(partial(made.make_corpus, domain)), "Apache-2.0",
-                   "this project", made.ROWS, fingerprint, displayable=True)
+    return Dataset(f"made_{domain}", "corpus", f"Made sentences: {domain}", SyntheticSource(partial(synthetic.make_corpus, domain)), "Apache-2.0",
+                   "this project", synthetic.ROWS, fingerprint, displayable=True)
 
 
 def made_here(name: str, kind: Kind, title: str, make: Callable[[], pd.DataFrame | Tables], rows: int,
@@ -50,18 +50,18 @@ MADE = (
     made_corpus("weather", "7fc22e15aa7f8109175be97721abeda7843e9f17df59aeb24f9cff8bd7c4cecd"),
     made_corpus("kitchen", "6d6450ef8dbfd40be641ff7493aad9fec128da9ec2d817bdb731bdb8fcf7109e"),
     made_corpus("trains", "52f4b78aa17db3d8241432810e7d55d2dadc5c2e45a2d5eb56d28c3e174b4f56"),
-    made_here("made_reports", "summarized", "Made documents and summaries", made.reports, 72,
+    made_here("made_reports", "summarized", "Made documents and summaries", synthetic.reports, 72,
               "2097a6b1a61b84c419468243ca8a14e4e0e3556139f1f2961b64619e7726db04"),
-    made_here("made_ratings", "rated_summaries", "Made summaries, rated by what they are made of", made.ratings, 72,
+    made_here("made_ratings", "rated_summaries", "Made summaries, rated by what they are made of", synthetic.ratings, 72,
               "e7d39c4af5ccf06b799d4fc1eb182125ca6a48e2969c63a45223e718c5556687"),
-    made_here("made_choices", "preferences", "Made summaries, the better one chosen", made.choices, 24,
+    made_here("made_choices", "preferences", "Made summaries, the better one chosen", synthetic.choices, 24,
               "18fe1257d92b3c1856c43bb484b4905848d93be8b69497c994f81323912a76a2"),
-    made_here("made_questions", "retrieval", "Made documents and the halves of some", made.questions, 48,
+    made_here("made_questions", "retrieval", "Made documents and the halves of some", synthetic.questions, 48,
               "1a20bdafa35c10bf6de4c19e7da6d0d0525ba74bf979b7b0de64add15729d879"),
-    made_here("made_likeness", "pairs", "Made pairs, rated by how many words were exchanged", made.likeness, 120,
+    made_here("made_likeness", "pairs", "Made pairs, rated by how many words were exchanged", synthetic.likeness, 120,
               "6834438dbeadc422fafc421d9a229fc5d0a27b7262b8699823755fc414214b2f"),
-    Dataset("made_paraphrases", "pairs", "Made pairs of sentences that say nearly the same", SyntheticSource(made.make_pairs), "Apache-2.0",
-            "this project", made.ROWS, "558f847df0aa4854da23da07f2185b7ede48e88a943b749d89277ea330dce007", displayable=True),
+    Dataset("made_paraphrases", "pairs", "Made pairs of sentences that say nearly the same", SyntheticSource(synthetic.make_pairs), "Apache-2.0",
+            "this project", synthetic.ROWS, "558f847df0aa4854da23da07f2185b7ede48e88a943b749d89277ea330dce007", displayable=True),
 )
 
 ELSEWHERE = (

@@ -20,12 +20,12 @@ from harness.submission.submission import load_submission
 from tasks.common.corpus_faults import CorpusFault, FaultMaterial, augment_text, eda, insert_fault
 from tasks.common.thesaurus import SYNONYMS, parse_groups
 from tasks.corpus.diagnostics import STRENGTHS, DiagnosticAnswers, Diagnostics, draw_samples, onset, sensitivity, upper_edge
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 from tests.support.corpora import Direct
 
 TASK = Diagnostics()
-TEXTS = tuple(data.load_corpus("made_kitchen")[:40])
-MATERIAL = FaultMaterial(data.load_corpus("made_kitchen")[100:200], data.load_corpus("made_trains"))
+TEXTS = tuple(load_corpus("made_kitchen")[:40])
+MATERIAL = FaultMaterial(load_corpus("made_kitchen")[100:200], load_corpus("made_trains"))
 EVERY = pytest.mark.parametrize("fault", CorpusFault)
 
 
@@ -118,7 +118,7 @@ def test_synonyms_stand_for_each_other():
 # ---- the task ----------------------------------------------------------------------------------------------------------
 
 def test_samples_share_no_text_and_strength_0_is_the_corpus():
-    texts, others = data.load_corpus("made_kitchen"), data.load_corpus("made_trains")
+    texts, others = load_corpus("made_kitchen"), load_corpus("made_trains")
     samples = draw_samples("made_kitchen", texts, "made_trains", others, 20, CorpusFault.CONTAMINATION, 5)
     assert len(samples.corpora) == 1 + 11 + 4
     assert samples.pairs == [*((0, place) for place in range(1, 12)), (1, 1), (12, 13), (14, 15)]

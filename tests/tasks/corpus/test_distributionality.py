@@ -30,7 +30,7 @@ from tasks.corpus.distributionality import (
     separations,
     standardize,
 )
-from tasks.data import loading as data
+from tasks.data.loading import dataset_fingerprint
 from tasks.data.sources import synthetic as made
 from tests.support.corpora import Direct, like_embeddings, on_a_grid
 
@@ -167,7 +167,7 @@ def test_real_metrics_are_asked_and_the_energy_distance_is_its_own_class(name, d
 
 
 def test_units_are_redraws():
-    context = Context(5, Source("minilm", "m"), {"made_paraphrases": data.dataset_fingerprint("made_paraphrases")})
+    context = Context(5, Source("minilm", "m"), {"made_paraphrases": dataset_fingerprint("made_paraphrases")})
     units = list(TASK.units(SETTINGS, context))
     assert len({unit.id for unit in units}) == 2
     assert TASK.drawn(units[0]).texts != TASK.drawn(units[1]).texts

@@ -15,14 +15,14 @@ from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
 from harness.submission.submission import load_submission
 from tasks.corpus.fine_tuning import FineTuning, GeneratorSettings, Settings, TrainingCurve
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 from tasks.generators import causal_lm as gpt2
 from tasks.generators.label_filter import NaiveBayes
 from tasks.generators.ngrams import END, START, NGrams
 from tasks.generators.progressive import Labelled, generate_steps, training_sizes, type_token_ratio
 
 TASK = FineTuning()
-KITCHEN = data.load_corpus("made_kitchen")
+KITCHEN = load_corpus("made_kitchen")
 UNLABELLED = Labelled(KITCHEN[:500], [""] * 500)
 
 
@@ -70,7 +70,7 @@ def test_perplexity_is_the_inverse_of_the_geometric_mean_probability():
 
 
 def test_held_out_perplexity_falls_step_by_step():
-    for texts in (KITCHEN, data.load_corpus("made_trains"), data.load_corpus("made_weather")):
+    for texts in (KITCHEN, load_corpus("made_trains"), load_corpus("made_weather")):
         steps = generate_steps(Labelled(texts[:500], [""] * 500), texts[500:], 8, 5, seed=1)
         perplexities = [step.perplexity for step in steps]
         assert all(np.diff(perplexities) < 0)
@@ -99,7 +99,7 @@ def test_naive_bayes_by_hand():
 
 
 def test_by_label_every_label_is_written_for_and_a_classifier_chooses():
-    texts = [text for pair in zip(KITCHEN, data.load_corpus("made_trains"), strict=True) for text in pair]
+    texts = [text for pair in zip(KITCHEN, load_corpus("made_trains"), strict=True) for text in pair]
     train = Labelled(texts[:400], ["kitchen", "trains"] * 200)
     last = generate_steps(train, texts[400:440], 2, 30, seed=3)[-1]
     judge = NaiveBayes(texts[600:], ["kitchen", "trains"] * 300)

@@ -14,7 +14,7 @@ from harness.submission.submission import Entry
 from leaderboard.ensembles.training_tables import robustness_table
 from tasks.common.sampling import ComparedSummaries, Document, RatedDocument
 from tasks.common.transformations import PLACES, insert_tokens, replace_tokens
-from tasks.data import loading as data
+from tasks.data.loading import dataset_fingerprint
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, human_ordering, robustness, sensitivity
 from tests.support.text_answers import TEXT, clustered, under
@@ -47,7 +47,7 @@ def strange(monkeypatch):
 
 def first_unit(task: str, smoke, **settings):
     names = ("made_reports", "made_kitchen", "made_ratings", "made_choices")
-    context = Context(1, smoke.model, {name: data.dataset_fingerprint(name) for name in names})
+    context = Context(1, smoke.model, {name: dataset_fingerprint(name) for name in names})
     return list(TASKS[task].units(TASKS[task].settings_type.model_validate(settings), context))
 
 

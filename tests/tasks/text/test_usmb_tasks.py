@@ -16,7 +16,7 @@ from harness.sandbox.faults import FaultKind
 from harness.submission.selection import select_entries
 from tasks.common.correlations import weighted_correlations, weighted_means
 from tasks.common.sampling import batch_ranges, sample_collection, sample_documents, sample_labelled
-from tasks.data import loading as data
+from tasks.data.loading import dataset_fingerprint
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, retrieval, robustness, sensitivity
 from tests.support.text_answers import SIMILARITY, TEXT, clustered, under, unit
@@ -277,7 +277,7 @@ def test_what_a_dataset_cannot_give_is_refused_in_a_sentence():
 
 def test_a_dataset_that_is_smaller_than_planned_leaves_places_empty(desk, inputs, smoke):
     settings = TASKS["robustness"].settings_type.model_validate({"datasets": ("made_reports",), "documents": 80, "batch": 10})
-    context = Context(1, smoke.model, {"made_reports": data.dataset_fingerprint("made_reports")})
+    context = Context(1, smoke.model, {"made_reports": dataset_fingerprint("made_reports")})
     last = list(TASKS["robustness"].units(settings, context))[-1]
     outcome = desk.ask(select_entries(["exact_match"], SUBMISSIONS)[0], TaskUnit(TASKS["robustness"], last), inputs)
     assert outcome.status is Status.ANSWERED
@@ -329,7 +329,7 @@ def test_unmixed_a_call_holds_one_condition_of_all_documents(desk, inputs, smoke
     counting = entry_of("counting_pairs", "def similarity(a, b): return [len(a) + len(y) / 1e6 for y in b]\n", **{**TEXT, "range": "[0.0, inf]"})
     for task, names in (("robustness", ("made_reports",)), ("sensitivity", ("made_reports", "made_kitchen"))):
         settings = TASKS[task].settings_type.model_validate({"datasets": names, "documents": 4, "batch": 4, "mixed": False})
-        context = Context(1, smoke.model, {name: data.dataset_fingerprint(name) for name in names})
+        context = Context(1, smoke.model, {name: dataset_fingerprint(name) for name in names})
         question = TaskUnit(TASKS[task], next(iter(TASKS[task].units(settings, context))))
         outcome = desk.ask(counting, question, inputs)
         assert outcome.status is Status.ANSWERED, outcome.failure
@@ -349,7 +349,7 @@ def test_every_text_a_metric_is_shown_was_embedded_before(desk, inputs, smoke):
     ("sensitivity", {"datasets": ("made_reports", "made_kitchen"), "documents": 80, "batch": 5})])
 def test_a_unit_without_a_document_says_nothing_and_harms_nothing(task, settings, desk, inputs, smoke):
     names = ("made_ratings", "made_choices", "made_reports", "made_kitchen")
-    context = Context(1, smoke.model, {name: data.dataset_fingerprint(name) for name in names})
+    context = Context(1, smoke.model, {name: dataset_fingerprint(name) for name in names})
     units = [one for one in TASKS[task].units(TASKS[task].settings_type.model_validate(settings), context) if one.stratum[-1] != "made_kitchen"]
     empty = [one for one in units if one.parameters["start"] >= (24 if task == "alignment" else 72)] or units[-1:]
     entry, = select_entries(["exact_match"], SUBMISSIONS)

@@ -14,9 +14,8 @@ import pytest
 
 from harness.base.errors import TouchstoneError
 from harness.models import hub_access as hub
-from tasks.data import loading as data
-from tasks.data import schema as forms
-from tasks.data.loading import DATASETS
+from tasks.data.loading import DATASETS, load_dataset
+from tasks.data.schema import FORMS
 from tasks.data.types import HubSource
 from tests.support.command import touchstone
 
@@ -112,7 +111,7 @@ def clones(tmp_path_factory) -> Path:
 def load(clones, tmp_path, monkeypatch):
     monkeypatch.setenv("TOUCHSTONE_HUB", str(clones))
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
-    return data.load_dataset
+    return load_dataset
 
 
 @pytest.mark.parametrize("name", HUB)
@@ -120,7 +119,7 @@ def test_a_dataset_of_the_hub_comes_in_the_normal_form(name, load, clones):
     loaded = load(name)
     assert str(clones) in loaded.origin
     assert not loaded.verified                              # no revision is pinned
-    for table, columns in forms.FORMS[loaded.dataset.kind].items():
+    for table, columns in FORMS[loaded.dataset.kind].items():
         rows = loaded.tables[table]
         assert len(rows) > 0
         assert set(columns.required) <= set(rows.columns) <= {*columns.required, *columns.optional}
@@ -158,7 +157,7 @@ def test_other_columns_on_the_hub_are_said(load, clones, tmp_path, monkeypatch):
     for path in other.rglob("*.parquet"):
         pd.read_parquet(path).rename(columns={"summary": "short"}).to_parquet(path)
     monkeypatch.setenv("TOUCHSTONE_HUB", str(other))
-    with pytest.raises(TouchstoneError, match=r'"billsum" has other columns on the hub \(FiscalNote/billsum\).*summary'):
+    with pytest.raises(TouchstoneError, match=r'columns of the dataset "billsum" on the hub \(FiscalNote/billsum\).*summary'):
         load("billsum")
 
 

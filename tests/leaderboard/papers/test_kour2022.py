@@ -75,7 +75,7 @@ def test_distances_in_the_direction_of_the_authors_code(tmp_path, monkeypatch):
     for name, domain in (("banking77", "weather"), ("clinc150", "trains")):
         (tmp_path / "mirror" / name).mkdir(parents=True)
         synthetic.make_corpus(domain).to_parquet(tmp_path / "mirror" / name / "data.parquet")
-    suite, store = load_suite(SUITE, 2), tmp_path / "store.sqlite"
+    suite, store = load_suite(SUITE, {"known_similarity": {"repetitions": 2}}), tmp_path / "store.sqlite"
     tally = run_suite(select_entries(["chi"], SUBMISSIONS), suite, store, only=["known_similarity"], progress=NoProgress())
     assert (tally.answered, tally.failures) == (4 * 2, [])
     cells = {(cell.k, cell.measure): cell for cell in compare_cells(Store(store, read_only=True), suite)}

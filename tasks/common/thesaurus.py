@@ -1,6 +1,6 @@
-"""A small thesaurus of our own: groups of everyday words, each of which may stand for the others.
+"""A small thesaurus for noise: groups of everyday words that may replace each other.
 
-It is for noise, not for meaning: EDA's authors take WordNet, which no package brings along.
+The authors of easy data augmentation use WordNet, which is not available as a package.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ because since as
 
 
 def parse_groups(groups: str) -> dict[str, tuple[str, ...]]:
-    """Of each word the others of its groups, in order."""
+    """Return the other words of its groups for each word."""
     synonyms: dict[str, tuple[str, ...]] = {}
     for line in groups.split("\n"):
         words = line.split()

@@ -1,7 +1,7 @@
-"""What is done to a text: superficial changes, changes of meaning, and tokens put in, taken out, replaced.
+"""Transformations of texts: superficial changes, changes of meaning, and insertion, removal and replacement of tokens.
 
-Pure functions; what is drawn comes from a generator that the caller seeds.  A text that a transformation cannot change gives
-None: there is nothing to ask.
+The functions are pure; randomness comes from the generator passed by the caller. They return None for texts that they cannot
+change.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-CAPITALS = 0.25                             # share of the letters
-EVERY = 10                                  # of which characters, spaces not counted, one is deleted
-DIGITS = str.maketrans("oieOIE", "013013")              # the paper names o -> 0 alone
+CAPITALS = 0.25                             # of the letters
+EVERY = 10                                  # one in so many characters is deleted, not counting spaces
+DIGITS = str.maketrans("oieOIE", "013013")              # the paper names only o -> 0
 HARD_DIGITS = str.maketrans("oleastOLEAST", "013457013457")
 
 Transformation = Callable[[str, np.random.Generator], str | None]
 
 
-# ---- superficial -------------------------------------------------------------------------------------------------------
+# ---- superficial changes -------------------------------------------------------------------------------------------------
 
 def capitals(text: str, rng: np.random.Generator) -> str | None:
-    """A random quarter of the letters as capitals."""
+    """Turn a random quarter of the letters into capitals."""
     letters = [index for index, character in enumerate(text) if character.isalpha()]
     if not letters:
         return None
@@ -31,7 +31,7 @@ def capitals(text: str, rng: np.random.Generator) -> str | None:
 
 
 def deleted_letters(text: str, _: np.random.Generator) -> str | None:
-    """Every tenth character deleted, white space not counted."""
+    """Delete every tenth character that is not white space."""
     kept, counted = [], 0
     for character in text:
         counted += not character.isspace()
@@ -41,21 +41,21 @@ def deleted_letters(text: str, _: np.random.Generator) -> str | None:
 
 
 def digits(text: str, _: np.random.Generator) -> str | None:
-    """o, i, e as 0, 1, 3."""
+    """Replace o, i, e by 0, 1, 3."""
     return unless_equal(text, text.translate(DIGITS))
 
 
 def hard_digits(text: str, _: np.random.Generator) -> str | None:
-    """o, l, e, a, s, t as 0, 1, 3, 4, 5, 7."""
+    """Replace o, l, e, a, s, t by 0, 1, 3, 4, 5, 7."""
     return unless_equal(text, text.translate(HARD_DIGITS))
 
 
-# ---- of meaning --------------------------------------------------------------------------------------------------------
+# ---- changes of meaning --------------------------------------------------------------------------------------------------
 
 VERBS = ("is", "are", "was", "were", "am", "has", "have", "had", "do", "does", "did", "can", "could", "will", "would", "shall",
          "should", "may", "might", "must")
 NOT_OF = {"can": "cannot"}
-CONTRACTED = {"won": "will", "can": "can", "shan": "shall", "ain": "is"}        # before n't, where n't alone is not cut off
+CONTRACTED = {"won": "will", "can": "can", "shan": "shall", "ain": "is"}        # verbs whose form changes before n't
 SHORT = {"s": "is", "re": "are", "m": "am", "ve": "have", "ll": "will", "d": "would"}
 PRONOUNS = "i|you|he|she|it|we|they|that|there|this|what|who|here"
 MARK = "['\N{RIGHT SINGLE QUOTATION MARK}]"
@@ -70,7 +70,7 @@ AUXILIARY = re.compile(
 
 
 def negated(text: str, _: np.random.Generator) -> str | None:
-    """Every auxiliary verb negated, or no longer so; a text without one gets "It is not true that" before it."""
+    """Negate every auxiliary verb, or remove its negation; a text without one is prefixed by "It is not true that"."""
     changed = AUXILIARY.sub(negate_match, text)
     if changed != text:
         return changed
@@ -78,7 +78,7 @@ def negated(text: str, _: np.random.Generator) -> str | None:
 
 
 def negate_match(match: re.Match[str]) -> str:
-    """The opposite of one auxiliary."""
+    """Return the opposite of a matched auxiliary verb."""
     original = match[0]
     if match["contracted"]:
         word = match["contracted"]
@@ -93,22 +93,22 @@ def negate_match(match: re.Match[str]) -> str:
 
 
 def match_case(original: str, word: str) -> str:
-    """A word with a capital where what it replaces has one."""
+    """Return a word, capitalized if the original is."""
     return word[:1].upper() + word[1:] if original[:1].isupper() else word
 
 
 def shuffled_sentences(text: str, rng: np.random.Generator) -> str | None:
-    """The sentences in another order; None of a single one."""
+    """Shuffle the sentences."""
     return shuffle_parts(re.split(r"(?<=[.!?])\s+", text.strip()), rng)
 
 
 def shuffled_words(text: str, rng: np.random.Generator) -> str | None:
-    """The words in another order."""
+    """Shuffle the words."""
     return shuffle_parts(text.split(), rng)
 
 
 def shuffle_parts(parts: Sequence[str], rng: np.random.Generator) -> str | None:
-    """The parts in an order that is not theirs; None if there is none."""
+    """Return the parts in another order, or None if there is none."""
     if len(set(parts)) < 2:
         return None
     while True:
@@ -118,6 +118,7 @@ def shuffle_parts(parts: Sequence[str], rng: np.random.Generator) -> str | None:
 
 
 def unless_equal(text: str, changed: str) -> str | None:
+    """Return the changed text, or None if it equals the text."""
     return None if changed == text else changed
 
 
@@ -127,35 +128,36 @@ SEMANTIC: dict[str, Transformation] = {
 BESIDE: dict[str, Transformation] = {"hard_digits": hard_digits}
 
 
-# ---- of length ---------------------------------------------------------------------------------------------------------
+# ---- changes of length ---------------------------------------------------------------------------------------------------
 
 PLACES = ("begin", "middle", "end")
 
 
 def token_count(share: float, tokens: Sequence[str]) -> int:
-    """k = max(1, round(x n))."""
+    """Return k = max(1, round(x n))."""
     return max(1, round(share * len(tokens)))
 
 
 def insert_tokens(tokens: Sequence[str], share: float, position: str, needle: Sequence[str]) -> str:
-    """The tokens with k of the needle's before, in the middle of (n//2), or after them."""
+    """Insert k tokens of the needle before, in the middle of (n//2), or after the tokens."""
     start = {"begin": 0, "middle": len(tokens) // 2, "end": len(tokens)}[position]
     return " ".join([*tokens[:start], *needle[:token_count(share, tokens)], *tokens[start:]])
 
 
 def remove_tokens(tokens: Sequence[str], share: float, position: str) -> str:
-    """The tokens without k of them at the begin, in the middle ((n - k)//2), or at the end."""
+    """Remove k tokens at the beginning, in the middle ((n - k)//2), or at the end."""
     k = token_count(share, tokens)
     start = start_index(len(tokens), k, position)
     return " ".join([*tokens[:start], *tokens[start + k:]])
 
 
 def replace_tokens(tokens: Sequence[str], share: float, position: str, needle: Sequence[str]) -> str:
-    """The tokens with k of them replaced by as many of the needle's: as long as before."""
+    """Replace k tokens by as many of the needle; the length is unchanged."""
     k = token_count(share, tokens)
     start = start_index(len(tokens), k, position)
     return " ".join([*tokens[:start], *needle[:k], *tokens[start + k:]])
 
 
 def start_index(count: int, k: int, position: str) -> int:
+    """Return the index of the first of k tokens to change."""
     return {"begin": 0, "middle": (count - k) // 2, "end": count - k}[position]

@@ -1,7 +1,8 @@
-"""Diagnostics of generated corpora (after Zwerdling et al.): which faults does a metric see, and from what strength on?
+"""Diagnostics of generated corpora (after Zwerdling et al.): which faults does a metric detect, and from which strength?
 
-A corpus is compared with another sample of its source while a fault is put into it, ever more of it.  What the distance does
-before it leaves the band of distances between fault-free samples says nothing.
+A corpus is compared with another sample of its source while a fault of growing strength is inserted into it. Changes of the
+distance
+within the range of distances between fault-free samples are not meaningful.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ from tasks.common.correlations import pearson
 from tasks.data.loading import load_corpus
 
 STRENGTHS = tuple(round(0.1 * step, 1) for step in range(11))
-BANDS = 2                                   # pairs of fault-free samples a unit
+BANDS = 2                                   # pairs of fault-free samples per unit
 
 
 class Settings(BaseModel):
+    """Settings of the task in a suite."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     source: str
@@ -51,20 +54,20 @@ class DiagnosticAnswers:
 
 
 class Diagnostics(Task[DiagnosticAnswers]):
-    """Which faults of generated corpora does the metric see?"""
+    """Which faults of generated corpora does the metric detect?"""
 
     name: ClassVar[str] = "diagnostics"
     settings_type: ClassVar[type[BaseModel]] = Settings
     observation_type: ClassVar[type[Any]] = DiagnosticAnswers
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Diagnostics", short="dg", score="mean over the faults of the rank correlation of strength and distance",
+        title="Diagnostics", short="dg", score="mean over faults of the rank correlation of strength and distance",
         chance=0.0, worst=-1.0, unit="repetition", strata=("fault",), observe_version=1, measure_version=1,
         measures={
             **{fault.value: "sensitivity: Spearman correlation of strength and distance; "
                             f"{MEANING[fault]}" for fault in CorpusFault},
-            "noticed": "share of units in which the distance leaves the self-distance band at some strength",
-            "onset": "the smallest strength at which it does, where it does",
-            "itself_in_band": "share of units in which a corpus is no further from itself than fault-free samples are",
+            "noticed": "share of units in which the distance exceeds the range of self-distances at some strength",
+            "onset": "smallest strength at which it does, if it does",
+            "itself_in_band": "share of units in which d(p, p) is within the range of distances of fault-free samples",
         })
 
     def datasets(self, settings: Settings) -> set[str]:
@@ -80,6 +83,7 @@ class Diagnostics(Task[DiagnosticAnswers]):
         return itertools.chain.from_iterable(self.samples(unit).corpora)
 
     def samples(self, unit: Unit) -> SourceSamples:
+        """Return the corpora of a unit and the pairs to compare."""
         p = unit.parameters
         return draw_samples(p["source"], load_corpus(p["source"]), p["elsewhere"], load_corpus(p["elsewhere"]), p["n"],
                             CorpusFault(p["fault"]), unit.seed)
@@ -94,7 +98,7 @@ class Diagnostics(Task[DiagnosticAnswers]):
         return self.measure_all([unit], [observation])[0]
 
     def measure_all(self, units: Sequence[Unit], observations: Sequence[DiagnosticAnswers]) -> list[Measures]:
-        """The self-distance band is that of all fault-free samples of a source."""
+        """Return the measures; the range of self-distances is that of all fault-free samples of a source."""
         fault_free: dict[str, list[float]] = defaultdict(list)
         for unit, observation in zip(units, observations, strict=True):
             fault_free[unit.parameters["source"]] += observation.scale.as_distance(np.array(observation.fault_free)).tolist()
@@ -108,52 +112,54 @@ class Diagnostics(Task[DiagnosticAnswers]):
         strength = onset(distances, highest)
         itself = float(observation.scale.as_distance(np.array(observation.itself)))
         return Measures(score, {fault.value: score, "noticed": float(strength is not None), "onset": strength,
-                                "itself_in_band": float(not share_above(itself, highest))})
+                                "itself_in_band": float(not is_above(itself, highest))})
 
 
 @dataclass(frozen=True)
 class SourceSamples:
-    """The corpora of a unit, and which of them are compared, in the order of `DiagnosticAnswers`."""
+    """The corpora of a unit, and the pairs of them that are compared, in the order of `DiagnosticAnswers`."""
 
     corpora: list[list[str]]
     pairs: list[tuple[int, int]]
 
 
-def draw_samples(source: str, texts: Sequence[str], elsewhere: str, others: Sequence[str], n: int, fault: CorpusFault, seed: int) -> SourceSamples:
-    """A reference and a corpus without a text in common; the corpus with ever more of the fault; pairs of fault-free samples."""
+def draw_samples(source: str, texts: Sequence[str], elsewhere: str, others: Sequence[str], n: int, fault: CorpusFault,
+                 seed: int) -> SourceSamples:
+    """Return a reference, a disjoint corpus with the fault at every strength, and pairs of fault-free samples."""
     parts = 3 + 2 * BANDS
     for name, needed, there in ((source, parts * n, len(texts)), (elsewhere, n, len(others))):
         if there < needed:
-            raise TouchstoneError(f'Diagnostics with n={n} need {needed:,} texts of "{name}", which has {there:,}. '
-                                  "Take a smaller n, or another source.")
+            raise TouchstoneError(f'Diagnostics with n={n} needs {needed:,} texts of "{name}", which has {there:,}. '
+                                  "Choose a smaller n or another source.")
     rows = np.random.default_rng([seed, 0]).permutation(len(texts))[:parts * n].reshape(parts, n)
     reference, corpus, train, *free = ([texts[row] for row in part] for part in rows.tolist())
     faulty = [insert_fault(fault, corpus, strength, FaultMaterial(train, others), seed) for strength in STRENGTHS]
-    first = 1 + len(faulty)                 # of the fault-free; strength 0 is the corpus itself
+    first = 1 + len(faulty)                 # first fault-free sample; strength 0 is the corpus itself
     pairs = [(0, column) for column in range(1, first)] + [(1, 1)]
     return SourceSamples([reference, *faulty, *free], pairs + [(first + i, first + i + 1) for i in range(0, 2 * BANDS, 2)])
 
 
 def upper_edge(distances: np.ndarray) -> float:
-    """What a further fault-free distance exceeds in 2.5% of all draws, were they normal: mean + t s sqrt(1 + 1/m)."""
+    """Return the upper limit of 95% of further fault-free distances if they are normal: mean + t s sqrt(1 + 1/m)."""
     m = len(distances)
     if m < 2:
         return float(distances.max())
     return float(distances.mean() + stats.t.ppf(0.975, m - 1) * distances.std(ddof=1) * np.sqrt(1 + 1 / m))
 
 
-def share_above(distance: float, edge: float) -> bool:
+def is_above(distance: float, edge: float) -> bool:
+    """Return whether a distance is above the upper limit."""
     return distance > edge + TOLERANCE * max(1e-6, abs(edge))
 
 
 def sensitivity(distances: np.ndarray) -> float | None:
-    """Spearman correlation with the strength; unknown where all distances are equal."""
+    """Return Spearman's correlation with the strength, or None if all distances are equal."""
     if np.ptp(distances) == 0:
         return None
     return pearson(np.arange(len(distances)), stats.rankdata(distances))
 
 
 def onset(distances: np.ndarray, highest: float) -> float | None:
-    """The smallest strength at which the distance is above the band; None if it never is."""
+    """Return the smallest strength at which the distance is above the upper limit, or None."""
     return next((strength for strength, distance in zip(STRENGTHS, distances.tolist(), strict=True)
-                 if strength > 0 and share_above(distance, highest)), None)
+                 if strength > 0 and is_above(distance, highest)), None)

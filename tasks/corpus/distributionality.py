@@ -1,10 +1,9 @@
-"""Distributionality (Ackerman, Kour and Farchi): does a corpus metric see two samples of one distribution, or two sets of
-texts?
+"""Distributionality (Ackerman, Kour and Farchi): does a corpus metric compare distributions, or texts with their nearest texts?
 
-Of paraphrase pairs (a, b), corpora go from all a to all b.  To whoever looks at distributions, the all-a and the all-b corpus are
-nearly one; to whoever looks for each text's nearest, they are furthest apart, since between them texts recur.  The energy
-distance is the prototype of the first kind, the average Hausdorff distance of the second: a metric is as near to either
-as the densities of its distances are, separation by separation.
+From paraphrase pairs (a, b), corpora go from all a to all b. Compared as distributions, the all-a and the all-b corpus are nearly
+equal; compared by nearest texts, they are furthest apart, since the corpora in between share texts. The energy distance is the
+prototype of the first kind, the average Hausdorff distance of the second. A metric is as near to either as the densities of its
+distances are, at each separation.
 """
 
 from __future__ import annotations
@@ -31,19 +30,23 @@ from tasks.data.loading import load_dataset
 
 GRID = np.linspace(-8, 8, 3001)             # 3,000 equal steps
 DENSITIES_KEPT = 4_000
-NARROWEST = 0.05                            # bandwidth: at l = K all distances are one number
-SAME_ANGLE = 0.005                          # up to it two texts are one, as in the authors' code
+NARROWEST = 0.05                            # smallest bandwidth: at l = K all distances are equal
+SAME_ANGLE = 0.005                          # texts at a smaller angle count as equal, as in the authors' code
 
 
 
 class Paraphrases(BaseModel):
+    """A dataset of paraphrase pairs."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     name: str
-    least: float | None = None              # the score from which on a pair counts as paraphrases; None: all do
+    least: float | None = None              # smallest score of a pair of paraphrases; None: use all pairs
 
 
 class Settings(BaseModel):
+    """Settings of the task in a suite."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     sources: Annotated[tuple[Paraphrases, ...], Field(min_length=1)]
@@ -55,7 +58,7 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True)
 class ParaphraseDistances:
-    """The raw answers for R sets of K+1 corpora of one draw of pairs, and the prototypes' distances of the same."""
+    """The raw answers for R sets of K+1 corpora of one draw of pairs, and the distances of both prototypes."""
 
     k: int                                  # K
     answers: tuple[float, ...]              # repetition by repetition, i < j in the order of `separated_pairs`
@@ -65,7 +68,7 @@ class ParaphraseDistances:
 
 
 class Distributionality(Task[ParaphraseDistances]):
-    """Does the metric look at distributions, as the energy distance does, or at nearest texts?"""
+    """Does the metric compare distributions, as the energy distance does, or nearest texts?"""
 
     name: ClassVar[str] = "distributionality"
     settings_type: ClassVar[type[BaseModel]] = Settings
@@ -75,11 +78,11 @@ class Distributionality(Task[ParaphraseDistances]):
         title="Distributionality", short="di", score="none: a property", chance=0.0, worst=0.0, unit="redraw",
         strata=("source",), observe_version=1, measure_version=1, ranked=False, paper=ACKERMAN,
         measures={
-            "distributionality": "deviation_ahd/(deviation_energy + deviation_ahd): 1 is like the energy distance",
+            "distributionality": "deviation_ahd/(deviation_energy + deviation_ahd): 1 for the energy distance",
             "deviation_energy": "I(d, ENERGY): squared difference of the densities of standardised distances, mean over l",
             "deviation_ahd": "I(d, AHD): the same from the average Hausdorff distance",
             "nearer_energy": "share of redraws in which ENERGY is the nearer prototype",
-            "distributionality_without_last": "without l = K, where every repetition asks the same two corpora",
+            "distributionality_without_last": "without l = K, where every repetition compares the same two corpora",
             "deviation_energy_without_last": "without l = K",
             "deviation_ahd_without_last": "without l = K",
             "nearer_energy_without_last": "without l = K",
@@ -101,8 +104,10 @@ class Distributionality(Task[ParaphraseDistances]):
         return self.drawn(unit).texts
 
     def drawn(self, unit: Unit) -> ParaphraseSample:
+        """Return the sample of a unit."""
         p = unit.parameters
-        return draw_sample(p["source"], paraphrase_pairs(p["source"], p["least"]), p["n"], p["K"], p["R"], np.random.default_rng(unit.seed))
+        pairs = paraphrase_pairs(p["source"], p["least"])
+        return draw_sample(p["source"], pairs, p["n"], p["K"], p["R"], np.random.default_rng(unit.seed))
 
     def observe(self, unit: Unit, metric: MetricSession) -> ParaphraseDistances:
         sample, k = self.drawn(unit), unit.parameters["K"]
@@ -126,46 +131,47 @@ class Distributionality(Task[ParaphraseDistances]):
         deviations_by_prototype = [deviations(standardized, deviation, separation) for deviation in (of_energy, of_ahd)]
         for ending, weights in (("", counts), ("_without_last", np.where(levels < observation.k, counts, 0))):
             if weights.any():
-                values |= {f"{name}{ending}": value for name, value in
-                           nearness(*(float(np.average(deviation, weights=weights)) for deviation in deviations_by_prototype)).items()}
-        means = np.array([standardized[separation == level].mean() for level in levels])
-        values["rise"] = pearson(levels, means) if np.ptp(means) > 0 else None
-        values["last"] = float(means[-1])
-        values["last_is_lowest"] = float(means[-1] <= means.min())
+                means = (float(np.average(deviation, weights=weights)) for deviation in deviations_by_prototype)
+                values |= {f"{name}{ending}": value for name, value in nearness(*means).items()}
+        trend = np.array([standardized[separation == level].mean() for level in levels])
+        values["rise"] = pearson(levels, trend) if np.ptp(trend) > 0 else None
+        values["last"] = float(trend[-1])
+        values["last_is_lowest"] = float(trend[-1] <= trend.min())
         return Measures(None, values)
 
 
 @lru_cache(maxsize=8)
 def paraphrase_pairs(name: str, least: float | None) -> tuple[tuple[str, str], ...]:
-    """The pairs of a dataset that are not one text twice, of those with scores the ones that reach the least."""
+    """Return the pairs of two different texts, restricted to those with at least the given score."""
     loaded = load_dataset(name)
     if loaded.dataset.kind != "pairs":
-        raise TouchstoneError(f'The dataset "{name}" holds {loaded.dataset.kind}; here pairs of paraphrases are needed.')
+        raise TouchstoneError(f'The dataset "{name}" is of the kind {loaded.dataset.kind}; pairs of paraphrases are required.')
     rows = loaded.rows[loaded.rows.text_a != loaded.rows.text_b]
     if least is not None:
         if "score" not in rows.columns:
-            raise TouchstoneError(f'The pairs of "{name}" have no scores, so that `least` says nothing about them; leave it out.')
+            raise TouchstoneError(f'The pairs of "{name}" have no scores. Remove the setting `least`.')
         rows = rows[rows.score >= least]
     return tuple(zip(rows.text_a, rows.text_b, strict=True))
 
 
 @dataclass(frozen=True)
 class ParaphraseSample:
-    """The texts of n pairs, all a and then all b, and R times K+1 corpora of them, as rows."""
+    """The texts of n pairs, all a and then all b, and R times K+1 corpora as rows of them."""
 
     texts: list[str]
     corpora: list[np.ndarray]
 
     def pairs(self, k: int) -> list[tuple[int, int]]:
-        """All (i, j), i < j, of every repetition."""
+        """Return all (i, j), i < j, of every repetition."""
         return [(start + i, start + j) for start in range(0, len(self.corpora), k + 1) for i, j in separated_pairs(k + 1)]
 
 
-def draw_sample(name: str, pairs: Sequence[tuple[str, str]], n: int, k: int, repetitions: int, rng: np.random.Generator) -> ParaphraseSample:
-    """n pairs; c_i holds round(n i/K) texts of B and the rest of A, every c_i drawn afresh: texts recur across corpora."""
+def draw_sample(name: str, pairs: Sequence[tuple[str, str]], n: int, k: int, repetitions: int,
+                rng: np.random.Generator) -> ParaphraseSample:
+    """Return n pairs and their corpora: c_i has round(n i/K) texts of B and the rest of A; corpora share texts."""
     if len(pairs) < n:
         raise TouchstoneError(f'Corpora of n={n} need as many pairs of "{name}", which has {len(pairs):,}. '
-                              "Take a smaller n, or another source.")
+                              "Choose a smaller n or another source.")
     chosen = [pairs[i] for i in rng.choice(len(pairs), n, replace=False)]
     corpora = []
     for _, i in itertools.product(range(repetitions), range(k + 1)):
@@ -176,7 +182,8 @@ def draw_sample(name: str, pairs: Sequence[tuple[str, str]], n: int, k: int, rep
 
 
 def angular_distances(vectors: np.ndarray) -> np.ndarray:
-    """arccos(cosine)/pi of all rows; up to 0.005 is 0, as in the authors' code.  A zero vector is at right angles to all."""
+    """Return arccos(cosine)/pi of all rows; up to 0.005 counts as 0, as in the authors' code. Zero vectors are orthogonal to all.
+    """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = vectors / np.where(lengths > 0, lengths, 1)
     angles = np.arccos(np.clip(unit @ unit.T, -1, 1)) / np.pi
@@ -184,32 +191,32 @@ def angular_distances(vectors: np.ndarray) -> np.ndarray:
 
 
 def energy_distance(angles: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
-    """2 mean d(p,q) - mean d(p,p') - mean d(q,q') over all ordered pairs: the V-statistic, no root."""
+    """Return 2 mean d(p,q) - mean d(p,p') - mean d(q,q') over all ordered pairs: the V-statistic, without root."""
     return float(2 * angles[np.ix_(p, q)].mean() - angles[np.ix_(p, p)].mean() - angles[np.ix_(q, q)].mean())
 
 
 def average_hausdorff(angles: np.ndarray, p: np.ndarray, q: np.ndarray) -> float:
-    """The mean of the two directed mean distances to the nearest."""
+    """Return the mean of the two directed mean distances to the nearest text."""
     across = angles[np.ix_(p, q)]
     return float((across.min(axis=1).mean() + across.min(axis=0).mean()) / 2)
 
 
 def separations(observation: ParaphraseDistances) -> np.ndarray:
-    """l = j - i of every distance."""
+    """Return l = j - i of every distance."""
     once = np.array([j - i for i, j in separated_pairs(observation.k + 1)])
     return np.tile(once, len(observation.answers) // len(once))
 
 
 def standardize(distances: np.ndarray) -> np.ndarray | None:
-    """Mean 0 and standard deviation 1 over all l and repetitions; None where all distances are equal."""
+    """Return the distances with mean 0 and standard deviation 1 over all l and repetitions, or None if all are equal."""
     flat = distances.ravel()
     return None if np.ptp(flat) == 0 else (flat - flat.mean()) / flat.std()
 
 
 def kernel_density(values: np.ndarray) -> np.ndarray:
-    """f on the grid: a sum of Gaussians of bandwidth max(0.05, sd m^(-1/5)).
+    """Return the density on the grid: a sum of Gaussians of bandwidth max(0.05, sd m^(-1/5)).
 
-    Kept, since all metrics of a unit are compared with the same prototypes.
+    Densities are cached, since all metrics of a unit are compared with the same prototypes.
     """
     return _density(values.tobytes())
 
@@ -223,14 +230,16 @@ def _density(content: bytes) -> np.ndarray:
 
 
 def deviations(values: np.ndarray, prototype: np.ndarray, separation: np.ndarray) -> np.ndarray:
-    """I_l(v,w), the integral of the squared difference of the densities at each l; I(v,w) is their mean, weighted by |D_l|."""
+    """Return I_l(v,w), the integral of the squared difference of the densities, for each l; I(v,w) is the mean weighted by |D_l|.
+    """
     levels = np.unique(separation)
-    squares = [(kernel_density(values[separation == level]) - kernel_density(prototype[separation == level])) ** 2 for level in levels]
+    squares = [(kernel_density(values[separation == level]) - kernel_density(prototype[separation == level])) ** 2
+               for level in levels]
     return np.asarray(np.sum(squares, axis=1) * (GRID[1] - GRID[0]))
 
 
 def nearness(from_energy: float, from_ahd: float) -> dict[str, float | None]:
-    """What the two deviations say; unknown where both are 0."""
+    """Return the measures of the deviations from both prototypes; None if both are 0."""
     both = from_energy + from_ahd
     return {"deviation_energy": from_energy, "deviation_ahd": from_ahd,
             "distributionality": from_ahd / both if both > 0 else None,

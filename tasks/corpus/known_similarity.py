@@ -23,13 +23,15 @@ from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.common.references import KOUR_2022
 from tasks.data.loading import load_corpus
 
-CHECKED_SHARE, CHECKED_LEAST = 0.05, 5      # of the pairs of a collection, asked again alone
-CHECKED_THOROUGHLY = 2                      # repetitions; of those after, one pair: fresh workers would take most of the time
-MIRRORED = 5                                # pairs asked in the other direction too, of a metric that says it is symmetric
+CHECKED_SHARE, CHECKED_LEAST = 0.05, 5      # of the pairs of a collection, repeated alone
+CHECKED_THOROUGHLY = 2                      # repetitions; one pair in later ones, since fresh workers are slow
+MIRRORED = 5                                # pairs compared in both directions if the metric declares symmetry
 
 
 
 class CorpusSize(BaseModel):
+    """The number of corpora k and their size n."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     k: Annotated[int, Field(ge=3, le=50)]
@@ -37,6 +39,8 @@ class CorpusSize(BaseModel):
 
 
 class Settings(BaseModel):
+    """Settings of the task in a suite."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
@@ -51,14 +55,14 @@ class MixtureDistances:
     k: int
     forward: tuple[float, ...]              # d(c_i, c_j), i < j, in the order of `separated_pairs`
     backward: tuple[float, ...]             # d(c_j, c_i), the same pairs
-    mirrored: int                           # how many answers of the two are those of the other direction, which alone was asked:
-                                            # where a metric says it is symmetric, and was on all that were asked
+    mirrored: int                           # how many answers were copied from the other direction:
+                                            # if the metric declares symmetry, and no answer contradicts it
     scale: Annotated[ScoreScale, StoredAs("orientation")]
     rechecked: tuple[RecheckedAnswer, ...]
 
 
 class KnownSimilarity(Task[MixtureDistances]):
-    """Does the distance grow as the corpora grow apart?"""
+    """Does the distance grow as the shares of the two sources diverge?"""
 
     name: ClassVar[str] = "known_similarity"
     settings_type: ClassVar[type[BaseModel]] = Settings
@@ -69,20 +73,20 @@ class KnownSimilarity(Task[MixtureDistances]):
         chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=3, measure_version=1,
         paper=KOUR_2022,
         measures={
-            "accuracy": "A: share of nested interval pairs judged right, ties one half",
+            "accuracy": "A: share of nested interval pairs judged correctly, ties one half",
             "weighted_accuracy": "Aw: the same, weighted by 1/(difference in separation)",
             "monotonicity": "Spearman correlation of separation and distance",
             "signed_separability": "omega squared of separation, with the sign of the correlation",
             "signed_linearity": "r|r| of the regression on separation",
             "separability": "omega squared of separation as a factor",
             "linearity": "R squared of the regression on separation",
-            "linearity_r": "r, as the published column has it",
+            "linearity_r": "r, as in the published column",
             "accuracy_tree": "A over the published multiset of judgements, strict",
             "weighted_accuracy_tree": "Aw over the published multiset of judgements, strict",
-            "accuracy_le": "A with ties counted as right, the paper's formula",
-            "asymmetry": "mean |d(p,q) - d(q,p)|, in standard deviations of the distances",
-            "context_difference": "mean change of an answer when its pair is asked alone, in the same unit",
-            "repeat_spread": "mean change of an answer when it is asked again, in the same unit",
+            "accuracy_le": "A with ties counted as correct, the paper's formula",
+            "asymmetry": "mean |d(p,q) - d(q,p)|, in SD of the distances",
+            "context_difference": "mean change of an answer when its pair is compared alone, in SD of the distances",
+            "repeat_spread": "mean change of an answer when it is repeated, in SD of the distances",
         })
 
     def datasets(self, settings: Settings) -> set[str]:
@@ -97,6 +101,7 @@ class KnownSimilarity(Task[MixtureDistances]):
         return itertools.chain.from_iterable(self.corpora(unit))
 
     def corpora(self, unit: Unit) -> list[list[str]]:
+        """Return the mixtures of a unit."""
         p = unit.parameters
         a, b = p["source_a"], p["source_b"]
         return draw_mixtures(a, load_corpus(a), b, load_corpus(b), p["k"], p["n"], np.random.default_rng(unit.seed))
@@ -110,7 +115,8 @@ class KnownSimilarity(Task[MixtureDistances]):
         alone = metric.recheck_corpora(corpora, pairs, checked)
         rechecked = tuple(RecheckedAnswer(pairs[index], answers[index], first, again)
                           for index, (first, again) in zip(checked, alone, strict=True))
-        return MixtureDistances(k, tuple(answers[:len(forward)]), tuple(answers[len(forward):]), mirrored, metric.scale, rechecked)
+        half = len(forward)
+        return MixtureDistances(k, tuple(answers[:half]), tuple(answers[half:]), mirrored, metric.scale, rechecked)
 
     def measure(self, unit: Unit, observation: MixtureDistances) -> Measures:
         forward = observation.scale.as_distance(np.array(observation.forward))
@@ -121,7 +127,7 @@ class KnownSimilarity(Task[MixtureDistances]):
         spread = float(distances.std()) if np.ptp(distances) else None
 
         def relative(a: float, b: float) -> float:
-            return min(abs(a - b) / unit_of_scale / spread, 1e9) if spread else 0.0     # differences, too, can overflow
+            return min(abs(a - b) / unit_of_scale / spread, 1e9) if spread else 0.0     # differences can overflow too
         values: dict[str, float | None] = {
             **distance_measures(distances, observation.k),
             "asymmetry": float(np.abs(forward - backward).mean()) / spread if spread else None,
@@ -133,8 +139,9 @@ class KnownSimilarity(Task[MixtureDistances]):
         return Measures(float(np.mean(ranked)), values, context_marks(observation.rechecked))
 
     def answers(self, observation: MixtureDistances) -> np.ndarray:
-        """The means of both directions, z-scored in their collection; zeros where all are equal."""
-        forward, backward = (observation.scale.as_distance(np.array(side)) for side in (observation.forward, observation.backward))
+        """Return the means of both directions, z-scored in their collection; zeros if all are equal."""
+        forward = observation.scale.as_distance(np.array(observation.forward))
+        backward = observation.scale.as_distance(np.array(observation.backward))
         distances = forward / 2 + backward / 2
         spread = distances.std()
         return np.asarray((distances - distances.mean()) / spread if spread > 0 and np.isfinite(spread) else distances * 0)
@@ -145,10 +152,11 @@ class KnownSimilarity(Task[MixtureDistances]):
 
 def both_directions(metric: MetricSession, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]],
                     seed: int) -> tuple[list[float], int]:
-    """The answers for all pairs, the second half being the first the other way round; and how many were taken from there.
+    """Return the answers for all pairs, whose second half is the reversed first half, and how many of them were mirrored.
 
-    A metric that says it is symmetric is asked each pair in one direction, drawn for it so that the directions say nothing of
-    the order of the corpora, and five in the other one too; if one of those answers differs, all the others as well.
+    For a metric that declares symmetry, each pair is compared in one random direction, which reveals nothing about the order of
+    the
+    corpora, and five pairs in both directions. If any of these answers differ, all pairs are compared in both directions.
     """
     half = len(pairs) // 2
     rest: list[int] = []
@@ -171,10 +179,10 @@ def both_directions(metric: MetricSession, corpora: Sequence[Sequence[str]], pai
 
 
 def pairs_to_recheck(k: int, seed: int, repetition: int) -> list[int]:
-    """Which questions are asked again alone: as many as 5% of the k(k-1)/2 pairs, at least five, of either direction.
+    """Return the indices of the pairs to repeat alone: 5% of the k(k-1)/2 pairs, at least five, in either direction.
 
-    They are drawn so that a metric cannot know them.  After some repetitions one each is enough: a metric is told neither
-    which repetition it is in nor anything of those before, and is judged by all of them together.
+    They are random, so a metric cannot predict them. After the first repetitions one pair is enough: a metric does not know which
+    repetition it is in, and all repetitions are judged together.
     """
     pairs = len(separated_pairs(k))
     count = max(CHECKED_LEAST, round(CHECKED_SHARE * pairs)) if repetition < CHECKED_THOROUGHLY else 1
@@ -183,21 +191,23 @@ def pairs_to_recheck(k: int, seed: int, repetition: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Judgements:
-    """The set J of equation 5 as arrays: which interval lies strictly inside which, and how it is counted."""
+    """The set J of equation 5 as arrays: pairs of an interval and one strictly inside it, with their weights."""
 
     inner: np.ndarray                       # indices into separated_pairs(k)
     outer: np.ndarray
     weight: np.ndarray                      # 1/(l2 - l1)
-    in_tree: np.ndarray                     # times the authors' recursion meets it
+    in_tree: np.ndarray                     # how often the authors' recursion visits it
 
 
 @lru_cache
 def judgements(k: int) -> Judgements:
-    """All ((q,r),(i,j)) with [q,r] strictly inside [i,j]: the set J, equation 5.
+    """Return all ((q,r),(i,j)) with [q,r] strictly inside [i,j]: the set J, equation 5.
 
-    The authors' recursion visits an interval once for each path that leads to it.  A visit of (s,e) makes one judgement
-    against each of its strict sub-intervals, and then visits (s,e-1) and (s+1,e); so a judgement is counted as often as its
-    outer interval is visited: binomial(missing, missing on the left) times.
+    The authors' recursion visits an interval once for each path that leads to it. A visit of (s,e) makes one judgement against
+    each of
+    its strict sub-intervals, and then visits (s,e-1) and (s+1,e). Hence a judgement is counted as often as its outer interval is
+    visited:
+    binomial(missing, missing on the left) times.
     """
     pairs = separated_pairs(k)
     visits = {(0, k - 1): 1}
@@ -215,12 +225,12 @@ def judgements(k: int) -> Judgements:
 
 
 def distance_measures(distances: np.ndarray, k: int) -> dict[str, float | None]:
-    """Everything that the distances of one set of k corpora say, in the order of `separated_pairs`."""
+    """Return all measures of the distances of one set of k corpora, in the order of `separated_pairs`."""
     return {**accuracies(distances, k), **trend(distances, np.array([j - i for i, j in separated_pairs(k)]))}
 
 
 def accuracies(distances: np.ndarray, k: int) -> dict[str, float | None]:
-    """Shares of J judged right: d(inner) < d(outer), ties one half; weighted; over the tree multiset; with <=."""
+    """Return shares of J judged correctly: d(inner) < d(outer), ties one half; weighted; over the tree multiset; with <=."""
     j = judgements(k)
     inner, outer = distances[j.inner], distances[j.outer]
     right, tied = (inner < outer).astype(float), (inner == outer).astype(float)
@@ -235,7 +245,7 @@ def accuracies(distances: np.ndarray, k: int) -> dict[str, float | None]:
 
 
 def trend(distances: np.ndarray, separation: np.ndarray) -> dict[str, float | None]:
-    """Monotonicity, separability and linearity; unknown where all distances are equal.  None of them depends on scale."""
+    """Return monotonicity, separability and linearity, which do not depend on scale; None if all distances are equal."""
     names = ("monotonicity", "separability", "linearity", "linearity_r", "signed_separability", "signed_linearity")
     if np.ptp(distances) == 0:
         return dict.fromkeys(names)

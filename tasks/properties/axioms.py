@@ -1,4 +1,4 @@
-"""Axioms: what a metric is, before how good it is.  Properties, shown and never ranked."""
+"""Axioms: formal properties of a metric, shown but not ranked."""
 
 from __future__ import annotations
 
@@ -20,28 +20,30 @@ from harness.submission.submission import Entry
 from tasks.data.loading import load_corpus
 
 Answer = TypeVar("Answer")
-TOLERANCE = 1e-6                            # relative to the larger answer, absolute below 1
+TOLERANCE = 1e-6                            # relative to the largest answer, absolute below 1
 DOMAINS = ("made_weather", "made_kitchen", "made_trains")
 CORPUS_TEXTS = 20
 PAIRS = 12
 
 AXIOMS = {
-    "repeatable": "the same question gets the same answer twice",
-    "order_of_calls": "an answer does not depend on the order of the questions",
-    "company": "an answer does not depend on what else is asked in the same call",
-    "order_of_texts": "the order of the texts in a corpus does not matter",
-    "equal_inputs": "of two equal inputs it does not matter which came first",
-    "matrix_agrees": "the cross matrix holds the same numbers as the pairs",
+    "repeatable": "repeated questions have equal answers",
+    "order_of_calls": "answers do not depend on the order of the questions",
+    "company": "answers do not depend on the other inputs of the same call",
+    "order_of_texts": "answers do not depend on the order of the texts in a corpus",
+    "equal_inputs": "equal inputs have equal answers at any position of a call",
+    "matrix_agrees": "the score matrix has the same numbers as the pairs",
     "symmetric": "d(p, q) = d(q, p)",
-    "identity": "nothing is nearer to a thing than itself; for distances d(p, p) = 0",
-    "within_range": "every answer is in the declared range",
+    "identity": "no input is nearer than the input itself; for distances, d(p, p) = 0",
+    "within_range": "answers are in the declared range",
     "triangle": "d(p, r) <= d(p, q) + d(q, r)",
-    "duplication": "doubling both corpora changes nothing",
-    "finite_when_awkward": "awkward inputs get finite numbers",
+    "duplication": "duplicating the texts of both corpora does not change the answer",
+    "finite_when_awkward": "answers for unusual inputs are finite",
 }
 
 
 class Settings(BaseModel):
+    """Settings of the task in a suite."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     trials: Annotated[int, Field(ge=1, le=1000)]
@@ -49,7 +51,7 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True)
 class Trial:
-    """One check of one axiom: the raw answers it compares, or the fault that stood in their place."""
+    """One check of one axiom: the raw answers that it compares, or the fault that prevented them."""
 
     axiom: str
     about: str
@@ -59,36 +61,38 @@ class Trial:
 
 @dataclass(frozen=True)
 class Trials:
+    """The trials of one unit."""
+
     trials: tuple[Trial, ...]
     scale: Annotated[ScoreScale, StoredAs("orientation")]
-    low: float | None                       # of the declared range of the answers; None: unbounded
+    low: float | None                       # declared range of the answers; None: unbounded
     high: float | None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a trial went: by how much its axiom is missed, 0 if it holds."""
+    """The result of a trial: the amount by which its axiom is violated, 0 if it holds."""
 
     trial: Trial
     passed: bool
-    deviation: float                        # inf where there is no answer
+    deviation: float                        # inf if there is no answer
 
 
 class Axioms(Task[Trials]):
-    """Cheap checks on every submission, each a share of trials passed."""
+    """Cheap checks of every submission; each measure is a share of trials passed."""
 
     name: ClassVar[str] = "axioms"
     settings_type: ClassVar[type[BaseModel]] = Settings
     observation_type: ClassVar[type[Any]] = Trials
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Axioms", short="ax", score="share of trials passed, over all axioms", chance=0.0, worst=0.0, unit="trial",
+        title="Axioms", short="ax", score="share of trials passed, mean over axioms", chance=0.0, worst=0.0, unit="trial",
         strata=(), observe_version=1, measure_version=1, ranked=False, measures=AXIOMS)
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(DOMAINS)
 
     def accepts(self, entry: Entry) -> bool:
-        """Everybody: text metrics are asked pairs here, not corpora."""
+        """Return True: text metrics are checked on pairs."""
         return True
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
@@ -118,7 +122,7 @@ class Axioms(Task[Trials]):
 
 
 def corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:
-    """Three small corpora, each from two of three domains in a proportion of its own."""
+    """Return three small corpora, each a random mixture of two of three domains."""
     rng = np.random.default_rng(unit.seed)
     texts = [load_corpus(domain) for domain in DOMAINS]
     made = []
@@ -131,7 +135,6 @@ def corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:
     return p, q, r
 
 
-# Texts of ours.
 AWKWARD_TEXTS = {
     "an empty text": "",
     "white space": " \t\n ",
@@ -144,56 +147,58 @@ AWKWARD_TEXTS = {
 
 
 class _Trials:
-    """Collects trials; a fault in one of them is recorded, and the next one goes on with a fresh worker."""
+    """Collects trials; a fault in one of them is recorded, and the next one continues with a fresh worker."""
 
     def __init__(self, metric: MetricSession, corpora: Sequence[list[str]], rng: np.random.Generator) -> None:
         self.metric, self.corpora, self.rng = metric, corpora, rng
-        self.found: list[Trial] = []
+        self.results: list[Trial] = []
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, question: Hashable) -> int:
-        """The call number of a question: its own, and the same whenever it is asked again."""
+        """Return the call number of a question, which is the same when the question is repeated."""
         return 10 * self._numbers.setdefault(question, len(self._numbers))
 
     def fresh(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
-        """The answer of a worker that has seen nothing before."""
+        """Return the answer of a fresh worker."""
         self.metric.stop_worker()
         return ask(*arguments)
 
     def trial(self, axiom: str, about: str, ask: Callable[..., Iterable[float]], *arguments: Any) -> None:
+        """Run one trial."""
         try:
-            self.found.append(Trial(axiom, about, tuple(ask(*arguments))))
+            self.results.append(Trial(axiom, about, tuple(ask(*arguments))))
         except Fault as fault:
             if fault.kind is FaultKind.TIME:
-                raise                       # the unit's time is over, not the trial's
-            self.found.append(Trial(axiom, about, (), fault.sentence))
+                raise                       # the time limit applies to the unit, not to the trial
+            self.results.append(Trial(axiom, about, (), fault.sentence))
 
 
 class CorpusTrials(_Trials):
-    """The axioms of a metric of corpora."""
+    """The axioms of corpus metrics."""
 
     def all(self) -> list[Trial]:
+        """Run all trials."""
         p, q, r = self.corpora
-        one = self.one
+        distance = self.distance
 
         def shuffled(texts: list[str]) -> list[str]:
             return [texts[i] for i in self.rng.permutation(len(texts))]
 
-        self.trial("repeatable", "p, q", lambda: (one(p, q), one(p, q)))
-        self.trial("repeatable", "p, q in two workers", lambda: (self.fresh(one, p, q), self.fresh(one, p, q)))
+        self.trial("repeatable", "p, q", lambda: (distance(p, q), distance(p, q)))
+        self.trial("repeatable", "p, q in two workers", lambda: (self.fresh(distance, p, q), self.fresh(distance, p, q)))
         three = [(0, 1), (1, 2), (0, 2)]
         for at, pair in enumerate(("p, q", "q, r", "p, r")):
             self.trial("order_of_calls", pair, lambda at: (self.among([p, q, r], three, order)[at] for order in (1, 2)), at)
         self.trial("company", "p, q among others and alone in a fresh worker",
-                   lambda: (self.among([p, q, r], three)[0], self.fresh(one, p, q)))
-        self.trial("order_of_texts", "p, q", lambda: (one(p, q), one(shuffled(p), shuffled(q))))
-        self.trial("equal_inputs", "p, q", lambda: (one(p, q), self.among([q, p, p, q], [(2, 3)])[0]))
+                   lambda: (self.among([p, q, r], three)[0], self.fresh(distance, p, q)))
+        self.trial("order_of_texts", "p, q", lambda: (distance(p, q), distance(shuffled(p), shuffled(q))))
+        self.trial("equal_inputs", "p, q", lambda: (distance(p, q), self.among([q, p, p, q], [(2, 3)])[0]))
         for about, a, b in (("p, q", p, q), ("q, r", q, r), ("p, r", p, r)):
-            self.trial("symmetric", about, lambda a, b: (one(a, b), one(b, a)), a, b)
-            self.trial("identity", about, lambda a, b: (one(a, a), one(a, b)), a, b)
-            self.trial("within_range", about, lambda a, b: (one(a, b), one(a, a)), a, b)
-        self.trial("triangle", "p, q, r", lambda: (one(p, r), one(p, q), one(q, r)))
-        self.trial("duplication", "p, q", lambda: (one(p, q), one(p + p, q + q)))
+            self.trial("symmetric", about, lambda a, b: (distance(a, b), distance(b, a)), a, b)
+            self.trial("identity", about, lambda a, b: (distance(a, a), distance(a, b)), a, b)
+            self.trial("within_range", about, lambda a, b: (distance(a, b), distance(a, a)), a, b)
+        self.trial("triangle", "p, q, r", lambda: (distance(p, r), distance(p, q), distance(q, r)))
+        self.trial("duplication", "p, q", lambda: (distance(p, q), distance(p + p, q + q)))
         odd = AWKWARD_TEXTS
         for about, a, b in (
                 ("one text against many", p[:1], q), ("one text against another", p[:1], q[:1]),
@@ -201,22 +206,24 @@ class CorpusTrials(_Trials):
                 ("nothing but empty texts", [""] * 5, q),
                 *((f"{name} among others", [odd[name], *p], q) for name in
                   ("an empty text", "emoji", "right-to-left script", "100 kB"))):
-            self.trial("finite_when_awkward", about, lambda a, b: (one(a, b),), a, b)
-        return self.found
+            self.trial("finite_when_awkward", about, lambda a, b: (distance(a, b),), a, b)
+        return self.results
 
-    def one(self, p: list[str], q: list[str]) -> float:
+    def distance(self, p: list[str], q: list[str]) -> float:
+        """Return the answer for one pair of corpora."""
         return self.among([p, q], [(0, 1)])[0]
 
     def among(self, corpora: list[list[str]], pairs: list[tuple[int, int]], order: int = 0) -> list[float]:
-        """The answers for some pairs of corpora; the first pair makes the call's number."""
+        """Return the answers for some pairs of corpora; the first pair determines the number of the call."""
         first = self.number(tuple(tuple(corpora[c]) for c in pairs[0]))
         return self.metric.corpus_distances(corpora, pairs, order, first)
 
 
 class TextTrials(_Trials):
-    """The axioms of a metric of texts: every pair of a call is a trial of its own."""
+    """The axioms of text metrics; every pair of a call is a trial."""
 
     def all(self) -> list[Trial]:
+        """Run all trials."""
         p, q, r = (texts[:PAIRS] for texts in self.corpora)
         about = [f'"{a}" and "{b}"' for a, b in zip(p, q, strict=True)]
         self.compare("repeatable", about, lambda: (self.ask(p, q), self.ask(p, q)))
@@ -249,47 +256,51 @@ class TextTrials(_Trials):
         for name, text in AWKWARD_TEXTS.items():
             for other, against in (("itself", text), ("an ordinary text", AWKWARD_TEXTS["an ordinary text"])):
                 self.trial("finite_when_awkward", f"{name} against {other}", self.ask, [text], [against])
-        return self.found
+        return self.results
 
     def ask(self, a: list[str], b: list[str]) -> list[float]:
+        """Return the answers for pairs of texts."""
         return self.metric.pair_scores(a, b, self.number((tuple(a), tuple(b))), self.collection)
 
     @property
     def collection(self) -> list[str]:
+        """All texts of the unit."""
         return [text for texts in self.corpora for text in texts]
 
     def compare(self, axiom: str, about: Sequence[str], ask: Callable[[], Sequence[Sequence[float]]]) -> None:
-        """One trial a pair: the answers at the same place of each list."""
+        """Record one trial per pair: the answers at the same index of each list."""
         try:
             answers = ask()
         except Fault as fault:
             if fault.kind is FaultKind.TIME:
                 raise
-            self.found.append(Trial(axiom, "a call of several pairs", (), fault.sentence))
+            self.results.append(Trial(axiom, "a call of several pairs", (), fault.sentence))
             return
-        self.found += [Trial(axiom, words, tuple(row)) for words, row in zip(about, zip(*answers, strict=True), strict=True)]
+        self.results += [Trial(axiom, words, tuple(row)) for words, row in zip(about, zip(*answers, strict=True), strict=True)]
 
     def matrix(self, p: list[str], q: list[str], about: Sequence[str]) -> None:
+        """Compare the score matrix with the answers for pairs."""
         try:
             cross = self.metric.score_matrix(p, q, self.number((tuple(p), tuple(q))), self.collection)
         except Fault as fault:
-            self.found.append(Trial("matrix_agrees", "a cross matrix", (), fault.sentence))
+            self.results.append(Trial("matrix_agrees", "a cross matrix", (), fault.sentence))
             return
         if cross is not None:
             self.compare("matrix_agrees", about, lambda: (self.ask(p, q), np.diag(cross).tolist()))
 
 
 def copy_corpus(text: str) -> str:
-    """An equal text; it reaches the worker as another object."""
+    """Return an equal text that is another object in the worker."""
     return "".join(text)
 
 
 def halves(answers: list[float]) -> tuple[list[float], list[float]]:
+    """Return both halves of a list of answers."""
     return answers[:len(answers) // 2], answers[len(answers) // 2:]
 
 
 def verdicts(observation: Trials) -> list[Verdict]:
-    """Whether each trial's answers are as its axiom has it, and by how much not."""
+    """Return the verdict of each trial."""
     results = []
     for trial in observation.trials:
         deviation = math.inf if trial.fault is not None else relative_deviation(trial, observation)
@@ -299,9 +310,10 @@ def verdicts(observation: Trials) -> list[Verdict]:
 
 
 def relative_deviation(trial: Trial, observation: Trials) -> float:
+    """Return the amount by which the answers of a trial violate its axiom."""
     answers = trial.answers
     if trial.axiom == "finite_when_awkward":
-        return 0.0                          # an answer that is not finite is a fault
+        return 0.0                          # answers that are not finite are faults
     if trial.axiom == "within_range":
         low = -math.inf if observation.low is None else observation.low
         high = math.inf if observation.high is None else observation.high
@@ -313,7 +325,7 @@ def relative_deviation(trial: Trial, observation: Trials) -> float:
         return max(0.0, other - itself)
     if trial.axiom == "triangle":
         if observation.scale.returns == "similarity" and observation.scale.high is None:
-            return 0.0                      # no distance belongs to an unbounded similarity
+            return 0.0                      # an unbounded similarity has no corresponding distance
         whole, first, second = observation.scale.as_distance(np.array(answers))
         return max(0.0, float(whole - first - second))
     first, second = answers
@@ -321,7 +333,7 @@ def relative_deviation(trial: Trial, observation: Trials) -> float:
 
 
 def describe_verdict(verdict: Verdict) -> str:
-    """The worst case of an axiom in a line."""
+    """Return the trial and its answers in one line."""
     trial = verdict.trial
     if trial.fault is not None:
         return f"{trial.about}: {trial.fault}"
@@ -330,7 +342,7 @@ def describe_verdict(verdict: Verdict) -> str:
 
 
 def worst_cases(observations: Iterable[Trials]) -> dict[str, Verdict]:
-    """Of each axiom that is missed anywhere, the trial that misses it most."""
+    """Return the worst violation of each axiom that is violated."""
     worst: dict[str, Verdict] = {}
     for trials in observations:
         for verdict in verdicts(trials):

@@ -1,8 +1,10 @@
-"""Time and memory: what a metric takes, and how that grows with the corpora; time beside a fixed reference in the same unit.
+"""Time and memory that a metric takes, and how time grows with the corpora, relative to a reference metric in the same unit.
 
-Seconds do not travel between machines, so every unit also times the reference metric on the same corpora, before and
-after.  Units draw texts of their own, and a collection looks like those of known similarity: an answer that is kept from
-before, or skipped where the clock runs, helps nobody.
+Seconds cannot be compared between machines, so every unit also times the reference metric on the same corpora, before and after.
+Units
+sample their own texts, and their collections look like those of known similarity, so that caching answers or detecting the
+measurement
+does not help a metric.
 """
 
 from __future__ import annotations
@@ -29,6 +31,8 @@ COLLECTION, GROWTH = "collection", "growth"
 
 
 class Settings(BaseModel):
+    """Settings of the task in a suite."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     pair: tuple[str, str]
@@ -40,17 +44,17 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds, less the way to the worker and back: a whole collection, or one pair of each size, preparing included."""
+    """Seconds without communication: of a whole collection, or of one pair of each size, including preparation."""
 
     calls: int                              # of a collection; 0 for the growth
     seconds: float
-    reference: tuple[float, float]          # the reference metric on the same corpora, before and after
-    by_size: tuple[tuple[int, float], ...]  # n, seconds a pair
-    peaks: tuple[int | None, ...]           # bytes: the most that was held till the end of each size; None: nobody counts
+    reference: tuple[float, float]          # of the reference metric on the same corpora, before and after
+    by_size: tuple[tuple[int, float], ...]  # n, seconds per pair
+    peaks: tuple[int | None, ...]           # peak memory in bytes until the end of each size; None: not measured
 
 
 class Timing(Task[Times]):
-    """How long does it take, and how much memory?"""
+    """How much time and memory does the metric take?"""
 
     name: ClassVar[str] = "timing"
     settings_type: ClassVar[type[BaseModel]] = Settings
@@ -59,10 +63,10 @@ class Timing(Task[Times]):
         title="Time and memory", short="t", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=("what",),
         observe_version=2, measure_version=2, ranked=False, alone=True,
         measures={
-            "cost_in_chi": f"time of a collection as a multiple of {REFERENCE}'s on the same corpora",
-            "calls_per_second": "pairs of corpora answered a second, preparing included, on the machine it ran on",
+            "cost_in_chi": f"time of a collection as a multiple of that of {REFERENCE} on the same corpora",
+            "calls_per_second": "pairs of corpora per second including preparation, on the machine of the run",
             "cost_exponent": "slope of log time on log n, for one pair of corpora of n texts each",
-            "peak_megabytes": "the most memory its process held at once over all these n, Python and libraries included; mean",
+            "peak_megabytes": "peak memory of the worker process over all n, including Python and libraries; mean",
         })
 
     def datasets(self, settings: Settings) -> set[str]:
@@ -79,7 +83,7 @@ class Timing(Task[Times]):
         return (text for corpora, _ in self.portions(unit) for corpus in corpora for text in corpus)
 
     def portions(self, unit: Unit) -> list[tuple[list[list[str]], list[tuple[int, int]]]]:
-        """Corpora and the pairs of them to be asked; for the growth one portion a size, with as many texts in each."""
+        """Return corpora and the pairs to compare; for the growth one portion per size, with equally many texts in each."""
         p, rng = unit.parameters, np.random.default_rng(unit.seed)
         names = (p["source_a"], p["source_b"])
         a, b = (load_corpus(name) for name in names)
@@ -89,7 +93,7 @@ class Timing(Task[Times]):
         for name, texts in zip(names, (a, b), strict=True):
             if len(texts) < largest:
                 raise TouchstoneError(f'Timing pairs of {largest:,} texts needs as many of "{name}", which has {len(texts):,}. '
-                                      "Take smaller sizes, or another source.")
+                                      "Choose smaller sizes or another source.")
         portions = []
         for n in p["sizes"]:
             corpora = [[texts[i] for i in rng.choice(len(texts), n, replace=False)]
@@ -100,7 +104,7 @@ class Timing(Task[Times]):
     def observe(self, unit: Unit, metric: MetricSession) -> Times:
         portions = self.portions(unit)
         if unit.stratum == (GROWTH,):
-            metric.stop_worker()                  # a worker that was at hand may have held more for other units
+            metric.stop_worker()                  # a used worker may have held more memory for other units
             by_size, peaks = [], []
             for n, (corpora, pairs) in zip(unit.parameters["sizes"], portions, strict=True):
                 by_size.append((n, metric.time_corpora(corpora, pairs) / len(pairs)))
@@ -122,7 +126,7 @@ class Timing(Task[Times]):
 
     def measure(self, unit: Unit, times: Times) -> Measures:
         if unit.stratum == (COLLECTION,):
-            # The quicker of the two: what else the machine does makes a few milliseconds ten times as long, never shorter.
+            # The faster one: other processes can slow down a measurement of a few milliseconds tenfold, but never speed it up.
             return Measures(None, {"cost_in_chi": times.seconds / min(times.reference),
                                    "calls_per_second": times.calls / times.seconds})
         n, seconds = np.log(np.array(times.by_size)).T
@@ -132,5 +136,5 @@ class Timing(Task[Times]):
 
 @cache
 def reference_entry() -> Entry:
-    """The metric that others are timed against."""
+    """Return the metric to which others are compared."""
     return load_submission(SUBMISSIONS / f"{REFERENCE}.py").entries[0]

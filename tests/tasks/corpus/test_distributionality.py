@@ -150,7 +150,7 @@ def test_paraphrases_leave_out_equal_texts_and_low_scores(tmp_path, monkeypatch)
     paraphrase_pairs.cache_clear()
     with pytest.raises(TouchstoneError, match="have no scores"):
         paraphrase_pairs("made_paraphrases", 4.0)
-    with pytest.raises(TouchstoneError, match="holds corpus; here pairs of paraphrases are needed"):
+    with pytest.raises(TouchstoneError, match="is of the kind corpus; pairs of paraphrases are required"):
         paraphrase_pairs("made_weather", None)
 
 

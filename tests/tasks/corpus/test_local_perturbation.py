@@ -26,7 +26,7 @@ from tasks.corpus.local_perturbation import (
     Settings,
     area,
     locality,
-    smallest_noticed,
+    detection_ratio,
     sweeps,
 )
 from tests.support.corpora import like_embeddings, on_a_grid
@@ -73,7 +73,7 @@ def test_the_area_by_hand(curve, expected):
 def test_what_is_hardly_noticed_has_no_locality():
     # d(max)-d(0) = 1, 5: mean 3, standard error 2, 1.5 of them; 4, 6: mean 5, standard error 1
     weak, strong = (np.stack([np.linspace(0, top, 21) for top in tops]) for tops in ((1, 5), (4, 6)))
-    assert smallest_noticed(weak) == pytest.approx(1.5)
+    assert detection_ratio(weak) == pytest.approx(1.5)
     assert locality(weak) is None
     assert locality(strong) == pytest.approx(0.5)
     assert area(-strong) is None

@@ -1,4 +1,4 @@
-"""Alignment (USMB): is the summary that people prefer the one that is closer to the text?"""
+"""Alignment (USMB): is the summary that people prefer more similar to the document?"""
 
 from __future__ import annotations
 
@@ -32,35 +32,37 @@ from tasks.text.base import (
 
 AXIS, COMPARISONS = "axis", "comparisons"
 RANKED = {AXIS: "axis", COMPARISONS: "accuracy"}          # the ranked measure of each kind
-NEAR_LENGTH = 0.1                           # lengths in words that differ by at most this share of the longer
+NEAR_LENGTH = 0.1                           # relative difference of two lengths in words that counts as near
 
-Documents = Annotated[int, Field(ge=2, le=100_000)]         # at most, of a dataset
+Documents = Annotated[int, Field(ge=2, le=100_000)]         # maximal number, per dataset
 
 
 class Settings(BaseModel):
+    """Settings of the task in a suite."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    axis: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]             # rated summaries
-    comparisons: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]      # choices between two
+    axis: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]               # rated summaries
+    comparisons: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]      # choices between two summaries
     batch: Annotated[int, Field(ge=1, le=1000)]
 
 
 @dataclass(frozen=True)
 class AlignmentAnswers:
-    """The raw answers for texts and their summaries, beside what people say of these."""
+    """The raw answers for documents and their summaries, with the judgements of people."""
 
-    places: tuple[int, ...]                 # of the document of each summary, or pair of summaries, in its dataset's order
-    first: tuple[float, ...]                # the answers for the summaries, or for the first of each pair
-    second: tuple[float, ...]               # for the second; nothing of rated summaries
-    ratings: dict[str, tuple[float, ...]]   # by aspect; nothing of pairs
-    choices: tuple[int, ...]                # 1: the second was chosen; nothing of rated summaries
-    words: tuple[tuple[int, int], ...]      # the lengths of both
+    places: tuple[int, ...]                 # index of the document of each summary, or pair of summaries
+    first: tuple[float, ...]                # answers for the summaries, or for the first of each pair
+    second: tuple[float, ...]               # for the second; empty for rated summaries
+    ratings: dict[str, tuple[float, ...]]   # by aspect; empty for pairs
+    choices: tuple[int, ...]                # 1: the second was chosen; empty for rated summaries
+    words: tuple[tuple[int, int], ...]      # lengths in words of both summaries
     scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[RecheckedAnswer, ...]
 
 
 class Alignment(DocumentTask[AlignmentAnswers]):
-    """Does it agree with people about summaries?"""
+    """Does the metric agree with people about summaries?"""
 
     name: ClassVar[str] = "alignment"
     settings_type: ClassVar[type[BaseModel]] = Settings
@@ -70,14 +72,14 @@ class Alignment(DocumentTask[AlignmentAnswers]):
         chance=0.5, worst=0.0, unit="source document with all its summaries", strata=("kind", "dataset"), observe_version=1,
         measure_version=1, track="text", measures={
             USMB: USMB_MEANING,
-            "axis": "0.5(1 + r), r Pearson's correlation with the overall rating, as the published column has it",
-            **{f"pearson_{aspect}": f"Pearson's correlation with people's ratings: {aspect}" for aspect in ASPECTS},
-            **{f"spearman_{aspect}": f"Spearman's: {aspect}" for aspect in ASPECTS},
-            "accuracy": "share of choices agreed with, a tie counts one half",
-            "precision": "of the choices of the second summary, a tie counts one half",
-            "recall": "likewise",
-            "f1": "harmonic mean of the two",
-            "accuracy_at_near_length": "accuracy where both summaries are of nearly the same length",
+            "axis": "0.5(1 + r), r Pearson's correlation with the overall rating, as in the published column",
+            **{f"pearson_{aspect}": f"Pearson's correlation with the ratings of people: {aspect}" for aspect in ASPECTS},
+            **{f"spearman_{aspect}": f"Spearman's correlation with the ratings of people: {aspect}" for aspect in ASPECTS},
+            "accuracy": "share of the choices of people that the metric makes too; a tie counts one half",
+            "precision": "precision for the choice of the second summary; a tie counts one half",
+            "recall": "recall for the choice of the second summary; a tie counts one half",
+            "f1": "harmonic mean of precision and recall",
+            "accuracy_at_near_length": "accuracy for pairs of summaries of nearly equal length",
             **CONTEXT_MEASURES,
         })
 
@@ -170,7 +172,7 @@ def fit_texts(unit: Unit) -> list[str]:
 
 
 def weighted_measures(observation: AlignmentAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
-    """Every measure under each row of how often each summary, or pair, counts; Spearman's ranks are those of all of them."""
+    """Return every measure under each row of counts of summaries, or pairs; Spearman's ranks are those of all of them."""
     first = observation.scale.as_similarity(np.array(observation.first))
     if observation.ratings:
         values = {}
@@ -179,7 +181,7 @@ def weighted_measures(observation: AlignmentAnswers, times: np.ndarray) -> dict[
             values[f"spearman_{aspect}"] = weighted_correlations(stats.rankdata(first), stats.rankdata(ratings), times)
         return {"axis": (1 + values["pearson_overall"]) / 2, **values}
     second = observation.scale.as_similarity(np.array(observation.second))
-    guessed = np.where(first == second, 0.5, (second > first).astype(float))            # that the second was chosen
+    guessed = np.where(first == second, 0.5, (second > first).astype(float))            # whether the second is preferred
     chosen = np.array(observation.choices, dtype=float)
     agreed = np.where(chosen == 1, guessed, 1 - guessed)
     lengths = np.array(observation.words, dtype=float)
@@ -193,5 +195,6 @@ def weighted_measures(observation: AlignmentAnswers, times: np.ndarray) -> dict[
 
 
 def mean_under_weights(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return the mean of the values under each row of weights, NaN if all weights are 0."""
     whole = weights.sum(axis=1)
     return np.asarray(np.divide(weights @ values, whole, out=np.full(len(weights), np.nan), where=whole > 0))

@@ -1,7 +1,8 @@
-"""Retrieval (USMB): are the relevant documents first, and still when all documents are changed?
+"""Retrieval (USMB): are the relevant documents ranked first, also when all documents are changed?
 
-USMB's text has it that the score is retention, augmented over original; every metric and every control retains .8 to 1.0, and
-the published column lies near the augmented score itself.  That is what is ranked; retention stands beside it.
+According to USMB's text, the score is retention, augmented over original. Every metric and every trivial baseline retains 0.8 to
+1.0,
+and the published column is close to the augmented score itself. Therefore the augmented score is ranked and retention is shown.
 """
 
 from __future__ import annotations
@@ -30,43 +31,45 @@ from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, scor
 ORIGINAL = "original"
 QUARTER = 0.25
 CONDITIONS = (ORIGINAL, *SUPERFICIAL, *SEMANTIC, "inserted_quarter", "removed_quarter")
-MIN_STANDARD_ERRORS = 3.0                   # between the original score and chance, for retention to be reported
+MIN_STANDARD_ERRORS = 3.0                   # minimal difference of original and chance for reporting retention
 
 
 class Settings(BaseModel):
+    """Settings of the task in a suite."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]
-    documents: Annotated[int, Field(ge=2, le=10_000)]                  # at most, of each collection
+    documents: Annotated[int, Field(ge=2, le=10_000)]                  # maximal number per collection
     queries: Annotated[int, Field(ge=1, le=1_000)]
-    needles: str                            # the dataset of what is put in
+    needles: str                            # the dataset of inserted tokens
 
 
 @dataclass(frozen=True)
 class RetrievalScores:
-    """The raw answers for every query against every document, and which are relevant."""
+    """The raw answers for every query and every document, and the relevant documents."""
 
     answers: np.ndarray                     # queries x documents
-    relevant: tuple[tuple[int, ...], ...]   # of each query: the columns
+    relevant: tuple[tuple[int, ...], ...]   # columns of the relevant documents of each query
     scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[RecheckedAnswer, ...]
 
 
 class Retrieval(TextTask[RetrievalScores]):
-    """Are the relevant documents first?"""
+    """Are the relevant documents ranked first?"""
 
     name: ClassVar[str] = "retrieval"
     settings_type: ClassVar[type[BaseModel]] = Settings
     observation_type: ClassVar[type[Any]] = RetrievalScores
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Retrieval", short="ret", score="share of the n relevant documents among the first n, of changed documents",
+        title="Retrieval", short="ret", score="share of the n relevant documents among the first n, for changed documents",
         chance=0.0, worst=0.0, unit="query", strata=("collection",), observe_version=1, measure_version=1, track="text",
         measures={
             USMB: USMB_MEANING,
-            "original": "the same on the documents as they are",
-            "retention": "augmented over original; unknown where the original is within 3 standard errors of chance",
-            "chance": "n/N: what a random order scores",
-            **{f"found {condition}": "found/n, documents changed so" for condition in CONDITIONS[1:]},
+            "original": "the same for the original documents",
+            "retention": "augmented over original; unknown if the original is within 3 standard errors of chance",
+            "chance": "n/N: the score of a random order",
+            **{f"found {condition}": "share found, with documents changed in this way" for condition in CONDITIONS[1:]},
             **CONTEXT_MEASURES,
         })
 
@@ -80,7 +83,7 @@ class Retrieval(TextTask[RetrievalScores]):
                 "queries": settings.queries, "needles": settings.needles}, (name, settings.needles))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        """A query counts in all conditions alike."""
+        """Return one cluster per query, which spans all conditions."""
         return list(dict.fromkeys(Cluster(unit.stratum, str(query)) for unit in units
                                   for query in range(unit.parameters["queries"])))
 
@@ -95,15 +98,17 @@ class Retrieval(TextTask[RetrievalScores]):
                                ScoreScale.from_header(metric.entry.header), rechecked)
 
     def measure(self, unit: Unit, observation: RetrievalScores) -> Measures:
-        each = precision_at_n(observation)
-        value = float(each.mean()) if len(each) else None
-        values = {"chance": float(expected_precision(observation).mean()) if len(each) else None, **context_measures(observation.rechecked, observation.answers.ravel())}
-        return Measures(value, values, context_marks(observation.rechecked))
+        score = chance = None
+        if observation.relevant:
+            score, chance = float(precision_at_n(observation).mean()), float(expected_precision(observation).mean())
+        values = {"chance": chance, **context_measures(observation.rechecked, observation.answers.ravel())}
+        return Measures(score, values, context_marks(observation.rechecked))
 
     def chance(self, units: Sequence[Unit], observations: Sequence[RetrievalScores]) -> float:
-        """The mean over collections of the mean over queries of n/N."""
-        each = {unit.stratum: float(expected_precision(observation).mean()) for unit, observation in zip(units, observations, strict=True) if len(observation.relevant)}
-        return float(np.mean(list(each.values()))) if each else self.info.chance
+        """Return the mean over collections of the mean over queries of n/N."""
+        means = {unit.stratum: float(expected_precision(observation).mean())
+                 for unit, observation in zip(units, observations, strict=True) if observation.relevant}
+        return float(np.mean(list(means.values()))) if means else self.info.chance
 
     def replicates(self, units: Sequence[Unit], observations: Sequence[RetrievalScores | None],
                    counts: np.ndarray) -> Mapping[str, np.ndarray]:
@@ -113,15 +118,16 @@ class Retrieval(TextTask[RetrievalScores]):
         detail: dict[str, np.ndarray] = {}
         for stratum in dict.fromkeys(unit.stratum for unit in units):
             columns = [column for column, cluster in enumerate(clusters) if cluster.stratum == stratum]
-            members = [(unit, observation) for unit, observation in zip(units, observations, strict=True) if unit.stratum == stratum]
-            queries = max((len(observation.relevant) for _, observation in members if observation is not None), default=len(columns))
+            members = [(unit.parameters["condition"], observation)
+                       for unit, observation in zip(units, observations, strict=True) if unit.stratum == stratum]
+            queries = max((len(answered.relevant) for _, answered in members if answered is not None), default=len(columns))
             shares = {}
-            for unit, observation in members:
+            for condition, observation in members:
                 precision = np.full(len(columns), np.nan)
                 precision[:queries] = self.info.worst if observation is None else precision_at_n(observation)
-                shares[unit.parameters["condition"]] = weighted_means(precision, counts[:, columns])
+                shares[condition] = weighted_means(precision, counts[:, columns])
             changed = [share for condition, share in shares.items() if condition != ORIGINAL]
-            shares["augmented"] = mean_of_arrays(changed) if changed else unknown         # a partial run may have the original only
+            shares["augmented"] = mean_of_arrays(changed) if changed else unknown         # in a partial run
             for condition, share in shares.items():
                 by_condition.setdefault(condition, []).append(share)
             detail |= {f"{name}: {stratum[0]}": shares[name] for name in ("augmented", ORIGINAL) if name in shares}
@@ -139,13 +145,14 @@ class Retrieval(TextTask[RetrievalScores]):
 
 
 def collection_of(unit: Unit) -> Collection:
+    """Return the documents and queries of a unit."""
     p = unit.parameters
     return sample_collection(p["dataset"], p["sample"], p["documents"], p["queries"])
 
 
 @lru_cache(UNITS_KEPT)
 def augment_collection(unit: Unit) -> Sequence[str]:
-    """The documents in the unit's condition; one that a transformation cannot change stays as it is."""
+    """Return the documents in the unit's condition; documents that a transformation cannot change stay as they are."""
     p = unit.parameters
     condition, texts = p["condition"], collection_of(unit).texts
     if condition == ORIGINAL:
@@ -166,7 +173,7 @@ def augment_collection(unit: Unit) -> Sequence[str]:
 
 
 def precision_at_n(observation: RetrievalScores) -> np.ndarray:
-    """Of each query the share of its n relevant documents among the first n, in expectation over the order of ties."""
+    """Return for each query the share of its n relevant documents among the first n, as expected for a random order of ties."""
     similarity = observation.scale.as_similarity(observation.answers.astype(float))
     shares = np.empty(len(observation.relevant))
     for row, columns in enumerate(observation.relevant):
@@ -179,5 +186,6 @@ def precision_at_n(observation: RetrievalScores) -> np.ndarray:
 
 
 def expected_precision(observation: RetrievalScores) -> np.ndarray:
-    """n/N of each query."""
-    return np.asarray(np.array([len(columns) for columns in observation.relevant], dtype=float) / max(1, observation.answers.shape[1]))
+    """Return n/N of each query."""
+    counts = np.array([len(columns) for columns in observation.relevant], dtype=float)
+    return np.asarray(counts / max(1, observation.answers.shape[1]))

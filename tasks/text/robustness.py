@@ -1,4 +1,5 @@
-"""Robustness (USMB): is a text closer to itself with typing errors than to its summary, and to that than to its contrary?"""
+"""Robustness (USMB): is a text closer to itself with typing errors than to its summary, and closer to that than to its negation?
+"""
 
 from __future__ import annotations
 
@@ -24,50 +25,52 @@ from tasks.common.transformations import BESIDE, SEMANTIC, SUPERFICIAL
 from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, DocumentMeansTask, score_pairs
 
 SHARES = ("superficial_over_semantic", "summary_over_semantic", "superficial_over_summary")
-# Of a random order: all 3 superficial above all 3 semantic 3!3!/6!; the summary first of 4; the summary last of 4.
+# For a random order: all 3 superficial above all 3 semantic changes 3!3!/6!; the summary first of 4; the summary last of 4.
 CHANCE = (1 / 20 + 1 / 4 + 1 / 4) / 3
 CONDITIONS = ("itself", "summary", *SUPERFICIAL, *SEMANTIC, *BESIDE)
-MORE = " And this was not all that was said of it."        # what is put after a text to see whether it reaches the metric
+MORE = " And this was not all that was said of it."        # appended to a text to test whether its end reaches the metric
 
 
 class Settings(BaseModel):
+    """Settings of the task in a suite."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]
-    documents: Annotated[int, Field(ge=2, le=10_000)]                  # of each dataset
+    documents: Annotated[int, Field(ge=2, le=10_000)]                  # per dataset
     batch: Annotated[int, Field(ge=1, le=1000)]
-    mixed: bool = True                      # all conditions in one call; not so in reproductions
+    mixed: bool = True                      # all conditions in one call; false in reproductions
 
 
 @dataclass(frozen=True)
 class RobustnessAnswers:
-    """The raw answers for a text against its summary and its transformed forms."""
+    """The raw answers for documents with their summaries and their transformed forms."""
 
-    places: tuple[int, ...]                 # of the documents in their dataset's order
-    answers: tuple[tuple[float | None, ...], ...]       # a row a document, in the order of CONDITIONS; None: nothing to ask
-    beyond: tuple[bool, ...]                # whether the end of the document does not reach the metric
+    places: tuple[int, ...]                 # indices of the documents
+    answers: tuple[tuple[float | None, ...], ...]       # one row per document, in the order of CONDITIONS; None: no answer
+    beyond: tuple[bool, ...]                # whether the end of the document is cut off
     scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[RecheckedAnswer, ...]
 
 
 class Robustness(DocumentMeansTask[RobustnessAnswers]):
-    """Does it overlook what does not matter, and see what does?"""
+    """Does the metric ignore superficial changes and detect changes of meaning?"""
 
     name: ClassVar[str] = "robustness"
     settings_type: ClassVar[type[BaseModel]] = Settings
     observation_type: ClassVar[type[Any]] = RobustnessAnswers
     ranked_measures = usmb_measures = SHARES
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Robustness", short="rob", score="mean of the shares of documents whose order is right in all transformations",
+        title="Robustness", short="rob", score="mean of three shares of documents that are ordered correctly",
         chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
         measures={
             USMB: USMB_MEANING,
             "superficial_over_semantic": "share of documents: every superficial change is closer than every change of meaning",
             "summary_over_semantic": "share of documents: the summary is closer than every change of meaning",
             "superficial_over_summary": "share of documents: every superficial change is closer than the summary",
-            "superficial_over_summary_hard": "the same with more letters as digits (o, l, e, a, s, t) among the changes",
-            "not_applicable": "share of documents that a transformation cannot change (one sentence): not counted",
-            "beyond_the_window": "share of documents whose end does not reach the metric",
+            "superficial_over_summary_hard": "the same, with the replacement of o, l, e, a, s, t by digits as a further change",
+            "not_applicable": "share of documents that a transformation cannot change, such as a single sentence; excluded",
+            "beyond_the_window": "share of documents whose end is cut off by the metric",
             **CONTEXT_MEASURES,
         })
 
@@ -86,17 +89,18 @@ class Robustness(DocumentMeansTask[RobustnessAnswers]):
         return [*forms, *(document.text + MORE for document in documents), *self.collection(unit)]
 
     def collection(self, unit: Unit) -> list[str]:
-        """What a metric is fitted on: the documents as they are, of all units."""
+        """Return the texts that a metric is fitted on: the original documents of all units."""
         p = unit.parameters
         return [document.text for document in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]
 
     def observe(self, unit: Unit, metric: MetricSession) -> RobustnessAnswers:
         documents = document_variants(unit)
-        questions = [(name, document.text, text) for document in documents.values() for name, text in document.forms.items() if text is not None]
-        pairs, names = [(a, b) for _, a, b in questions], [name for name, _, _ in questions]
+        pairs = [(document.text, text) for document in documents.values() for text in document.forms.values() if text is not None]
+        names = [name for document in documents.values() for name, text in document.forms.items() if text is not None]
         answers, rechecked = score_pairs(metric, pairs, names, self.collection(unit))
-        rest = iter(answers)
-        rows = tuple(tuple(None if text is None else next(rest) for text in document.forms.values()) for document in documents.values())
+        remaining = iter(answers)
+        rows = tuple(tuple(None if text is None else next(remaining) for text in document.forms.values())
+                     for document in documents.values())
         texts = [document.text for document in documents.values()]
         beyond = metric.same_input(texts, [text + MORE for text in texts])
         return RobustnessAnswers(tuple(documents), rows, tuple(beyond), ScoreScale.from_header(metric.entry.header), rechecked)
@@ -106,7 +110,7 @@ class Robustness(DocumentMeansTask[RobustnessAnswers]):
 
 
 class DocumentVariants(NamedTuple):
-    """A document, and what it is asked beside, in the order of CONDITIONS; None: there is nothing to change."""
+    """A document and the texts to compare it with, in the order of CONDITIONS; None if it cannot be changed."""
 
     text: str
     forms: Mapping[str, str | None]
@@ -114,11 +118,11 @@ class DocumentVariants(NamedTuple):
 
 @lru_cache(UNITS_KEPT)
 def document_variants(unit: Unit) -> Mapping[int, DocumentVariants]:
-    """The unit's documents in all forms, by their places; what is drawn depends on the document alone."""
+    """Return the unit's documents in all forms by index; random choices depend on the document alone."""
     p = unit.parameters
     documents = sample_documents(p["dataset"], p["sample"])
     if any(document.summary is None for document in documents[:1]):
-        raise TouchstoneError(f'The documents of "{p["dataset"]}" have no summaries; robustness needs them.')
+        raise TouchstoneError(f'The documents of "{p["dataset"]}" have no summaries; robustness requires them.')
     variants = {}
     for index in range(p["start"], min(p["stop"], len(documents))):
         text, rng = documents[index].text, np.random.default_rng(seed_of(p["sample"], p["dataset"], documents[index].text))
@@ -128,7 +132,7 @@ def document_variants(unit: Unit) -> Mapping[int, DocumentVariants]:
 
 
 def order_shares(observation: RobustnessAnswers) -> dict[str, np.ndarray]:
-    """What is true of each document, 1 or 0; not a number where a transformation has nothing to change."""
+    """Return every measure for each document, 1 or 0; NaN if a transformation cannot change the document."""
     raw = np.array(observation.answers, dtype=float).reshape(len(observation.places), len(CONDITIONS))
     similarity: dict[str, np.ndarray] = dict(zip(CONDITIONS, observation.scale.as_similarity(raw).T, strict=True))
     superficial, semantic = (np.array([similarity[name] for name in kind]) for kind in (SUPERFICIAL, SEMANTIC))

@@ -1,12 +1,12 @@
-"""Sensitivity (USMB): does the similarity fall by as much as is put in, taken out, or replaced?
+"""Sensitivity (USMB): does the similarity fall by as much as is inserted, removed or replaced?
 
-The paper's ideals are a function of length alone, so that a metric that reads nothing but lengths comes near 1.  So there is a
-twin, ranked equally, in which as many tokens are replaced: the length stays, and only who reads sees it.
+The published conditions depend on length alone, so a metric that compares only lengths scores close to 1. Therefore conditions
+that
+replace tokens, and keep the length, have the same weight in the score.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,34 +30,36 @@ SIZES = {INSERTION: (0.05, 0.1, 0.25, 0.5, 1.0), REMOVAL: (0.05, 0.1, 0.25, 0.5)
 
 
 class Condition(NamedTuple):
+    """A change: its kind, its size x, and its position."""
+
     kind: str
     size: float                             # x
     position: str
 
     @property
     def ideal(self) -> float:
-        """1 - x/2 of an insertion, 1 - x of the others."""
+        """The ideal similarity: 1 - x/2 for an insertion, 1 - x otherwise."""
         return 1 - self.size / 2 if self.kind == INSERTION else 1 - self.size
 
 
 def condition_name(condition: Condition) -> str:
-    """What its measure is called."""
+    """Return the name of a condition's measure."""
     return f"{condition.kind} {condition.size:.0%} {condition.position}"
 
 
 CONDITIONS = tuple(Condition(kind, size, position) for kind, sizes in SIZES.items() for size in sizes for position in PLACES)
 IDEAL = np.array([condition.ideal for condition in CONDITIONS])
-PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS])           # the paper's; the others are the twin
+PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS])     # the others keep the length
 
 
 def sensitivity_score(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tuple[np.ndarray, np.ndarray]:
-    """1 - MAE over the paper's conditions and over the twin's, of similarities whose last axis is the conditions."""
+    """Return 1 - MAE over the published conditions and over replacements; the last axis of similarity is the conditions."""
     right = 1 - np.abs(similarity - ideal)
     return right[..., PUBLISHED].mean(axis=-1), right[..., ~PUBLISHED].mean(axis=-1)
 
 
 def best_constant() -> float:
-    """The score of the constant that does best: an ideal, since the score is linear between two of them."""
+    """Return the best score of a constant similarity, which is an ideal, since the score is piecewise linear."""
     return max(float(np.mean(sensitivity_score(np.full(len(CONDITIONS), value)))) for value in np.unique(IDEAL))
 
 
@@ -65,28 +67,30 @@ CHANCE = best_constant()
 
 
 class Settings(BaseModel):
+    """Settings of the task in a suite."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
-    datasets: Annotated[tuple[str, ...], Field(min_length=2)]          # the needles of one are of the next
+    datasets: Annotated[tuple[str, ...], Field(min_length=2)]          # inserted tokens come from the next dataset
     documents: Annotated[int, Field(ge=2, le=10_000)]
     batch: Annotated[int, Field(ge=1, le=1000)]
-    mixed: bool = True                      # all conditions in one call; not so in reproductions
+    mixed: bool = True                      # all conditions in one call; false in reproductions
 
 
 @dataclass(frozen=True)
 class SensitivityAnswers:
-    """The raw answers for a text against itself and its changed forms."""
+    """The raw answers for documents with themselves and their changed forms."""
 
-    places: tuple[int, ...]                 # of the documents in their dataset's order
+    places: tuple[int, ...]                 # indices of the documents
     itself: tuple[float, ...]
-    answers: tuple[tuple[float, ...], ...]  # a row a document, in the order of CONDITIONS
-    same: tuple[tuple[bool, ...], ...]      # whether the changed form reaches the metric as the text itself
+    answers: tuple[tuple[float, ...], ...]  # one row per document, in the order of CONDITIONS
+    same: tuple[tuple[bool, ...], ...]      # whether the change is cut off by the metric
     scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[RecheckedAnswer, ...]
 
 
 class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
-    """Does it fall by as much as changes?"""
+    """Does the similarity fall by as much as the text changes?"""
 
     name: ClassVar[str] = "sensitivity"
     settings_type: ClassVar[type[BaseModel]] = Settings
@@ -98,11 +102,11 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
         measures={
             USMB: USMB_MEANING,
             "changed_length": "1 - mean absolute error from 1 - x/2 of insertions and 1 - x of removals, as published",
-            "constant_length": "1 - mean absolute error from 1 - x where tokens are replaced by unrelated ones",
-            INSERTION: "of insertions alone", REMOVAL: "of removals alone",
-            "quadratic": "against the square of the ideal, as published conditions",
-            "square_root": "against its square root",
-            "same_input": "share of changed texts that reach the metric as the text itself: cut off",
+            "constant_length": "1 - mean absolute error from 1 - x of replacements by unrelated tokens",
+            INSERTION: "1 - mean absolute error of insertions", REMOVAL: "1 - mean absolute error of removals",
+            "quadratic": "changed_length with the squared ideal",
+            "square_root": "changed_length with the square root of the ideal",
+            "same_input": "share of changed texts whose change is cut off by the metric",
             **{condition_name(condition): "mean similarity" for condition in CONDITIONS},
             **CONTEXT_MEASURES,
         })
@@ -120,7 +124,7 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
                                 (name, needles))
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        return itertools.chain(fit_texts(unit), *(itertools.chain([text], forms) for text, forms in document_variants(unit).values()))
+        return [*fit_texts(unit), *(form for text, forms in document_variants(unit).values() for form in (text, *forms))]
 
     def observe(self, unit: Unit, metric: MetricSession) -> SensitivityAnswers:
         variants = document_variants(unit)
@@ -149,7 +153,7 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
 
 @lru_cache(UNITS_KEPT)
 def document_variants(unit: Unit) -> Mapping[int, tuple[str, Sequence[str]]]:
-    """Of each document by place: its tokens joined by one space, and its changed forms in the order of CONDITIONS."""
+    """Return for each document, by index, its tokens joined by one space and its changed forms in the order of CONDITIONS."""
     p = unit.parameters
     documents, needles = sample_documents(p["dataset"], p["sample"]), sample_needles(p["needles"], p["sample"])
     variants = {}
@@ -161,12 +165,13 @@ def document_variants(unit: Unit) -> Mapping[int, tuple[str, Sequence[str]]]:
 
 
 def variant_for(condition: Condition, tokens: Sequence[str], needle: Sequence[str]) -> str:
+    """Return the text in a condition."""
     if condition.kind == REMOVAL:
         return remove_tokens(tokens, condition.size, condition.position)
     return (insert_tokens if condition.kind == INSERTION else replace_tokens)(tokens, condition.size, condition.position, needle)
 
 
 def fit_texts(unit: Unit) -> list[str]:
-    """What a metric is fitted on: the documents as they are, of all units."""
+    """Return the texts that a metric is fitted on: the original documents of all units."""
     p = unit.parameters
     return [" ".join(document.text.split()) for document in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]

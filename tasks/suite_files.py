@@ -48,8 +48,8 @@ def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = No
         model = Source(content.model, model_fingerprint(content.model))
     except FileNotFoundError:
         names = sorted(file.stem for file in FOLDER.glob("*.toml"))
-        raise TouchstoneError(f'There is no suite "{name}".{did_you_mean(name, names)} The suites are {", ".join(names)}; the path '
-                              "of a suite file ends in .toml.") from None
+        raise TouchstoneError(f'There is no suite "{name}".{did_you_mean(name, names)} The suites are {", ".join(names)}; '
+                              "the path of a suite file ends in .toml.") from None
     except ValidationError as error:
         raise TouchstoneError(f"{path.name}: {_first_error(error)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:

@@ -195,11 +195,11 @@ def measure_agreement(pairs_by_set: Mapping[tuple[str, str], Sequence[Pair]]) ->
         ranks = rank_orders.ranks(own_means), rank_orders.ranks(other_means)
         raters.append((rank_orders.pearson_of_means(own_means, other_means), rank_orders.spearman_of_order(*ranks),
                        rank_orders.swaps(*ranks)))
-    bounds = {"all pairs": rank_orders.bound(all_ratings)}
+    bounds = {"all pairs": rank_orders.correlation_bound(all_ratings)}
     for kind in dict.fromkeys(kind for kind, _ in ratings):
         matrices = [matrix for (matrix_kind, _), matrix in ratings.items() if matrix_kind == kind]
-        bounds[f"{kind} pairs"] = rank_orders.bound(np.concatenate(matrices))
-    bounds |= {group: rank_orders.bound(matrix) for (kind, group), matrix in ratings.items() if kind != RANDOM}
+        bounds[f"{kind} pairs"] = rank_orders.correlation_bound(np.concatenate(matrices))
+    bounds |= {group: rank_orders.correlation_bound(matrix) for (kind, group), matrix in ratings.items() if kind != RANDOM}
     indicator = [float(kind != RANDOM) for (kind, _), pairs in pairs_by_set.items() for _ in pairs]
     scores = [pair.score for pairs in pairs_by_set.values() for pair in pairs]
     correlation = rank_orders.spearman_of_order(rank_orders.ranks(indicator), rank_orders.ranks(scores))

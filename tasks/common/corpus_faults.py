@@ -30,7 +30,7 @@ class CorpusFault(enum.StrEnum):
     VOCABULARY_SHRINK = "vocabulary_shrink"
 
 
-MEANING: Mapping[CorpusFault, str] = {
+FAULT_DESCRIPTIONS: Mapping[CorpusFault, str] = {
     CorpusFault.MODE_COLLAPSE: "texts replaced by copies of a few",
     CorpusFault.PLAGIARISM: "texts replaced by copies of training texts",
     CorpusFault.EDA_NOISE: "words replaced by synonyms, inserted, swapped, deleted",

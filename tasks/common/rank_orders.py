@@ -59,7 +59,7 @@ def correlation(x: np.ndarray, y: np.ndarray) -> float | None:
 
 # ---- agreement of raters --------------------------------------------------------------------------------------------------
 
-def agreement(ratings: np.ndarray) -> tuple[float, float] | None:
+def reliability_of_ratings(ratings: np.ndarray) -> tuple[float, float] | None:
     """Return ICC(1) and ICC(1, k) of pairs x k ratings by one-way analysis of variance, or None if there is no variance.
 
     See Shrout and Fleiss (1979). Each pair has its own k raters.
@@ -74,7 +74,7 @@ def agreement(ratings: np.ndarray) -> tuple[float, float] | None:
     return float((between - within) / (between + (k - 1) * within)), float((between - within) / between)
 
 
-def bound(ratings: np.ndarray) -> float | None:
+def correlation_bound(ratings: np.ndarray) -> float | None:
     """Return the largest correlation with the mean rating to be expected: the root of its reliability ICC(1, k)."""
-    reliability = agreement(ratings)
+    reliability = reliability_of_ratings(ratings)
     return None if reliability is None or reliability[1] <= 0 else float(np.sqrt(reliability[1]))

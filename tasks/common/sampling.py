@@ -22,7 +22,7 @@ from tasks.data.loading import load_corpus, load_dataset
 ASPECTS = ("overall", "accuracy", "coverage", "coherence")
 
 NEEDLE_DOCUMENTS = 200
-UNITS_KEPT = 512                            # of test units whose texts are cached for the next metrics
+CACHED_UNITS = 512                            # of test units whose texts are cached for the next metrics
 
 Item = TypeVar("Item")
 

@@ -125,12 +125,12 @@ def unless_equal(text: str, changed: str) -> str | None:
 SUPERFICIAL: dict[str, Transformation] = {"capitals": capitals, "deleted_letters": deleted_letters, "digits": digits}
 SEMANTIC: dict[str, Transformation] = {
     "negation": negated, "shuffled_sentences": shuffled_sentences, "shuffled_words": shuffled_words}
-BESIDE: dict[str, Transformation] = {"hard_digits": hard_digits}
+HARD_SUPERFICIAL: dict[str, Transformation] = {"hard_digits": hard_digits}
 
 
 # ---- changes of length ---------------------------------------------------------------------------------------------------
 
-PLACES = ("begin", "middle", "end")
+POSITIONS = ("begin", "middle", "end")
 
 
 def token_count(share: float, tokens: Sequence[str]) -> int:

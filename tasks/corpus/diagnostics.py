@@ -24,7 +24,7 @@ from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.consistency import TOLERANCE
-from tasks.common.corpus_faults import MEANING, CorpusFault, FaultMaterial, insert_fault
+from tasks.common.corpus_faults import FAULT_DESCRIPTIONS, CorpusFault, FaultMaterial, insert_fault
 from tasks.common.correlations import pearson
 from tasks.data.loading import load_corpus
 
@@ -64,7 +64,7 @@ class Diagnostics(Task[DiagnosticAnswers]):
         chance=0.0, worst=-1.0, unit="repetition", strata=("fault",), observe_version=1, measure_version=1,
         measures={
             **{fault.value: "sensitivity: Spearman correlation of strength and distance; "
-                            f"{MEANING[fault]}" for fault in CorpusFault},
+                            f"{FAULT_DESCRIPTIONS[fault]}" for fault in CorpusFault},
             "noticed": "share of units in which the distance exceeds the range of self-distances at some strength",
             "onset": "smallest strength at which it does, if it does",
             "itself_in_band": "share of units in which d(p, p) is within the range of distances of fault-free samples",

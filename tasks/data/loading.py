@@ -18,12 +18,12 @@ from harness.base.paths import cache_folder
 from harness.base.progress import NoProgress, Progress
 from tasks.data.mirror import find_snapshot, read_snapshot
 from tasks.data.schema import Tables, check_tables, fingerprint_tables
-from tasks.data.sources.hub_catalogue import HUB
-from tasks.data.sources.package_index import ARCHIVED
-from tasks.data.sources.web_and_snapshots import ELSEWHERE, MADE
+from tasks.data.sources.hub_catalogue import HUB_DATASETS
+from tasks.data.sources.package_index import PACKAGE_INDEX_DATASETS
+from tasks.data.sources.web_and_snapshots import OTHER_DATASETS, SYNTHETIC_DATASETS
 from tasks.data.types import Dataset
 
-DATASETS = {dataset.name: dataset for dataset in (*MADE, *ARCHIVED, *HUB, *ELSEWHERE)}
+DATASETS = {dataset.name: dataset for dataset in (*SYNTHETIC_DATASETS, *PACKAGE_INDEX_DATASETS, *HUB_DATASETS, *OTHER_DATASETS)}
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,8 @@ def list_datasets() -> list[str]:
 def get_dataset(name: str) -> Dataset:
     """Return a dataset of the registry, without reading its rows."""
     if name not in DATASETS:
-        raise TouchstoneError(f'There is no dataset "{name}".{did_you_mean(name, DATASETS)} List them with `touchstone data list`.')
+        raise TouchstoneError(f'There is no dataset "{name}".{did_you_mean(name, DATASETS)} '
+                              "List the datasets with `touchstone data list`.")
     return DATASETS[name]
 
 
@@ -79,14 +80,14 @@ def load_dataset(name: str, progress: Progress | None = None) -> LoadedDataset:
         tables, origin = read_snapshot(dataset, snapshot), "the mirror"
     else:
         tables, origin = dataset.source.read(name, progress or NoProgress())
-    check_tables(dataset.kind, tables, f'The dataset "{name}", read from {origin},')
+    check_tables(dataset.kind, tables, f'The dataset "{name}" read from {origin}')
     fingerprint = fingerprint_tables(tables)
     expected = _expected_fingerprint(dataset)
     if expected is None:
         write_entry(_lock(), name, fingerprint)
     elif fingerprint != expected:
-        expected_by = "the registry" if dataset.fingerprint else "data.lock, written at the first load,"
-        raise TouchstoneError(f'The dataset "{name}" read from {origin} has the fingerprint {fingerprint[:16]}, but {expected_by} '
+        expected_by = "the registry" if dataset.fingerprint else "data.lock"
+        raise TouchstoneError(f'The dataset "{name}" read from {origin} has the fingerprint {fingerprint[:16]}, {expected_by} '
                               f"has {expected[:16]}: the rows have changed. Restore the source, or delete the changed copy.")
     return LoadedDataset(dataset, tables, fingerprint, origin)
 

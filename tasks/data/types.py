@@ -80,11 +80,11 @@ class ArchiveSource(DatasetSource):
         paths = [fetch_archive(archive, progress) for archive in self.archives]
         with ExitStack() as stack:
             try:
-                return self.decode(*(stack.enter_context(closing(OpenArchive(path))) for path in paths)), \
-                    " and ".join(path.name for path in paths)
+                tables = self.decode(*(stack.enter_context(closing(OpenArchive(path))) for path in paths))
             except (zipfile.BadZipFile, tarfile.TarError, sqlite3.Error, KeyError, ValueError, OSError, EOFError) as error:
-                raise TouchstoneError(f"{' or '.join(map(str, paths))} cannot be read ({error}). Check the files with `touchstone "
+                raise TouchstoneError(f"{' or '.join(map(str, paths))} cannot be read ({error}). Check them with `touchstone "
                                       "data verify`, or replace them with `touchstone data fetch --again`.") from None
+        return tables, " and ".join(path.name for path in paths)
 
     def describe_origin(self) -> str:
         return "index: " + " and ".join(f"{archive.project} {archive.version}" for archive in self.archives)
@@ -117,8 +117,9 @@ class HubSource(DatasetSource):
         try:
             tables = self.shape(splits)
         except (KeyError, AttributeError, TypeError, IndexError) as error:
-            raise TouchstoneError(f'The columns of the dataset "{name}" on the hub ({self.repositories[0]}) have changed ({error}). '
-                                  "Pin an older revision, or use a snapshot in the folder that TOUCHSTONE_DATA names.") from None
+            raise TouchstoneError(f'The columns of the dataset "{name}" on the hub ({self.repositories[0]}) have changed '
+                                  f"({error}). Pin an older revision, or use a snapshot in the folder that TOUCHSTONE_DATA "
+                                  "names.") from None
         clones = [str(clone) for clone in map(local_clone, self.repositories) if clone is not None]
         return tables, " and ".join(clones) or f"{' and '.join(self.repositories)} on the Hugging Face hub"
 

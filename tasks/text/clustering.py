@@ -56,7 +56,8 @@ class Clustering(TextTask[ScoreMatrix]):
     observation_type: ClassVar[type[Any]] = ScoreMatrix
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Clustering", short="clu", score="adjusted mutual information of the labels and clusters by average linkage",
-        chance=0.0, worst=0.0, unit="text sample", strata=("dataset",), observe_version=1, measure_version=1, track="text", measures={
+        chance=0.0, worst=0.0, unit="text sample", strata=("dataset",), observe_version=1, measure_version=1, track="text",
+        measures={
             USMB: f"{USMB_MEANING}: V-measure of Ward's linkage on the rows of similarities",
             "v_measure": "V-measure of average linkage; not corrected for chance",
             "v_measure_of_chance": "V-measure of random labels of the same sizes",

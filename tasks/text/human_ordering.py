@@ -87,7 +87,8 @@ class HumanOrdering(TextTask[RatedAnswers]):
     observation_type: ClassVar[type[Any]] = RatedAnswers
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Human ordering", short="ho",
-        score="mean over the parallel sets of Spearman's correlation with the ratings of pairs", chance=0.0, worst=-1.0, unit="pair", strata=("kind", "dataset"), observe_version=1, measure_version=1, track="text",
+        score="mean over the parallel sets of Spearman's correlation with the ratings of pairs", chance=0.0, worst=-1.0,
+        unit="pair", strata=("kind", "dataset"), observe_version=1, measure_version=1, track="text",
         paper=YAMSHCHIKOV_2020, measures={
             "spearman": "Spearman's correlation with the ratings of pairs, mean over the parallel sets",
             "pearson": "Pearson's correlation", "kendall": "Kendall's tau-b",
@@ -179,7 +180,7 @@ def correlations(observation: RatedAnswers, times: np.ndarray) -> dict[str, np.n
     constant = len(similarity) < MIN_PAIRS or np.ptp(similarity) == 0 or np.ptp(human) == 0
     values["kendall"] = only_full_sample(len(times), np.nan if constant else float(stats.kendalltau(similarity, human).statistic))
     if all(len(ratings) > 1 for ratings in observation.ratings):
-        upper_bound = rank_orders.bound(np.array(observation.ratings))
+        upper_bound = rank_orders.correlation_bound(np.array(observation.ratings))
         if upper_bound is not None:
             values["bound"] = only_full_sample(len(times), upper_bound)
             values["share_of_bound"] = values["spearman"] / upper_bound

@@ -24,7 +24,7 @@ from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_means
-from tasks.common.sampling import UNITS_KEPT, Collection, cut_needle, sample_collection, sample_needles
+from tasks.common.sampling import CACHED_UNITS, Collection, cut_needle, sample_collection, sample_needles
 from tasks.common.transformations import SEMANTIC, SUPERFICIAL, insert_tokens, remove_tokens
 from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs
 
@@ -150,7 +150,7 @@ def collection_of(unit: Unit) -> Collection:
     return sample_collection(p["dataset"], p["sample"], p["documents"], p["queries"])
 
 
-@lru_cache(UNITS_KEPT)
+@lru_cache(CACHED_UNITS)
 def augment_collection(unit: Unit) -> Sequence[str]:
     """Return the documents in the unit's condition; documents that a transformation cannot change stay as they are."""
     p = unit.parameters

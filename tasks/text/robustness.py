@@ -20,14 +20,14 @@ from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.consistency import RecheckedAnswer
-from tasks.common.sampling import UNITS_KEPT, batch_ranges, sample_documents
-from tasks.common.transformations import BESIDE, SEMANTIC, SUPERFICIAL
+from tasks.common.sampling import CACHED_UNITS, batch_ranges, sample_documents
+from tasks.common.transformations import HARD_SUPERFICIAL, SEMANTIC, SUPERFICIAL
 from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, DocumentMeansTask, score_pairs
 
 SHARES = ("superficial_over_semantic", "summary_over_semantic", "superficial_over_summary")
 # For a random order: all 3 superficial above all 3 semantic changes 3!3!/6!; the summary first of 4; the summary last of 4.
 CHANCE = (1 / 20 + 1 / 4 + 1 / 4) / 3
-CONDITIONS = ("itself", "summary", *SUPERFICIAL, *SEMANTIC, *BESIDE)
+CONDITIONS = ("itself", "summary", *SUPERFICIAL, *SEMANTIC, *HARD_SUPERFICIAL)
 MORE = " And this was not all that was said of it."        # appended to a text to test whether its end reaches the metric
 
 
@@ -116,7 +116,7 @@ class DocumentVariants(NamedTuple):
     forms: Mapping[str, str | None]
 
 
-@lru_cache(UNITS_KEPT)
+@lru_cache(CACHED_UNITS)
 def document_variants(unit: Unit) -> Mapping[int, DocumentVariants]:
     """Return the unit's documents in all forms by index; random choices depend on the document alone."""
     p = unit.parameters
@@ -126,7 +126,7 @@ def document_variants(unit: Unit) -> Mapping[int, DocumentVariants]:
     variants = {}
     for index in range(p["start"], min(p["stop"], len(documents))):
         text, rng = documents[index].text, np.random.default_rng(seed_of(p["sample"], p["dataset"], documents[index].text))
-        changed = {name: change(text, rng) for name, change in {**SUPERFICIAL, **SEMANTIC, **BESIDE}.items()}
+        changed = {name: change(text, rng) for name, change in {**SUPERFICIAL, **SEMANTIC, **HARD_SUPERFICIAL}.items()}
         variants[index] = DocumentVariants(text, {"itself": text, "summary": documents[index].summary, **changed})
     return variants
 
@@ -136,7 +136,7 @@ def order_shares(observation: RobustnessAnswers) -> dict[str, np.ndarray]:
     raw = np.array(observation.answers, dtype=float).reshape(len(observation.places), len(CONDITIONS))
     similarity: dict[str, np.ndarray] = dict(zip(CONDITIONS, observation.scale.as_similarity(raw).T, strict=True))
     superficial, semantic = (np.array([similarity[name] for name in kind]) for kind in (SUPERFICIAL, SEMANTIC))
-    hard = np.array([similarity[name] for name in (*SUPERFICIAL, *BESIDE)])
+    hard = np.array([similarity[name] for name in (*SUPERFICIAL, *HARD_SUPERFICIAL)])
     summary = similarity["summary"]
     whole: np.ndarray = np.isfinite(superficial).all(axis=0) & np.isfinite(semantic).all(axis=0) & np.isfinite(summary)
 

@@ -21,8 +21,8 @@ from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.consistency import RecheckedAnswer
-from tasks.common.sampling import UNITS_KEPT, batch_ranges, cut_needle, sample_documents, sample_needles
-from tasks.common.transformations import PLACES, insert_tokens, remove_tokens, replace_tokens
+from tasks.common.sampling import CACHED_UNITS, batch_ranges, cut_needle, sample_documents, sample_needles
+from tasks.common.transformations import POSITIONS, insert_tokens, remove_tokens, replace_tokens
 from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, DocumentMeansTask, score_pairs
 
 INSERTION, REMOVAL, REPLACEMENT = "insertion", "removal", "replacement"
@@ -47,15 +47,15 @@ def condition_name(condition: Condition) -> str:
     return f"{condition.kind} {condition.size:.0%} {condition.position}"
 
 
-CONDITIONS = tuple(Condition(kind, size, position) for kind, sizes in SIZES.items() for size in sizes for position in PLACES)
+CONDITIONS = tuple(Condition(kind, size, position) for kind, sizes in SIZES.items() for size in sizes for position in POSITIONS)
 IDEAL = np.array([condition.ideal for condition in CONDITIONS])
-PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS])     # the others keep the length
+IS_PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS])     # the others keep the length
 
 
 def sensitivity_score(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tuple[np.ndarray, np.ndarray]:
     """Return 1 - MAE over the published conditions and over replacements; the last axis of similarity is the conditions."""
     right = 1 - np.abs(similarity - ideal)
-    return right[..., PUBLISHED].mean(axis=-1), right[..., ~PUBLISHED].mean(axis=-1)
+    return right[..., IS_PUBLISHED].mean(axis=-1), right[..., ~IS_PUBLISHED].mean(axis=-1)
 
 
 def best_constant() -> float:
@@ -151,7 +151,7 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
                 **{condition_name(condition): similarity[:, column] for column, condition in enumerate(CONDITIONS)}}
 
 
-@lru_cache(UNITS_KEPT)
+@lru_cache(CACHED_UNITS)
 def document_variants(unit: Unit) -> Mapping[int, tuple[str, Sequence[str]]]:
     """Return for each document, by index, its tokens joined by one space and its changed forms in the order of CONDITIONS."""
     p = unit.parameters

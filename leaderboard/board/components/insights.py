@@ -11,8 +11,8 @@ from leaderboard.board.components.charts import curve, legend
 from leaderboard.board.components.layout import Links, brief, interval, number, table
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.report.series import MEGABYTES, SECONDS
-from tasks.common.corpus_faults import MEANING
-from tasks.common.transformations import PLACES
+from tasks.common.corpus_faults import FAULT_DESCRIPTIONS
+from tasks.common.transformations import POSITIONS
 from tasks.data import loading as data
 from tasks.text.sensitivity import CONDITIONS, SIZES, condition_name
 
@@ -31,7 +31,7 @@ def sensitivity(entry: Mapping[str, Any], other: Mapping[str, Any] | None) -> st
         return ""
     drawn = []
     for kind in SIZES:
-        for place in PLACES:
+        for place in POSITIONS:
             title = f"{kind}, {place}"
             mine, theirs = similarity_curve(title, entry, kind, place), similarity_curve(title, other, kind, place) if other else None
             if mine is not None:
@@ -66,12 +66,12 @@ def drawn_as(title: str, points: Sequence[tuple[float, float, float | None, floa
 def faults(entry: Mapping[str, Any], other: Mapping[str, Any] | None) -> str:
     """How well the distance follows the strength of each fault, and from what strength on it notices it at all."""
     asked = entry["tasks"].get("diagnostics")
-    if asked is None or not any(asked["measures"].get(fault.value) for fault in MEANING):
+    if asked is None or not any(asked["measures"].get(fault.value) for fault in FAULT_DESCRIPTIONS):
         return ""
     theirs = ((other["tasks"].get("diagnostics") or {"measures": {}}) if other else {"measures": {}})["measures"]
-    beside = other is not None and any(theirs.get(fault.value) for fault in MEANING)
+    beside = other is not None and any(theirs.get(fault.value) for fault in FAULT_DESCRIPTIONS)
     rows = []
-    for fault, meaning in MEANING.items():
+    for fault, meaning in FAULT_DESCRIPTIONS.items():
         found, noticed = asked["measures"].get(fault.value), entry.get("faults_noticed", {}).get(fault.value)
         words = "unknown: it does not change" if found is None else f"{number(found)}<br>{interval(found)}"
         missed = found is None or found["value"] < MISSED

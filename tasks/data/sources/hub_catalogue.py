@@ -1,7 +1,6 @@
-"""Datasets of the Hugging Face hub.
+"""Datasets on the Hugging Face Hub.
 
-No revision could be looked up where this was written, so none is pinned: their status is unverified until a first load writes
-their fingerprint to `data.lock`.
+No revisions are pinned: the datasets are unverified until the first load writes their fingerprints to `data.lock`.
 """
 
 from __future__ import annotations
@@ -23,26 +22,30 @@ TWENTY = "Lang 1995, NewsWeeder: learning to filter netnews, ICML"
 
 def hub(name: str, kind: Kind, title: str, address: str, splits: str, shape: hub_columns.Shape, licence: str, citation: str,
         config: str | None = None, stands_for: str | None = None) -> Dataset:
+    """Return a dataset whose splits are in one repository."""
     parts = tuple(HubSplit(address, config, split) for split in splits.split())
     return Dataset(name, kind, title, HubSource(parts, shape), licence, citation, stands_for=stands_for)
 
 
 def mteb_clustering(name: str, title: str, licence: str) -> Dataset:
+    """Return a clustering dataset of MTEB."""
     ours = f"mteb_{name.replace('-', '_')}"
     return hub(ours, "clustering", title, f"mteb/{name}", "test", hub_columns.mteb_clustering, licence, MTEB)
 
 
 def beir(name: str, title: str, address: str, licence: str, citation: str) -> Dataset:
-    """A BEIR set stands in two repositories: documents and queries in one, each a configuration, judgements in another."""
-    parts = (HubSplit(address, "corpus", "corpus"), HubSplit(address, "queries", "queries"), HubSplit(f"{address}-qrels", None, "test"))
+    """Return a BEIR dataset: documents and queries are configurations of one repository, judgements are in another."""
+    parts = (HubSplit(address, "corpus", "corpus"), HubSplit(address, "queries", "queries"),
+             HubSplit(f"{address}-qrels", None, "test"))
     return Dataset(name, "retrieval", title, HubSource(parts, hub_columns.beir), licence, f"{citation}; {BEIR}")
 
 
 def of_feedback(name: str, kind: Kind, title: str, config: str, splits: str, shape: hub_columns.Shape) -> Dataset:
+    """Return a dataset made of OpenAI's feedback on summaries."""
     return hub(name, kind, title, "openai/summarize_from_feedback", splits, shape, FEEDBACK, STIENNON, config)
 
 
-HUB = (
+HUB_DATASETS = (
     hub("clinc150", "corpus", "CLINC150 utterances", "clinc/clinc_oos", "train validation test",
         hub_columns.corpus("text", "intent", drop="oos"), "CC-BY-3.0", CLINC, config="plus"),
     hub("banking77", "corpus", "Banking77 queries", "mteb/banking77", "train test", hub_columns.corpus("text", "label_text"),

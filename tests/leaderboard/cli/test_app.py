@@ -73,7 +73,7 @@ def test_card_shows_scores_with_intervals_axioms_and_provenance(store):
     (["run", "energy", "--suite", "cor"], 'Did you mean "core"'),
     (["run", "energy", "--suite", "smoke", "--only", "axiom"], 'Did you mean "axioms"'),
     (["run", "energy", "--suite", "smoke", "--store", "/proc/store.sqlite"], "cannot be"),
-    (["run", "energy", "--suite", "smoke", "--data-dir", "/nonexistent"], "which is no folder"),
+    (["run", "energy", "--suite", "smoke", "--data-dir", "/nonexistent"], "which is not a folder"),
     (["show", "--store", "/nonexistent.sqlite"], "There is no results store"),
     (["check", "/nonexistent.py"], "cannot be read"),
     (["data", "show", "tweet"], 'Did you mean "tweets"'),

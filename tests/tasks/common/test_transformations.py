@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tasks.common.transformations import (
-    PLACES,
+    POSITIONS,
     capitals,
     deleted_letters,
     digits,
@@ -92,14 +92,14 @@ NEEDLE = ["1", "2", "3", "4", "5", "6", "7", "8"]
 
 
 def test_insertion_at_the_begin_the_middle_and_the_end():
-    assert [insert_tokens(TOKENS, 0.25, place, NEEDLE) for place in PLACES] == [
+    assert [insert_tokens(TOKENS, 0.25, place, NEEDLE) for place in POSITIONS] == [
         "1 2 a b c d e f g h", "a b c d 1 2 e f g h", "a b c d e f g h 1 2"]
     assert insert_tokens(TOKENS, 1.0, "begin", NEEDLE) == "1 2 3 4 5 6 7 8 a b c d e f g h"
 
 
 def test_removal_and_replacement_leave_the_other_tokens():
-    assert [remove_tokens(TOKENS, 0.25, place) for place in PLACES] == ["c d e f g h", "a b c f g h", "a b c d e f"]
-    assert [replace_tokens(TOKENS, 0.25, place, NEEDLE) for place in PLACES] == ["1 2 c d e f g h", "a b c 1 2 f g h", "a b c d e f 1 2"]
+    assert [remove_tokens(TOKENS, 0.25, place) for place in POSITIONS] == ["c d e f g h", "a b c f g h", "a b c d e f"]
+    assert [replace_tokens(TOKENS, 0.25, place, NEEDLE) for place in POSITIONS] == ["1 2 c d e f g h", "a b c 1 2 f g h", "a b c d e f 1 2"]
 
 
 def test_at_least_one_token_is_changed():

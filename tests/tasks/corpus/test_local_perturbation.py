@@ -25,8 +25,8 @@ from tasks.corpus.local_perturbation import (
     PerturbationCurves,
     Settings,
     area,
-    locality,
     detection_ratio,
+    locality,
     sweeps,
 )
 from tests.support.corpora import like_embeddings, on_a_grid

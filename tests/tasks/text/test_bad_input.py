@@ -13,7 +13,7 @@ from harness.submission.selection import load_available
 from harness.submission.submission import Entry
 from leaderboard.ensembles.training_tables import robustness_table
 from tasks.common.sampling import ComparedSummaries, Document, RatedDocument
-from tasks.common.transformations import PLACES, insert_tokens, replace_tokens
+from tasks.common.transformations import POSITIONS, insert_tokens, replace_tokens
 from tasks.data.loading import dataset_fingerprint
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, human_ordering, robustness, sensitivity
@@ -93,7 +93,7 @@ def test_sensitivity_of_documents_without_a_word(entry, desk, inputs, smoke):
 
 def test_a_needle_longer_than_the_document_is_cut_and_one_that_is_shorter_goes_round():
     long_needle = [str(number) for number in range(100)]
-    for place in PLACES:
+    for place in POSITIONS:
         assert len(insert_tokens(["a", "b"], 1.0, place, long_needle).split()) == 4
         assert sorted(replace_tokens(["a", "b"], 0.5, place, long_needle).split()) in (["0", "a"], ["0", "b"])
 

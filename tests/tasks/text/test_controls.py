@@ -87,7 +87,7 @@ def test_sensitivity(control):
     elif control.name == "constant":
         assert score < chance - 0.1
     else:
-        ideal, published = sensitivity.IDEAL, sensitivity.PUBLISHED
+        ideal, published = sensitivity.IDEAL, sensitivity.IS_PUBLISHED
         missed = (ideal ** 2 + (1 - ideal) ** 2) / 2
         assert score == pytest.approx(1 - (missed[published].mean() + missed[~published].mean()) / 2, abs=0.003)
         assert score < chance

@@ -81,11 +81,11 @@ def test_ranks_swaps_and_separation_by_hand():
 def test_what_raters_agree_on():
     """Shrout and Fleiss 1979, table 2 (six targets, four judges): their ICC(1,1) is .17, their ICC(1,4) .44."""
     table = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
-    one, four = orders.agreement(table)
+    one, four = orders.reliability_of_ratings(table)
     assert (round(one, 2), round(four, 2)) == (0.17, 0.44)
-    assert orders.bound(table) == pytest.approx(np.sqrt(four))
-    assert orders.agreement(table[:2]) is None
-    assert orders.agreement(np.ones((5, 3))) is None
+    assert orders.correlation_bound(table) == pytest.approx(np.sqrt(four))
+    assert orders.reliability_of_ratings(table[:2]) is None
+    assert orders.reliability_of_ratings(np.ones((5, 3))) is None
 
 
 def seen(answers: list[float], returns: str = "similarity", ratings: int = 0) -> RatedAnswers:

@@ -63,19 +63,19 @@ def test_letters_become_digits():
 
 def test_a_quarter_of_the_letters_become_capitals():
     text = "the slow boat crosses the wide bay at noon, and back"
-    found = capitals(text, rng())
+    changed = capitals(text, rng())
     letters = sum(character.isalpha() for character in text)
-    assert found.lower() == text
-    assert sum(character.isupper() for character in found) == round(letters / 4)
+    assert changed.lower() == text
+    assert sum(character.isupper() for character in changed) == round(letters / 4)
     assert capitals("12, 34.", rng()) is None
     assert capitals("ALL OF IT", rng()) is None             # nothing to raise
 
 
 def test_sentences_and_words_come_in_another_order_and_are_the_same():
     text = "One came. Two left! Did three stay? Four did."
-    found = shuffled_sentences(text, rng())
-    assert found != text
-    assert sorted(found.replace("! ", "!|").replace(". ", ".|").replace("? ", "?|").split("|")) == [
+    shuffled = shuffled_sentences(text, rng())
+    assert shuffled != text
+    assert sorted(shuffled.replace("! ", "!|").replace(". ", ".|").replace("? ", "?|").split("|")) == [
         "Did three stay?", "Four did.", "One came.", "Two left!"]
     assert shuffled_sentences("One came. Two left.", rng()) == "Two left. One came."
     assert sorted(shuffled_words(text, rng()).split()) == sorted(text.split())
@@ -92,14 +92,14 @@ NEEDLE = ["1", "2", "3", "4", "5", "6", "7", "8"]
 
 
 def test_insertion_at_the_begin_the_middle_and_the_end():
-    assert [insert_tokens(TOKENS, 0.25, place, NEEDLE) for place in POSITIONS] == [
+    assert [insert_tokens(TOKENS, 0.25, position, NEEDLE) for position in POSITIONS] == [
         "1 2 a b c d e f g h", "a b c d 1 2 e f g h", "a b c d e f g h 1 2"]
     assert insert_tokens(TOKENS, 1.0, "begin", NEEDLE) == "1 2 3 4 5 6 7 8 a b c d e f g h"
 
 
 def test_removal_and_replacement_leave_the_other_tokens():
-    assert [remove_tokens(TOKENS, 0.25, place) for place in POSITIONS] == ["c d e f g h", "a b c f g h", "a b c d e f"]
-    assert [replace_tokens(TOKENS, 0.25, place, NEEDLE) for place in POSITIONS] == ["1 2 c d e f g h", "a b c 1 2 f g h", "a b c d e f 1 2"]
+    assert [remove_tokens(TOKENS, 0.25, position) for position in POSITIONS] == ["c d e f g h", "a b c f g h", "a b c d e f"]
+    assert [replace_tokens(TOKENS, 0.25, position, NEEDLE) for position in POSITIONS] == ["1 2 c d e f g h", "a b c 1 2 f g h", "a b c d e f 1 2"]
 
 
 def test_at_least_one_token_is_changed():

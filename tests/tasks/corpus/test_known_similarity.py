@@ -61,8 +61,8 @@ def test_each_judgement_is_counted_as_often_as_the_recursion_meets_it():
 
 def test_accuracies_by_hand():
     # k=3: pairs 12, 13, 23; judgements 12 < 13 and 23 < 13, both of weight 1/(2-1).
-    found = accuracies(np.array([1.0, 2.0, 2.0]), 3)
-    assert found == {"accuracy": 0.75, "weighted_accuracy": 0.75, "accuracy_tree": 0.5, "weighted_accuracy_tree": 0.5,
+    measures = accuracies(np.array([1.0, 2.0, 2.0]), 3)
+    assert measures == {"accuracy": 0.75, "weighted_accuracy": 0.75, "accuracy_tree": 0.5, "weighted_accuracy_tree": 0.5,
                      "accuracy_le": 1.0}
 
 
@@ -70,9 +70,9 @@ def test_weights_by_hand():
     # k=4: only the whole interval 14 is misjudged against 12, 13 (weights 1/2, 1): J has 3*0 + 2*2 + 1*5 = 9 judgements,
     # of weights 4*1 within the two of length 2, and 1/2, 1/2, 1/2, 1, 1 within the whole.
     distances = dict(zip(separated_pairs(4), [0.1, 0.3, 0.2, 0.1, 0.15, 0.1], strict=True))
-    found = accuracies(np.array(list(distances.values())), 4)
-    assert found["accuracy"] == pytest.approx(8 / 9)                   # wrong: 13 (0.3) inside 14 (0.2)
-    assert found["weighted_accuracy"] == pytest.approx(1 - 1 / 7.5)
+    measures = accuracies(np.array(list(distances.values())), 4)
+    assert measures["accuracy"] == pytest.approx(8 / 9)                   # wrong: 13 (0.3) inside 14 (0.2)
+    assert measures["weighted_accuracy"] == pytest.approx(1 - 1 / 7.5)
 
 
 @given(st.integers(3, 8), st.integers(0, 2**32 - 1))
@@ -89,14 +89,14 @@ def test_trend_is_that_of_scipy():
     rng = np.random.default_rng(3)
     separation = np.array([j - i for i, j in separated_pairs(12)])
     distances = separation + rng.normal(0, 2, len(separation))
-    found = trend(distances, separation)
-    assert found["monotonicity"] == pytest.approx(stats.spearmanr(separation, distances).statistic)
-    assert found["linearity_r"] == pytest.approx(stats.linregress(separation, distances).rvalue)
-    assert found["linearity"] == pytest.approx(stats.linregress(separation, distances).rvalue ** 2)
+    measures = trend(distances, separation)
+    assert measures["monotonicity"] == pytest.approx(stats.spearmanr(separation, distances).statistic)
+    assert measures["linearity_r"] == pytest.approx(stats.linregress(separation, distances).rvalue)
+    assert measures["linearity"] == pytest.approx(stats.linregress(separation, distances).rvalue ** 2)
     # omega squared from scipy's F: (df (F - 1)) / (df F + residual df + 1)
     groups = [distances[separation == level] for level in range(1, 12)]
     f, df, residual = stats.f_oneway(*groups).statistic, 10, len(distances) - 11
-    assert found["separability"] == pytest.approx(df * (f - 1) / (df * f + residual + 1))
+    assert measures["separability"] == pytest.approx(df * (f - 1) / (df * f + residual + 1))
 
 
 def test_omega_squared_by_hand():
@@ -174,7 +174,7 @@ def test_five_percent_of_the_pairs_and_at_least_five_are_asked_again_and_after_t
     assert len(pairs_to_recheck(20, 1, 2)) == 1
     assert max(max(pairs_to_recheck(12, seed, 0)) for seed in range(50)) > 66            # the other direction too
     assert pairs_to_recheck(12, 1, 0) != pairs_to_recheck(12, 2, 0)
-    assert len({place for seed in range(50) for place in pairs_to_recheck(12, seed, 9)}) > 25
+    assert len({index for seed in range(50) for index in pairs_to_recheck(12, seed, 9)}) > 25
 
 
 def test_an_answer_that_changes_alone_is_context_dependent():
@@ -202,10 +202,10 @@ def test_the_other_direction_is_asked_unless_symmetry_is_said_and_seen(weight, c
         path.write_text(path.read_text().replace("# license", "# symmetric = true\n# license"))
     settings = Settings(pairs=(("made_weather", "made_trains"),), levels=(CorpusSize(k=9, n=10),), repetitions=1)
     unit = next(TASK.units(settings, context))
-    seen = desk.ask(load_submission(path).entries[0], TaskUnit(TASK, unit), inputs).observation
+    observation = desk.ask(load_submission(path).entries[0], TaskUnit(TASK, unit), inputs).observation
     sizes = [sum(map(len, corpus)) for corpus in TASK.corpora(unit)]
     there = separated_pairs(9)
-    assert list(seen.forward) == [float(sizes[i] - weight * sizes[j]) ** 2 for i, j in there]
-    assert list(seen.backward) == [float(sizes[j] - weight * sizes[i]) ** 2 for i, j in there]
-    assert seen.mirrored == (36 - 5 if mirrored else 0)
-    assert "context-dependent" not in TASK.measure(unit, seen).marks
+    assert list(observation.forward) == [float(sizes[i] - weight * sizes[j]) ** 2 for i, j in there]
+    assert list(observation.backward) == [float(sizes[j] - weight * sizes[i]) ** 2 for i, j in there]
+    assert observation.mirrored == (36 - 5 if mirrored else 0)
+    assert "context-dependent" not in TASK.measure(unit, observation).marks

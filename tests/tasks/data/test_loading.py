@@ -127,7 +127,7 @@ def test_a_dropped_connection_is_resumed(index):
     assert fetch_archive(ARCHIVE, NoProgress()).read_bytes() == CONTENT
     first, second, third = index.ranges
     assert first is None
-    starts = [int(one.removeprefix("bytes=").removesuffix("-")) for one in (second, third)]
+    starts = [int(requested_range.removeprefix("bytes=").removesuffix("-")) for requested_range in (second, third)]
     assert 750_000 - archives.CHUNK < starts[0] <= 750_000       # half of it had come, less a piece that was under way
     assert starts[0] < starts[1] < len(CONTENT)
 

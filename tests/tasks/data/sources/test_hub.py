@@ -146,9 +146,9 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_rows_are_those_of_the_hub(name, load):
-    found = {table: [tuple(None if pd.isna(value) else value for value in row) for row in rows.itertuples(index=False)]
+    rows_by_table = {table: [tuple(None if pd.isna(value) else value for value in row) for row in rows.itertuples(index=False)]
              for table, rows in load(name).tables.items()}
-    assert found == EXPECTED[name]
+    assert rows_by_table == EXPECTED[name]
 
 
 def test_other_columns_on_the_hub_are_said(load, clones, tmp_path, monkeypatch):
@@ -178,8 +178,8 @@ def test_the_command_says_so_too(tmp_path):
     done = touchstone("data", "fetch", "stsb", environment={"HF_ENDPOINT": "http://127.0.0.1:1", "TOUCHSTONE_CACHE": str(tmp_path),
                                                             "HF_HOME": str(tmp_path / "hf")})
     assert done.returncode == 2
-    said = " ".join(done.stderr.split())
+    message = " ".join(done.stderr.split())
     for word in ("sentence-transformers/stsb", "TOUCHSTONE_DATA", "TOUCHSTONE_HUB"):
-        assert word in said
+        assert word in message
     assert "Traceback" not in done.stderr
     assert time.monotonic() - started < 40

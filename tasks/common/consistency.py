@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,12 +50,18 @@ def remove_excused_marks(marks: frozenset[str], measured: Sequence[Measures]) ->
 
 def context_measures(rechecked: Sequence[RecheckedAnswer], answers: np.ndarray) -> dict[str, float | None]:
     """Return the mean change of answers when scored alone, and when repeated, in SD of all answers of the unit."""
-    spread = float(answers.std()) if len(answers) and np.ptp(answers) else None
+    return recheck_measures(rechecked, float(answers.std()) if len(answers) and np.ptp(answers) else None)
 
-    def relative(a: float, b: float) -> float:
-        return min(abs(a - b) / spread, 1e9) if spread else 0.0
-    return {"context_difference": float(np.mean([relative(r.among_others, r.alone) for r in rechecked])) if rechecked else None,
-            "repeat_spread": float(np.mean([relative(r.alone_again, r.alone) for r in rechecked])) if rechecked else None}
+
+def recheck_measures(rechecked: Sequence[RecheckedAnswer], spread: float | None) -> dict[str, float | None]:
+    """Return the mean change of answers when scored alone, and when repeated, in units of their spread."""
+    if not rechecked:
+        return {"context_difference": None, "repeat_spread": None}
+
+    def mean_change(pairs: Iterable[tuple[float, float]]) -> float:
+        return float(np.mean([min(abs(a - b) / spread, 1e9) if spread else 0.0 for a, b in pairs]))
+    return {"context_difference": mean_change((answer.among_others, answer.alone) for answer in rechecked),
+            "repeat_spread": mean_change((answer.alone_again, answer.alone) for answer in rechecked)}
 
 
 def differ(a: float, b: float) -> bool:

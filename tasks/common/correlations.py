@@ -28,7 +28,7 @@ def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:
 
 
 def weighted_means(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Return the mean of the finite values under each row of counts; NaN if there are none."""
+    """Return the mean of the finite values under each row of counts or weights; NaN if there are none."""
     finite = np.isfinite(values)
     weight = counts[:, finite].sum(axis=1)
     return np.asarray(np.divide(counts[:, finite] @ values[finite], weight, out=np.full(len(counts), np.nan), where=weight > 0))

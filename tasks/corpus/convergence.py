@@ -14,24 +14,23 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import PooledTask, TaskSettings
 from tasks.common.references import KOUR_2022
 from tasks.data.loading import load_corpus
 
 MIN_DEVIATIONS = 3.0                        # standard deviations between d* and the self-distance
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
     sizes: Annotated[tuple[Annotated[int, Field(ge=2)], ...], Field(min_length=1)]      # s
@@ -56,11 +55,11 @@ class ConvergenceCurves:
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class Convergence(Task[ConvergenceCurves]):
+class Convergence(PooledTask[ConvergenceCurves]):
     """Does the distance converge as samples grow, and is it unaffected by unequal sizes?"""
 
     name: ClassVar[str] = "convergence"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = ConvergenceCurves
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Size and imbalance", short="si", score="none: a property", chance=0.0, worst=0.0, unit="repetition",
@@ -119,9 +118,6 @@ class Convergence(Task[ConvergenceCurves]):
         equal, unequal = (tuple(next(rest) for _ in sample) for sample in (sizes.equal, sizes.first))
         return ConvergenceCurves(sizes.equal, equal, sizes.total, sizes.first, unequal, sizes.reference, next(rest), sizes.of_one,
                                  (next(rest), next(rest)), metric.scale)
-
-    def measure(self, unit: Unit, observation: ConvergenceCurves) -> Measures:
-        return self.measure_all([unit], [observation])[0]
 
     def measure_all(self, units: Sequence[Unit], observations: Sequence[ConvergenceCurves]) -> list[Measures]:
         """Return the measures; d* and the self-distance are means over all repetitions of a pair of sources."""

@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy import stats
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import PooledTask, TaskSettings
 from tasks.common.consistency import TOLERANCE
 from tasks.common.corpus_faults import FAULT_DESCRIPTIONS, CorpusFault, FaultMaterial, insert_fault
 from tasks.common.correlations import pearson
@@ -32,10 +33,8 @@ STRENGTHS = tuple(round(0.1 * step, 1) for step in range(11))
 BANDS = 2                                   # pairs of fault-free samples per unit
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     source: str
     elsewhere: str
@@ -53,11 +52,11 @@ class DiagnosticAnswers:
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class Diagnostics(Task[DiagnosticAnswers]):
+class Diagnostics(PooledTask[DiagnosticAnswers]):
     """Which faults of generated corpora does the metric detect?"""
 
     name: ClassVar[str] = "diagnostics"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = DiagnosticAnswers
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Diagnostics", short="dg", score="mean over faults of the rank correlation of strength and distance",
@@ -93,9 +92,6 @@ class Diagnostics(Task[DiagnosticAnswers]):
         answers = metric.corpus_distances(samples.corpora, samples.pairs)
         count = len(STRENGTHS)
         return DiagnosticAnswers(tuple(answers[:count]), answers[count], tuple(answers[count + 1:]), metric.scale)
-
-    def measure(self, unit: Unit, observation: DiagnosticAnswers) -> Measures:
-        return self.measure_all([unit], [observation])[0]
 
     def measure_all(self, units: Sequence[Unit], observations: Sequence[DiagnosticAnswers]) -> list[Measures]:
         """Return the measures; the range of self-distances is that of all fault-free samples of a source."""

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
@@ -23,6 +23,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import TaskSettings
 from tasks.common.correlations import next_power_of_two, pearson
 from tasks.common.mixtures import separated_pairs
 from tasks.common.references import ACKERMAN
@@ -34,20 +35,15 @@ NARROWEST = 0.05                            # smallest bandwidth: at l = K all d
 SAME_ANGLE = 0.005                          # texts at a smaller angle count as equal, as in the authors' code
 
 
-
-class Paraphrases(BaseModel):
+class Paraphrases(TaskSettings):
     """A dataset of paraphrase pairs."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     name: str
     least: float | None = None              # smallest score of a pair of paraphrases; None: use all pairs
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     sources: Annotated[tuple[Paraphrases, ...], Field(min_length=1)]
     n: Annotated[int, Field(ge=2, le=10_000)]
@@ -71,7 +67,7 @@ class Distributionality(Task[ParaphraseDistances]):
     """Does the metric compare distributions, as the energy distance does, or nearest texts?"""
 
     name: ClassVar[str] = "distributionality"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = ParaphraseDistances
     needs_vectors: ClassVar[bool] = True
     info: ClassVar[TaskInfo] = TaskInfo(

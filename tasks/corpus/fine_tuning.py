@@ -9,15 +9,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy import stats
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import PooledTask, TaskSettings
 from tasks.common.correlations import pearson
 from tasks.common.references import KOUR_2022
 from tasks.data.loading import load_corpus, load_dataset
@@ -25,19 +26,15 @@ from tasks.generators.causal_lm import digest_of_weights, finetune_and_generate
 from tasks.generators.progressive import Labelled, Step, generate_steps, type_token_ratio
 
 
-class GeneratorSettings(BaseModel):
+class GeneratorSettings(TaskSettings):
     """A source, and how texts are generated from it."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     name: str
     by_label: bool = False                  # generate by label, filtered by a classifier
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     sources: Annotated[tuple[GeneratorSettings, ...], Field(min_length=1)]
     steps: Annotated[int, Field(ge=2, le=100)]                          # N
@@ -61,11 +58,11 @@ class TrainingCurve:
     perplexities: tuple[float, ...]         # of A_sample, by the generators
 
 
-class FineTuning(Task[TrainingCurve]):
+class FineTuning(PooledTask[TrainingCurve]):
     """Does the distance from a source fall as a generator learns from it?"""
 
     name: ClassVar[str] = "fine_tuning"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = TrainingCurve
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Fine-tuning", short="ft", score="Spearman correlation of training and closeness", chance=0.0, worst=-1.0,
@@ -122,9 +119,6 @@ class FineTuning(Task[TrainingCurve]):
         return TrainingCurve(tuple(answers[:len(steps)]), tuple(answers[len(steps):]), metric.scale,
                              tuple(type_token_ratio(step.texts) for step in steps), type_token_ratio(corpora[0]),
                              tuple(step.perplexity for step in steps))
-
-    def measure(self, unit: Unit, observation: TrainingCurve) -> Measures:
-        return self.measure_all([unit], [observation])[0]
 
     def measure_all(self, units: Sequence[Unit], observations: Sequence[TrainingCurve]) -> list[Measures]:
         """Return the measures; the self-distances of a source are those of all its units."""

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy import stats
 
 from harness.base.units import Unit
@@ -17,7 +17,15 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import RecheckedAnswer, context_marks, differ, remove_excused_marks, value_or_chance
+from tasks.common.base import TaskSettings
+from tasks.common.consistency import (
+    RecheckedAnswer,
+    context_marks,
+    differ,
+    recheck_measures,
+    remove_excused_marks,
+    value_or_chance,
+)
 from tasks.common.correlations import next_power_of_two, omega_squared, pearson
 from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.common.references import KOUR_2022
@@ -28,20 +36,15 @@ CHECKED_THOROUGHLY = 2                      # repetitions; one pair in later one
 MIRRORED = 5                                # pairs compared in both directions if the metric declares symmetry
 
 
-
-class CorpusSize(BaseModel):
+class CorpusSize(TaskSettings):
     """The number of corpora k and their size n."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     k: Annotated[int, Field(ge=3, le=50)]
     n: Annotated[int, Field(ge=2, le=10_000)]
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
     levels: Annotated[tuple[CorpusSize, ...], Field(min_length=1)]
@@ -65,7 +68,7 @@ class KnownSimilarity(Task[MixtureDistances]):
     """Does the distance grow as the shares of the two sources diverge?"""
 
     name: ClassVar[str] = "known_similarity"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = MixtureDistances
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Known similarity", short="ks",
@@ -125,14 +128,10 @@ class KnownSimilarity(Task[MixtureDistances]):
         forward, backward = forward / unit_of_scale, backward / unit_of_scale
         distances = (forward + backward) / 2
         spread = float(distances.std()) if np.ptp(distances) else None
-
-        def relative(a: float, b: float) -> float:
-            return min(abs(a - b) / unit_of_scale / spread, 1e9) if spread else 0.0     # differences can overflow too
         values: dict[str, float | None] = {
             **distance_measures(distances, observation.k),
             "asymmetry": float(np.abs(forward - backward).mean()) / spread if spread else None,
-            "context_difference": float(np.mean([relative(r.among_others, r.alone) for r in observation.rechecked])),
-            "repeat_spread": float(np.mean([relative(r.alone_again, r.alone) for r in observation.rechecked])),
+            **recheck_measures(observation.rechecked, spread * unit_of_scale if spread else None),
         }
         ranked = [2 * value_or_chance(values["accuracy"], 0.5) - 1, 2 * value_or_chance(values["weighted_accuracy"], 0.5) - 1,
                   *(value_or_chance(values[name], 0.0) for name in ("monotonicity", "signed_separability", "signed_linearity"))]

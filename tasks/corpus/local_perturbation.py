@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.hashing import seed_of
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
 from harness.submission.header import Header
+from tasks.common.base import PooledTask, TaskSettings
 from tasks.common.correlations import pearson
 from tasks.common.references import ACKERMAN
 
@@ -33,10 +34,8 @@ DELTA, SHARE = 3.0, 0.1                     # the values in the other sweeps
 NOTICED = 2.0                               # standard errors between d(max) and d(0) of the mean curve
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     repetitions: Annotated[int, Field(ge=1, le=1000)]
 
@@ -51,11 +50,11 @@ class PerturbationCurves:
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class LocalPerturbation(Task[PerturbationCurves]):
+class LocalPerturbation(PooledTask[PerturbationCurves]):
     """How soon does the metric detect that a few neighbours moved?"""
 
     name: ClassVar[str] = "local_perturbation"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = PerturbationCurves
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Local perturbation", short="lp", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=(),
@@ -92,9 +91,6 @@ class LocalPerturbation(Task[PerturbationCurves]):
         answers = tuple(metric.corpus_distances(corpora, pairs))
         first, second = len(DELTAS), len(DELTAS) + len(SHARES)
         return PerturbationCurves(answers[:first], answers[first:second], answers[second:], metric.scale)
-
-    def measure(self, unit: Unit, observation: PerturbationCurves) -> Measures:
-        return self.measure_all([unit], [observation])[0]
 
     def measure_all(self, units: Sequence[Unit], observations: Sequence[PerturbationCurves]) -> list[Measures]:
         """Return the measures; the locality of a repetition is the jackknife pseudo-value of that of the mean curve."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
@@ -17,6 +17,7 @@ from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from harness.sandbox.faults import Fault, FaultKind
 from harness.submission.submission import Entry
+from tasks.common.base import TaskSettings
 from tasks.data.loading import load_corpus
 
 Answer = TypeVar("Answer")
@@ -41,10 +42,8 @@ AXIOMS = {
 }
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     trials: Annotated[int, Field(ge=1, le=1000)]
 
@@ -82,7 +81,7 @@ class Axioms(Task[Trials]):
     """Cheap checks of every submission; each measure is a share of trials passed."""
 
     name: ClassVar[str] = "axioms"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = Trials
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Axioms", short="ax", score="share of trials passed, mean over axioms", chance=0.0, worst=0.0, unit="trial",

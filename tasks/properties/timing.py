@@ -15,7 +15,7 @@ from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
@@ -23,6 +23,7 @@ from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.task import Context, Measures, Task, TaskInfo
 from harness.submission.submission import Entry, load_submission
+from tasks.common.base import TaskSettings
 from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.data.loading import load_corpus
 
@@ -30,10 +31,8 @@ REFERENCE = "chi"
 COLLECTION, GROWTH = "collection", "growth"
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     pair: tuple[str, str]
     k: Annotated[int, Field(ge=3, le=50)] = 12
@@ -57,7 +56,7 @@ class Timing(Task[Times]):
     """How much time and memory does the metric take?"""
 
     name: ClassVar[str] = "timing"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = Times
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Time and memory", short="t", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=("what",),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy import stats
 
 from harness.base.units import Unit
@@ -15,6 +15,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_correlations, weighted_means
 from tasks.common.sampling import ASPECTS, batch_ranges, sample_compared, sample_rated
@@ -37,10 +38,8 @@ NEAR_LENGTH = 0.1                           # relative difference of two lengths
 Documents = Annotated[int, Field(ge=2, le=100_000)]         # maximal number, per dataset
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     axis: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]               # rated summaries
     comparisons: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]      # choices between two summaries
@@ -65,7 +64,7 @@ class Alignment(DocumentTask[AlignmentAnswers]):
     """Does the metric agree with people about summaries?"""
 
     name: ClassVar[str] = "alignment"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = AlignmentAnswers
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Alignment", short="ali", score="mean of 0.5(1 + r) with the overall ratings and the accuracy of choices",
@@ -186,15 +185,9 @@ def weighted_measures(observation: AlignmentAnswers, times: np.ndarray) -> dict[
     agreed = np.where(chosen == 1, guessed, 1 - guessed)
     lengths = np.array(observation.words, dtype=float)
     near = np.abs(lengths[:, 0] - lengths[:, 1]) <= NEAR_LENGTH * lengths.max(axis=1)
-    precision = mean_under_weights(chosen, times * guessed)
-    recall = mean_under_weights(guessed, times * chosen)
+    precision = weighted_means(chosen, times * guessed)
+    recall = weighted_means(guessed, times * chosen)
     both = precision + recall
     return {"accuracy": weighted_means(agreed, times), "precision": precision, "recall": recall,
             "f1": np.divide(2 * precision * recall, both, out=np.full(len(times), np.nan), where=both > 0),
             "accuracy_at_near_length": weighted_means(np.where(near, agreed, np.nan), times)}
-
-
-def mean_under_weights(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the mean of the values under each row of weights, NaN if all weights are 0."""
-    whole = weights.sum(axis=1)
-    return np.asarray(np.divide(weights @ values, whole, out=np.full(len(weights), np.nan), where=whole > 0))

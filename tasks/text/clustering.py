@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
@@ -19,6 +19,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.sampling import sample_labelled
 from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs
@@ -27,10 +28,8 @@ Linkage = Literal["average", "complete", "ward"]
 LINKAGES: tuple[Linkage, ...] = ("average", "complete", "ward")
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]          # labelled ones, or corpora to be separated: "a + b"
     texts: Annotated[int, Field(ge=4, le=500)]                         # per sample
@@ -52,7 +51,7 @@ class Clustering(TextTask[ScoreMatrix]):
     """Do similarities group texts by their labels?"""
 
     name: ClassVar[str] = "clustering"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = ScoreMatrix
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Clustering", short="clu", score="adjusted mutual information of the labels and clusters by average linkage",

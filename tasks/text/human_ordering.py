@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy import stats
 
 from harness.base.errors import TouchstoneError
@@ -23,6 +23,7 @@ from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, Paper, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common import rank_orders
+from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_correlations, weighted_means
 from tasks.common.sampling import batch_ranges, shuffle_items
@@ -46,10 +47,8 @@ YAMSHCHIKOV_2020 = Paper(
     "Artificial Intelligence", 2021, "https://arxiv.org/abs/2004.05001")
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]
     pairs: Annotated[int, Field(ge=MIN_PAIRS, le=100_000)]       # maximal number, per group of a dataset
@@ -83,7 +82,7 @@ class HumanOrdering(TextTask[RatedAnswers]):
     """Does the metric order pairs of texts by similarity as people do?"""
 
     name: ClassVar[str] = "human_ordering"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = RatedAnswers
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Human ordering", short="ho",

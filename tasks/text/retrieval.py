@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.hashing import seed_of
 from harness.base.units import Cluster, Unit
@@ -22,6 +22,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_means
 from tasks.common.sampling import CACHED_UNITS, Collection, cut_needle, sample_collection, sample_needles
@@ -34,10 +35,8 @@ CONDITIONS = (ORIGINAL, *SUPERFICIAL, *SEMANTIC, "inserted_quarter", "removed_qu
 MIN_STANDARD_ERRORS = 3.0                   # minimal difference of original and chance for reporting retention
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]
     documents: Annotated[int, Field(ge=2, le=10_000)]                  # maximal number per collection
@@ -59,7 +58,7 @@ class Retrieval(TextTask[RetrievalScores]):
     """Are the relevant documents ranked first?"""
 
     name: ClassVar[str] = "retrieval"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = RetrievalScores
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Retrieval", short="ret", score="share of the n relevant documents among the first n, for changed documents",

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
@@ -19,6 +19,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer
 from tasks.common.sampling import CACHED_UNITS, batch_ranges, sample_documents
 from tasks.common.transformations import HARD_SUPERFICIAL, SEMANTIC, SUPERFICIAL
@@ -31,10 +32,8 @@ CONDITIONS = ("itself", "summary", *SUPERFICIAL, *SEMANTIC, *HARD_SUPERFICIAL)
 MORE = " And this was not all that was said of it."        # appended to a text to test whether its end reaches the metric
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]
     documents: Annotated[int, Field(ge=2, le=10_000)]                  # per dataset
@@ -57,7 +56,7 @@ class Robustness(DocumentMeansTask[RobustnessAnswers]):
     """Does the metric ignore superficial changes and detect changes of meaning?"""
 
     name: ClassVar[str] = "robustness"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = RobustnessAnswers
     ranked_measures = usmb_measures = SHARES
     info: ClassVar[TaskInfo] = TaskInfo(

@@ -13,13 +13,14 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer
 from tasks.common.sampling import CACHED_UNITS, batch_ranges, cut_needle, sample_documents, sample_needles
 from tasks.common.transformations import POSITIONS, insert_tokens, remove_tokens, replace_tokens
@@ -66,10 +67,8 @@ def best_constant() -> float:
 CHANCE = best_constant()
 
 
-class Settings(BaseModel):
+class Settings(TaskSettings):
     """Settings of the task in a suite."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     datasets: Annotated[tuple[str, ...], Field(min_length=2)]          # inserted tokens come from the next dataset
     documents: Annotated[int, Field(ge=2, le=10_000)]
@@ -93,7 +92,7 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
     """Does the similarity fall by as much as the text changes?"""
 
     name: ClassVar[str] = "sensitivity"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = SensitivityAnswers
     ranked_measures, usmb_measures = ("changed_length", "constant_length"), ("changed_length",)
     info: ClassVar[TaskInfo] = TaskInfo(

@@ -110,7 +110,7 @@ def test_augmentation_does_one_thing_to_a_tenth_of_the_words_and_to_one_at_least
 
 
 def test_synonyms_stand_for_each_other():
-    assert parse_groups("a b\nb c") == {"a": ("b",), "b": ("a", "c"), "c": ("b",)}
+    assert parse_groups("a b; b c") == {"a": ("b",), "b": ("a", "c"), "c": ("b",)}
     assert all(word in SYNONYMS[other] for word, others in SYNONYMS.items() for other in others)
     assert not any(word in others for word, others in SYNONYMS.items())
 

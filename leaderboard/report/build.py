@@ -18,7 +18,7 @@ from leaderboard.report.series import curves
 from leaderboard.scoring.estimates import Estimate, answer_correlation, borda_share, pareto_front
 from leaderboard.scoring.ranking import RankedEntry, Ranking, ranks_on
 from leaderboard.scoring.scores import Scored
-from tasks.properties.axioms import describe_verdict, worst_cases
+from tasks.properties.axioms import describe_verdict, find_worst_cases
 
 
 def suite_facts(suite: Suite) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def header_facts(scored: Scored) -> dict[str, Any]:
     entry, header = scored.entry, scored.entry.header
     low, high = header.range
     axioms = scored.tasks.get("axioms")
-    worst = worst_cases(axioms.observed.values()) if axioms is not None else {}
+    worst = find_worst_cases(axioms.observed.values()) if axioms is not None else {}
     return {
         "family": header.name, "variant": entry.variant, "summary": header.summary, "input": header.input,
         "returns": header.returns, "range": [low if math.isfinite(low) else None, high if math.isfinite(high) else None],

@@ -24,7 +24,7 @@ from harness.sandbox.limits import Limits
 from harness.submission.submission import Entry
 from tasks.corpus.known_similarity import CorpusSize
 from tasks.data import loading as data
-from tasks.properties.axioms import DOMAINS, Trials, Verdict, describe_verdict, worst_cases
+from tasks.properties.axioms import DOMAINS, Trials, Verdict, describe_verdict, find_worst_cases
 from tasks.registry import TASKS
 
 SEED = 7
@@ -87,7 +87,7 @@ def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Pr
     finally:
         desk.close()
     has_matrix = any(trial.axiom == "matrix_agrees" for one in seen for trial in one.trials)
-    return CheckReport(entry, merge_trials(axioms, seen), worst_cases(seen), accuracy, rate, on_core, has_matrix, tuple(failures),
+    return CheckReport(entry, merge_trials(axioms, seen), find_worst_cases(seen), accuracy, rate, on_core, has_matrix, tuple(failures),
                        tuple(desk.refused_attempts), time.monotonic() - started)
 
 

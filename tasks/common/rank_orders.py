@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 
-def ranks(means: Sequence[float]) -> np.ndarray:
+def rank_means(means: Sequence[float]) -> np.ndarray:
     """Return the rank of each dataset, 1 for the largest similarity; ties share the mean of their ranks."""
     return np.asarray(stats.rankdata(-np.asarray(means, dtype=float)))
 
@@ -26,12 +26,12 @@ def spearman_of_order(metric: np.ndarray, human: np.ndarray) -> float | None:
     return correlation(metric, human)
 
 
-def coinciding_ranks(metric: np.ndarray, human: np.ndarray) -> int:
+def count_coinciding_ranks(metric: np.ndarray, human: np.ndarray) -> int:
     """Return the number of datasets with the same rank in both orders."""
     return int(np.sum(metric == human))
 
 
-def swaps(metric: np.ndarray, human: np.ndarray) -> float:
+def count_swaps(metric: np.ndarray, human: np.ndarray) -> float:
     """Return half the Spearman footrule, sum|rank_m - rank_h|/2; it is not the number of inversions or transpositions."""
     return float(np.abs(metric - human).sum() / 2)
 

@@ -21,7 +21,7 @@ Transformation = Callable[[str, np.random.Generator], str | None]
 
 # ---- superficial changes -------------------------------------------------------------------------------------------------
 
-def capitals(text: str, rng: np.random.Generator) -> str | None:
+def capitalize_letters(text: str, rng: np.random.Generator) -> str | None:
     """Turn a random quarter of the letters into capitals."""
     letters = [index for index, character in enumerate(text) if character.isalpha()]
     if not letters:
@@ -30,7 +30,7 @@ def capitals(text: str, rng: np.random.Generator) -> str | None:
     return unless_equal(text, "".join(letter.upper() if index in raised else letter for index, letter in enumerate(text)))
 
 
-def deleted_letters(text: str, _: np.random.Generator) -> str | None:
+def delete_letters(text: str, _: np.random.Generator) -> str | None:
     """Delete every tenth character that is not white space."""
     kept, counted = [], 0
     for character in text:
@@ -40,12 +40,12 @@ def deleted_letters(text: str, _: np.random.Generator) -> str | None:
     return unless_equal(text, "".join(kept))
 
 
-def digits(text: str, _: np.random.Generator) -> str | None:
+def replace_digits(text: str, _: np.random.Generator) -> str | None:
     """Replace o, i, e by 0, 1, 3."""
     return unless_equal(text, text.translate(DIGITS))
 
 
-def hard_digits(text: str, _: np.random.Generator) -> str | None:
+def replace_more_digits(text: str, _: np.random.Generator) -> str | None:
     """Replace o, l, e, a, s, t by 0, 1, 3, 4, 5, 7."""
     return unless_equal(text, text.translate(HARD_DIGITS))
 
@@ -69,7 +69,7 @@ AUXILIARY = re.compile(
     r")\b", re.IGNORECASE)
 
 
-def negated(text: str, _: np.random.Generator) -> str | None:
+def negate_verbs(text: str, _: np.random.Generator) -> str | None:
     """Negate every auxiliary verb, or remove its negation; a text without one is prefixed by "It is not true that"."""
     changed = AUXILIARY.sub(negate_match, text)
     if changed != text:
@@ -97,12 +97,12 @@ def match_case(original: str, word: str) -> str:
     return word[:1].upper() + word[1:] if original[:1].isupper() else word
 
 
-def shuffled_sentences(text: str, rng: np.random.Generator) -> str | None:
+def shuffle_sentences(text: str, rng: np.random.Generator) -> str | None:
     """Shuffle the sentences."""
     return shuffle_parts(re.split(r"(?<=[.!?])\s+", text.strip()), rng)
 
 
-def shuffled_words(text: str, rng: np.random.Generator) -> str | None:
+def shuffle_words(text: str, rng: np.random.Generator) -> str | None:
     """Shuffle the words."""
     return shuffle_parts(text.split(), rng)
 
@@ -122,10 +122,11 @@ def unless_equal(text: str, changed: str) -> str | None:
     return None if changed == text else changed
 
 
-SUPERFICIAL: dict[str, Transformation] = {"capitals": capitals, "deleted_letters": deleted_letters, "digits": digits}
+SUPERFICIAL: dict[str, Transformation] = {"capitals": capitalize_letters, "deleted_letters": delete_letters,
+                                          "digits": replace_digits}
 SEMANTIC: dict[str, Transformation] = {
-    "negation": negated, "shuffled_sentences": shuffled_sentences, "shuffled_words": shuffled_words}
-HARD_SUPERFICIAL: dict[str, Transformation] = {"hard_digits": hard_digits}
+    "negation": negate_verbs, "shuffled_sentences": shuffle_sentences, "shuffled_words": shuffle_words}
+HARD_SUPERFICIAL: dict[str, Transformation] = {"hard_digits": replace_more_digits}
 
 
 # ---- changes of length ---------------------------------------------------------------------------------------------------
@@ -133,7 +134,7 @@ HARD_SUPERFICIAL: dict[str, Transformation] = {"hard_digits": hard_digits}
 POSITIONS = ("begin", "middle", "end")
 
 
-def token_count(share: float, tokens: Sequence[str]) -> int:
+def count_tokens(share: float, tokens: Sequence[str]) -> int:
     """Return k = max(1, round(x n))."""
     return max(1, round(share * len(tokens)))
 
@@ -141,19 +142,19 @@ def token_count(share: float, tokens: Sequence[str]) -> int:
 def insert_tokens(tokens: Sequence[str], share: float, position: str, needle: Sequence[str]) -> str:
     """Insert k tokens of the needle before, in the middle of (n//2), or after the tokens."""
     start = {"begin": 0, "middle": len(tokens) // 2, "end": len(tokens)}[position]
-    return " ".join([*tokens[:start], *needle[:token_count(share, tokens)], *tokens[start:]])
+    return " ".join([*tokens[:start], *needle[:count_tokens(share, tokens)], *tokens[start:]])
 
 
 def remove_tokens(tokens: Sequence[str], share: float, position: str) -> str:
     """Remove k tokens at the beginning, in the middle ((n - k)//2), or at the end."""
-    k = token_count(share, tokens)
+    k = count_tokens(share, tokens)
     start = start_index(len(tokens), k, position)
     return " ".join([*tokens[:start], *tokens[start + k:]])
 
 
 def replace_tokens(tokens: Sequence[str], share: float, position: str, needle: Sequence[str]) -> str:
     """Replace k tokens by as many of the needle; the length is unchanged."""
-    k = token_count(share, tokens)
+    k = count_tokens(share, tokens)
     start = start_index(len(tokens), k, position)
     return " ".join([*tokens[:start], *needle[:k], *tokens[start + k:]])
 

@@ -125,7 +125,7 @@ class Convergence(PooledTask[ConvergenceCurves]):
         for unit, observation in zip(units, observations, strict=True):
             together[unit.stratum].append(observation)
         levels = {stratum: ReferenceDistances.of(curves) for stratum, curves in together.items()}
-        return [Measures(None, robustness(observation, levels[unit.stratum]))
+        return [Measures(None, measure_robustness(observation, levels[unit.stratum]))
                 for unit, observation in zip(units, observations, strict=True)]
 
 
@@ -180,7 +180,7 @@ class ReferenceDistances:
         return contrast if self.spread is not None and contrast > 0 and contrast >= MIN_DEVIATIONS * self.spread else None
 
 
-def robustness(curves: ConvergenceCurves, levels: ReferenceDistances) -> dict[str, float | None]:
+def measure_robustness(curves: ConvergenceCurves, levels: ReferenceDistances) -> dict[str, float | None]:
     """Return the measures of one repetition."""
     values: dict[str, float | None] = {"reference_distance": levels.far, "self_distance": levels.near}
     for name, answers in (("size", curves.equal), ("imbalance", curves.unequal)):

@@ -98,14 +98,14 @@ class Diagnostics(PooledTask[DiagnosticAnswers]):
         fault_free: dict[str, list[float]] = defaultdict(list)
         for unit, observation in zip(units, observations, strict=True):
             fault_free[unit.parameters["source"]] += observation.scale.as_distance(np.array(observation.fault_free)).tolist()
-        highest = {source: upper_edge(np.array(distances)) for source, distances in fault_free.items()}
+        highest = {source: upper_limit(np.array(distances)) for source, distances in fault_free.items()}
         return [self._judged(CorpusFault(unit.parameters["fault"]), observation, highest[unit.parameters["source"]])
                 for unit, observation in zip(units, observations, strict=True)]
 
     def _judged(self, fault: CorpusFault, observation: DiagnosticAnswers, highest: float) -> Measures:
         distances = observation.scale.as_distance(np.array(observation.faulty))
-        score = sensitivity(distances)
-        strength = onset(distances, highest)
+        score = measure_sensitivity(distances)
+        strength = find_onset(distances, highest)
         itself = float(observation.scale.as_distance(np.array(observation.itself)))
         return Measures(score, {fault.value: score, "noticed": float(strength is not None), "onset": strength,
                                 "itself_in_band": float(not is_above(itself, highest))})
@@ -135,7 +135,7 @@ def draw_samples(source: str, texts: Sequence[str], elsewhere: str, others: Sequ
     return SourceSamples([reference, *faulty, *free], pairs + [(first + i, first + i + 1) for i in range(0, 2 * BANDS, 2)])
 
 
-def upper_edge(distances: np.ndarray) -> float:
+def upper_limit(distances: np.ndarray) -> float:
     """Return the upper limit of 95% of further fault-free distances if they are normal: mean + t s sqrt(1 + 1/m)."""
     m = len(distances)
     if m < 2:
@@ -148,14 +148,14 @@ def is_above(distance: float, edge: float) -> bool:
     return distance > edge + TOLERANCE * max(1e-6, abs(edge))
 
 
-def sensitivity(distances: np.ndarray) -> float | None:
+def measure_sensitivity(distances: np.ndarray) -> float | None:
     """Return Spearman's correlation with the strength, or None if all distances are equal."""
     if np.ptp(distances) == 0:
         return None
     return pearson(np.arange(len(distances)), stats.rankdata(distances))
 
 
-def onset(distances: np.ndarray, highest: float) -> float | None:
+def find_onset(distances: np.ndarray, highest: float) -> float | None:
     """Return the smallest strength at which the distance is above the upper limit, or None."""
     return next((strength for strength, distance in zip(STRENGTHS, distances.tolist(), strict=True)
                  if strength > 0 and is_above(distance, highest)), None)

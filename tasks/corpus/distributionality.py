@@ -121,14 +121,14 @@ class Distributionality(Task[ParaphraseDistances]):
         of_energy, of_ahd = (standardize(distances.astype(float)) for distances in (observation.energy, observation.ahd))
         if standardized is None or of_energy is None or of_ahd is None:
             return Measures(None, dict.fromkeys(self.info.measures))
-        separation = separations(observation)
+        separation = list_separations(observation)
         values: dict[str, float | None] = {}
         levels, counts = np.unique(separation, return_counts=True)
-        deviations_by_prototype = [deviations(standardized, deviation, separation) for deviation in (of_energy, of_ahd)]
+        deviations_by_prototype = [measure_deviations(standardized, deviation, separation) for deviation in (of_energy, of_ahd)]
         for ending, weights in (("", counts), ("_without_last", np.where(levels < observation.k, counts, 0))):
             if weights.any():
                 means = (float(np.average(deviation, weights=weights)) for deviation in deviations_by_prototype)
-                values |= {f"{name}{ending}": value for name, value in nearness(*means).items()}
+                values |= {f"{name}{ending}": value for name, value in measure_nearness(*means).items()}
         trend = np.array([standardized[separation == level].mean() for level in levels])
         values["rise"] = pearson(levels, trend) if np.ptp(trend) > 0 else None
         values["last"] = float(trend[-1])
@@ -197,7 +197,7 @@ def average_hausdorff(angles: np.ndarray, p: np.ndarray, q: np.ndarray) -> float
     return float((across.min(axis=1).mean() + across.min(axis=0).mean()) / 2)
 
 
-def separations(observation: ParaphraseDistances) -> np.ndarray:
+def list_separations(observation: ParaphraseDistances) -> np.ndarray:
     """Return l = j - i of every distance."""
     once = np.array([j - i for i, j in separated_pairs(observation.k + 1)])
     return np.tile(once, len(observation.answers) // len(once))
@@ -225,7 +225,7 @@ def _density(content: bytes) -> np.ndarray:
     return np.asarray(np.exp(-((GRID[:, None] - values) / h) ** 2 / 2).mean(axis=1) / (h * np.sqrt(2 * np.pi)))
 
 
-def deviations(values: np.ndarray, prototype: np.ndarray, separation: np.ndarray) -> np.ndarray:
+def measure_deviations(values: np.ndarray, prototype: np.ndarray, separation: np.ndarray) -> np.ndarray:
     """Return I_l(v,w), the integral of the squared difference of the densities, for each l; I(v,w) is the mean weighted by |D_l|.
     """
     levels = np.unique(separation)
@@ -234,7 +234,7 @@ def deviations(values: np.ndarray, prototype: np.ndarray, separation: np.ndarray
     return np.asarray(np.sum(squares, axis=1) * (GRID[1] - GRID[0]))
 
 
-def nearness(from_energy: float, from_ahd: float) -> dict[str, float | None]:
+def measure_nearness(from_energy: float, from_ahd: float) -> dict[str, float | None]:
     """Return the measures of the deviations from both prototypes; None if both are 0."""
     both = from_energy + from_ahd
     return {"deviation_energy": from_energy, "deviation_ahd": from_ahd,

@@ -113,7 +113,7 @@ class KnownSimilarity(Task[MixtureDistances]):
         corpora, k = self.corpora(unit), unit.parameters["k"]
         forward = separated_pairs(k)
         pairs = [*forward, *((j, i) for i, j in forward)]
-        answers, mirrored = both_directions(metric, corpora, pairs, unit.seed)
+        answers, mirrored = compare_both_directions(metric, corpora, pairs, unit.seed)
         checked = pairs_to_recheck(k, unit.seed, unit.parameters["repetition"])
         alone = metric.recheck_corpora(corpora, pairs, checked)
         rechecked = tuple(RecheckedAnswer(pairs[index], answers[index], first, again)
@@ -129,7 +129,7 @@ class KnownSimilarity(Task[MixtureDistances]):
         distances = (forward + backward) / 2
         spread = float(distances.std()) if np.ptp(distances) else None
         values: dict[str, float | None] = {
-            **distance_measures(distances, observation.k),
+            **measure_distances(distances, observation.k),
             "asymmetry": float(np.abs(forward - backward).mean()) / spread if spread else None,
             **recheck_measures(observation.rechecked, spread * unit_of_scale if spread else None),
         }
@@ -149,8 +149,8 @@ class KnownSimilarity(Task[MixtureDistances]):
         return remove_excused_marks(super().marks(measured), measured)
 
 
-def both_directions(metric: MetricSession, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]],
-                    seed: int) -> tuple[list[float], int]:
+def compare_both_directions(metric: MetricSession, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]],
+                            seed: int) -> tuple[list[float], int]:
     """Return the answers for all pairs, whose second half is the reversed first half, and how many of them were mirrored.
 
     For a metric that declares symmetry, each pair is compared in one random direction, which reveals nothing about the order of
@@ -199,7 +199,7 @@ class Judgements:
 
 
 @lru_cache
-def judgements(k: int) -> Judgements:
+def list_judgements(k: int) -> Judgements:
     """Return all ((q,r),(i,j)) with [q,r] strictly inside [i,j]: the set J, equation 5.
 
     The authors' recursion visits an interval once for each path that leads to it. A visit of (s,e) makes one judgement against
@@ -223,14 +223,14 @@ def judgements(k: int) -> Judgements:
                       np.array([visits[pairs[o]] for o in outer], dtype=float))
 
 
-def distance_measures(distances: np.ndarray, k: int) -> dict[str, float | None]:
+def measure_distances(distances: np.ndarray, k: int) -> dict[str, float | None]:
     """Return all measures of the distances of one set of k corpora, in the order of `separated_pairs`."""
-    return {**accuracies(distances, k), **trend(distances, np.array([j - i for i, j in separated_pairs(k)]))}
+    return {**measure_accuracies(distances, k), **measure_trend(distances, np.array([j - i for i, j in separated_pairs(k)]))}
 
 
-def accuracies(distances: np.ndarray, k: int) -> dict[str, float | None]:
+def measure_accuracies(distances: np.ndarray, k: int) -> dict[str, float | None]:
     """Return shares of J judged correctly: d(inner) < d(outer), ties one half; weighted; over the tree multiset; with <=."""
-    j = judgements(k)
+    j = list_judgements(k)
     inner, outer = distances[j.inner], distances[j.outer]
     right, tied = (inner < outer).astype(float), (inner == outer).astype(float)
     halves = right + tied / 2
@@ -243,7 +243,7 @@ def accuracies(distances: np.ndarray, k: int) -> dict[str, float | None]:
     }
 
 
-def trend(distances: np.ndarray, separation: np.ndarray) -> dict[str, float | None]:
+def measure_trend(distances: np.ndarray, separation: np.ndarray) -> dict[str, float | None]:
     """Return monotonicity, separability and linearity, which do not depend on scale; None if all distances are equal."""
     names = ("monotonicity", "separability", "linearity", "linearity_r", "signed_separability", "signed_linearity")
     if np.ptp(distances) == 0:

@@ -84,7 +84,7 @@ class LocalPerturbation(PooledTask[PerturbationCurves]):
     def observe(self, unit: Unit, metric: MetricSession) -> PerturbationCurves:
         corpora: list[np.ndarray] = []
         pairs: list[tuple[int, int]] = []
-        for a, perturbed in sweeps(unit.parameters["mixtures"], unit.seed):
+        for a, perturbed in generate_sweeps(unit.parameters["mixtures"], unit.seed):
             corpora.append(a)
             pairs += [(len(corpora) - 1, len(corpora) + index) for index in range(len(perturbed))]
             corpora += perturbed
@@ -98,19 +98,20 @@ class LocalPerturbation(PooledTask[PerturbationCurves]):
             return []
         scale = observations[0].scale
         curves = scale.as_distance(np.array([observation.by_delta for observation in observations]))
-        whole, n = locality(curves), len(curves)
+        whole, n = measure_locality(curves), len(curves)
         if whole is None or n < 3:
             localities = [whole] * n
         else:
-            without = [area(np.delete(curves, row, axis=0)) for row in range(n)]
+            without = [area_under_curve(np.delete(curves, row, axis=0)) for row in range(n)]
             localities = [n * whole - (n - 1) * (whole if partial is None else partial) for partial in without]
         common = {"noticed": detection_ratio(curves),
-                  "rise_with_share": rise(SHARES, [observation.by_share for observation in observations], scale),
-                  "rise_with_dimension": rise(DIMENSIONS, [observation.by_dimension for observation in observations], scale)}
+                  "rise_with_share": measure_rise(SHARES, [observation.by_share for observation in observations], scale),
+                  "rise_with_dimension": measure_rise(DIMENSIONS, [observation.by_dimension for observation in observations],
+                                                      scale)}
         return [Measures(None, {"locality": value, **common}) for value in localities]
 
 
-def sweeps(mixtures: int, seed: int) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+def generate_sweeps(mixtures: int, seed: int) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
     """Yield A and every B' for the sweeps of delta, p and q; A and B are equal in all repetitions, the moved points differ."""
     mixture = Mixture.draw(2, np.random.default_rng([mixtures, 0]))
     yield mixture.a, [mixture.perturbed(delta, SHARE, np.random.default_rng([seed, 1])) for delta in DELTAS]
@@ -152,13 +153,13 @@ def detection_ratio(curves: np.ndarray) -> float | None:
     return float(grown.mean()) / spread * float(np.sqrt(len(grown))) if spread > 0 else None
 
 
-def locality(curves: np.ndarray) -> float | None:
+def measure_locality(curves: np.ndarray) -> float | None:
     """Return the area under the mean curve, or None if the largest move is hardly detected."""
     noticed = detection_ratio(curves)
-    return area(curves) if noticed is not None and noticed >= NOTICED else None
+    return area_under_curve(curves) if noticed is not None and noticed >= NOTICED else None
 
 
-def area(curves: np.ndarray) -> float | None:
+def area_under_curve(curves: np.ndarray) -> float | None:
     """Return the area under (d(delta)-d(0))/(d(max)-d(0)) of the mean curve, clipped to [0, 1], over delta scaled to [0, 1]."""
     mean = curves.mean(axis=0)
     if mean[-1] <= mean[0]:
@@ -167,7 +168,7 @@ def area(curves: np.ndarray) -> float | None:
     return float(((share[1:] + share[:-1]) / 2).mean())
 
 
-def rise(x: Sequence[float], curves: Sequence[Sequence[float]], scale: ScoreScale) -> float | None:
+def measure_rise(x: Sequence[float], curves: Sequence[Sequence[float]], scale: ScoreScale) -> float | None:
     """Return the correlation with the mean curve, or None if it is flat."""
     mean = scale.as_distance(np.array(curves)).mean(axis=0)
     return pearson(np.array(x), mean) if np.ptp(mean) > 0 else None

@@ -69,13 +69,13 @@ def fingerprint_tables(tables: Tables) -> str:
 def fingerprint_rows(rows: pd.DataFrame) -> str:
     """Return the sha256 of the column names and all rows in order."""
     whole = hashlib.sha256(json.dumps(list(rows.columns)).encode())
-    columns = [plain_value(rows[column]) for column in rows.columns]
+    columns = [to_json_values(rows[column]) for column in rows.columns]
     encode = json.JSONEncoder(ensure_ascii=True).encode
     for row in zip(*columns, strict=True):
         whole.update(b"\n" + encode(list(row)).encode())
     return whole.hexdigest()
 
 
-def plain_value(column: pd.Series) -> list[Any]:
+def to_json_values(column: pd.Series) -> list[Any]:
     """Return the values of a column as JSON values."""
     return [value.tolist() if isinstance(value, np.ndarray) else value for value in column.tolist()]

@@ -99,18 +99,18 @@ class Axioms(Task[Trials]):
             yield self.unit(context, (), {"trial": trial}, DOMAINS)
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        p, q, r = corpora(unit)
+        p, q, r = draw_corpora(unit)
         return [*p, *q, *r, *AWKWARD_TEXTS.values()]
 
     def observe(self, unit: Unit, metric: MetricSession) -> Trials:
         low, high = metric.entry.header.range
         trials_of = CorpusTrials if metric.kind == "corpus" else TextTrials
         scale = metric.scale if metric.kind == "corpus" else metric.pair_scale
-        trials = trials_of(metric, corpora(unit), np.random.default_rng([unit.seed, 1])).all()
+        trials = trials_of(metric, draw_corpora(unit), np.random.default_rng([unit.seed, 1])).all()
         return Trials(tuple(trials), scale, low if math.isfinite(low) else None, high if math.isfinite(high) else None)
 
     def measure(self, unit: Unit, observation: Trials) -> Measures:
-        all_verdicts = verdicts(observation)
+        all_verdicts = judge_trials(observation)
         shares: dict[str, float | None] = {}
         for axiom in AXIOMS:
             passed = [verdict.passed for verdict in all_verdicts if verdict.trial.axiom == axiom]
@@ -120,7 +120,7 @@ class Axioms(Task[Trials]):
         return Measures(float(np.mean(known_shares)), shares, frozenset(marks))
 
 
-def corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:
+def draw_corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:
     """Return three small corpora, each a random mixture of two of three domains."""
     rng = np.random.default_rng(unit.seed)
     texts = [load_corpus(domain) for domain in DOMAINS]
@@ -245,7 +245,7 @@ class TextTrials(_Trials):
         for i in range(3):
             self.trial("company", f"{about[i]} alone in a fresh worker",
                        lambda i: (self.ask(p, q)[i], self.fresh(self.ask, [p[i]], [q[i]])[0]), i)
-        self.compare("equal_inputs", about, lambda: halves(self.ask([*p, *map(copy_corpus, p)], [*map(copy_corpus, q), *q])))
+        self.compare("equal_inputs", about, lambda: split_halves(self.ask([*p, *map(copy_text, p)], [*map(copy_text, q), *q])))
         self.compare("symmetric", about, lambda: (self.ask(p, q), self.ask(q, p)))
         self.compare("identity", about, lambda: (self.ask(p, p), self.ask(p, q)))
         self.compare("within_range", about, lambda: (self.ask(p, q), self.ask(p, p)))
@@ -288,27 +288,27 @@ class TextTrials(_Trials):
             self.compare("matrix_agrees", about, lambda: (self.ask(p, q), np.diag(cross).tolist()))
 
 
-def copy_corpus(text: str) -> str:
+def copy_text(text: str) -> str:
     """Return an equal text that is another object in the worker."""
     return "".join(text)
 
 
-def halves(answers: list[float]) -> tuple[list[float], list[float]]:
+def split_halves(answers: list[float]) -> tuple[list[float], list[float]]:
     """Return both halves of a list of answers."""
     return answers[:len(answers) // 2], answers[len(answers) // 2:]
 
 
-def verdicts(observation: Trials) -> list[Verdict]:
+def judge_trials(observation: Trials) -> list[Verdict]:
     """Return the verdict of each trial."""
     results = []
     for trial in observation.trials:
-        deviation = math.inf if trial.fault is not None else relative_deviation(trial, observation)
+        deviation = math.inf if trial.fault is not None else measure_deviation(trial, observation)
         scale = max([1.0, *map(abs, trial.answers)])
         results.append(Verdict(trial, deviation <= TOLERANCE * scale, deviation))
     return results
 
 
-def relative_deviation(trial: Trial, observation: Trials) -> float:
+def measure_deviation(trial: Trial, observation: Trials) -> float:
     """Return the amount by which the answers of a trial violate its axiom."""
     answers = trial.answers
     if trial.axiom == "finite_when_awkward":
@@ -340,11 +340,11 @@ def describe_verdict(verdict: Verdict) -> str:
     return f"{about}: {', '.join(f'{answer:.4g}' for answer in trial.answers)}"
 
 
-def worst_cases(observations: Iterable[Trials]) -> dict[str, Verdict]:
+def find_worst_cases(observations: Iterable[Trials]) -> dict[str, Verdict]:
     """Return the worst violation of each axiom that is violated."""
     worst: dict[str, Verdict] = {}
     for trials in observations:
-        for verdict in verdicts(trials):
+        for verdict in judge_trials(trials):
             previous = worst.get(verdict.trial.axiom)
             if not verdict.passed and (previous is None or verdict.deviation > previous.deviation):
                 worst[verdict.trial.axiom] = verdict

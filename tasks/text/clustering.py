@@ -97,7 +97,7 @@ class Clustering(TextTask[ScoreMatrix]):
         marks = context_marks(observation.rechecked)
         if np.ptp(similarity[~np.eye(len(labels), dtype=bool)]) == 0:       # a constant metric has no clusters
             return Measures(None, values, marks)
-        predictions = {linkage: clusters(similarity, linkage, len(set(observation.labels))) for linkage in LINKAGES}
+        predictions = {linkage: cluster_texts(similarity, linkage, len(set(observation.labels))) for linkage in LINKAGES}
         information = {linkage: float(adjusted_mutual_info_score(labels, predicted))
                        for linkage, predicted in predictions.items()}
         values |= {USMB: float(v_measure_score(labels, predictions["ward"])), "complete": information["complete"],
@@ -108,11 +108,11 @@ class Clustering(TextTask[ScoreMatrix]):
 def sample_texts(unit: Unit) -> list[tuple[str, str]]:
     """Return the texts and labels of a unit; the samples of a dataset are disjoint."""
     p = unit.parameters
-    return samples(p["dataset"], p["sample"], p["part"] + 1, p["texts"], p["of_a_label"])[-1]
+    return draw_samples(p["dataset"], p["sample"], p["part"] + 1, p["texts"], p["of_a_label"])[-1]
 
 
 @lru_cache(maxsize=64)
-def samples(name: str, seed: int, count: int, texts: int, of_a_label: int) -> list[list[tuple[str, str]]]:
+def draw_samples(name: str, seed: int, count: int, texts: int, of_a_label: int) -> list[list[tuple[str, str]]]:
     """Return disjoint samples: as many labels as fit, `of_a_label` texts of each, and then random texts of these labels."""
     remaining_by_label: dict[str, list[str]] = defaultdict(list)
     for text, label in sample_labelled(name, seed):
@@ -144,7 +144,7 @@ def symmetrize(observation: ScoreMatrix) -> np.ndarray:
     return similarity
 
 
-def clusters(similarity: np.ndarray, linkage: Linkage, count: int) -> np.ndarray:
+def cluster_texts(similarity: np.ndarray, linkage: Linkage, count: int) -> np.ndarray:
     """Return agglomerative clusters, as many as there are labels, of 1 - similarity; for Ward, of the rows of similarities."""
     from scipy.cluster.hierarchy import linkage as agglomerate
     from scipy.spatial.distance import squareform

@@ -134,7 +134,7 @@ class HumanOrdering(TextTask[RatedAnswers]):
 
     def measure(self, unit: Unit, observation: RatedAnswers) -> Measures:
         values = {name: None if not np.isfinite(value) else float(value)
-                  for name, (value,) in correlations(observation, np.ones((1, len(observation.places)))).items()}
+                  for name, (value,) in measure_correlations(observation, np.ones((1, len(observation.places)))).items()}
         values |= context_measures(observation.rechecked, np.array(observation.answers))
         return Measures(values["spearman"], values, context_marks(observation.rechecked))
 
@@ -154,7 +154,7 @@ class HumanOrdering(TextTask[RatedAnswers]):
             merged = stratum.merge_answers()
             if merged is not None:
                 weights = stratum.counts_of_answers(counts)
-                by_set[stratum.key] = correlations(merged, weights)
+                by_set[stratum.key] = measure_correlations(merged, weights)
                 similarity = merged.scale.as_similarity(np.array(merged.answers))
                 means[stratum.key] = (weighted_means(similarity, weights), float(np.mean(merged.human)))
                 score = by_set[stratum.key]["spearman"]
@@ -168,10 +168,10 @@ class HumanOrdering(TextTask[RatedAnswers]):
         values |= {"spearman_random": mean_of_arrays(random)} if random else {}
         values |= {f"spearman: {group}{' random' if kind == RANDOM else ''}": measures["spearman"]
                    for (kind, group), measures in by_set.items()}
-        return {"score": np.mean(ranked, axis=0), **values, **dataset_measures(means)}
+        return {"score": np.mean(ranked, axis=0), **values, **measure_datasets(means)}
 
 
-def correlations(observation: RatedAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
+def measure_correlations(observation: RatedAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
     """Return the measures of one set under each row of counts; ranks, Kendall's tau and the bound are those of all pairs."""
     similarity, human = observation.scale.as_similarity(np.array(observation.answers)), np.array(observation.human)
     values = {"spearman": weighted_correlations(stats.rankdata(similarity), stats.rankdata(human), times),
@@ -191,18 +191,18 @@ def only_full_sample(length: int, value: float) -> np.ndarray:
     return np.array([value, *[np.nan] * (length - 1)])
 
 
-def dataset_measures(means: Mapping[tuple[str, ...], tuple[np.ndarray, float]]) -> dict[str, np.ndarray]:
+def measure_datasets(means: Mapping[tuple[str, ...], tuple[np.ndarray, float]]) -> dict[str, np.ndarray]:
     """Return the paper's measures of whole datasets, or none for fewer than three datasets."""
     if len(means) < MIN_PAIRS:
         return {}
     metric, human = [float(similarity[0]) for similarity, _ in means.values()], [mean for _, mean in means.values()]
     random = [kind == RANDOM for kind, _ in means]
-    metric_ranks, human_ranks = rank_orders.ranks(metric), rank_orders.ranks(human)
+    metric_ranks, human_ranks = rank_orders.rank_means(metric), rank_orders.rank_means(human)
     values: dict[str, float | None] = {
         "pearson_of_means": rank_orders.pearson_of_means(metric, human),
         "spearman_of_order": rank_orders.spearman_of_order(metric_ranks, human_ranks),
-        "coinciding_ranks": rank_orders.coinciding_ranks(metric_ranks, human_ranks),
-        "swaps": rank_orders.swaps(metric_ranks, human_ranks)}
+        "coinciding_ranks": rank_orders.count_coinciding_ranks(metric_ranks, human_ranks),
+        "swaps": rank_orders.count_swaps(metric_ranks, human_ranks)}
     if any(random) and not all(random):
         values |= {"variability": rank_orders.variability(metric, random),
                    "separates_random": float(rank_orders.separates(metric, random, np.logical_not(random).tolist()))}

@@ -105,7 +105,7 @@ class Robustness(DocumentMeansTask[RobustnessAnswers]):
         return RobustnessAnswers(tuple(documents), rows, tuple(beyond), ScoreScale.from_header(metric.entry.header), rechecked)
 
     def document_measures(self, observation: RobustnessAnswers) -> dict[str, np.ndarray]:
-        return order_shares(observation)
+        return measure_orders(observation)
 
 
 class DocumentVariants(NamedTuple):
@@ -130,7 +130,7 @@ def document_variants(unit: Unit) -> Mapping[int, DocumentVariants]:
     return variants
 
 
-def order_shares(observation: RobustnessAnswers) -> dict[str, np.ndarray]:
+def measure_orders(observation: RobustnessAnswers) -> dict[str, np.ndarray]:
     """Return every measure for each document, 1 or 0; NaN if a transformation cannot change the document."""
     raw = np.array(observation.answers, dtype=float).reshape(len(observation.places), len(CONDITIONS))
     similarity: dict[str, np.ndarray] = dict(zip(CONDITIONS, observation.scale.as_similarity(raw).T, strict=True))

@@ -53,7 +53,7 @@ IDEAL = np.array([condition.ideal for condition in CONDITIONS])
 IS_PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS])     # the others keep the length
 
 
-def sensitivity_score(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tuple[np.ndarray, np.ndarray]:
+def score_sensitivity(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tuple[np.ndarray, np.ndarray]:
     """Return 1 - MAE over the published conditions and over replacements; the last axis of similarity is the conditions."""
     right = 1 - np.abs(similarity - ideal)
     return right[..., IS_PUBLISHED].mean(axis=-1), right[..., ~IS_PUBLISHED].mean(axis=-1)
@@ -61,7 +61,7 @@ def sensitivity_score(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tupl
 
 def best_constant() -> float:
     """Return the best score of a constant similarity, which is an ideal, since the score is piecewise linear."""
-    return max(float(np.mean(sensitivity_score(np.full(len(CONDITIONS), value)))) for value in np.unique(IDEAL))
+    return max(float(np.mean(score_sensitivity(np.full(len(CONDITIONS), value)))) for value in np.unique(IDEAL))
 
 
 CHANCE = best_constant()
@@ -141,11 +141,11 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
         similarity = observation.scale.to_unit_interval(raw, itself)
         accuracy = 1 - np.abs(similarity - IDEAL)
         kinds = np.array([condition.kind for condition in CONDITIONS])
-        changed_length, constant_length = sensitivity_score(similarity)
+        changed_length, constant_length = score_sensitivity(similarity)
         return {"changed_length": changed_length, "constant_length": constant_length,
                 INSERTION: accuracy[:, kinds == INSERTION].mean(axis=1), REMOVAL: accuracy[:, kinds == REMOVAL].mean(axis=1),
-                "quadratic": sensitivity_score(similarity, IDEAL ** 2)[0],
-                "square_root": sensitivity_score(similarity, np.sqrt(IDEAL))[0],
+                "quadratic": score_sensitivity(similarity, IDEAL ** 2)[0],
+                "square_root": score_sensitivity(similarity, np.sqrt(IDEAL))[0],
                 "same_input": np.array(observation.same, dtype=float).reshape(shape).mean(axis=1),
                 **{condition_name(condition): similarity[:, column] for column, condition in enumerate(CONDITIONS)}}
 
@@ -159,11 +159,11 @@ def document_variants(unit: Unit) -> Mapping[int, tuple[str, Sequence[str]]]:
     for index in range(p["start"], min(p["stop"], len(documents))):
         tokens = documents[index].text.split()
         needle = cut_needle(needles, len(tokens), np.random.default_rng([p["sample"], index]))
-        variants[index] = (" ".join(tokens), [variant_for(condition, tokens, needle) for condition in CONDITIONS])
+        variants[index] = (" ".join(tokens), [change_tokens(condition, tokens, needle) for condition in CONDITIONS])
     return variants
 
 
-def variant_for(condition: Condition, tokens: Sequence[str], needle: Sequence[str]) -> str:
+def change_tokens(condition: Condition, tokens: Sequence[str], needle: Sequence[str]) -> str:
     """Return the text in a condition."""
     if condition.kind == REMOVAL:
         return remove_tokens(tokens, condition.size, condition.position)

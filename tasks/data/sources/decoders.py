@@ -92,10 +92,10 @@ def labelled_questions(archive: OpenArchive, member: str) -> Tables:
 
 def json_field(archive: OpenArchive, member: str, field: str) -> Tables:
     """Return one field of a file of JSON lines."""
-    return corpus(row[field] for row in json_lines(archive, member))
+    return corpus(row[field] for row in read_json_lines(archive, member))
 
 
-def json_lines(archive: OpenArchive, member: str) -> list[dict[str, Any]]:
+def read_json_lines(archive: OpenArchive, member: str) -> list[dict[str, Any]]:
     """Return the objects of a file of JSON lines."""
     return [json.loads(line) for line in archive.read(member).decode("utf-8").split("\n") if line.strip()]
 
@@ -104,11 +104,11 @@ def json_lines(archive: OpenArchive, member: str) -> list[dict[str, Any]]:
 
 def verse_pairs(archive: OpenArchive, member_a: str, member_b: str) -> Tables:
     """Return two translations of the verses that both have, in the order of book, chapter and verse."""
-    a, b = (verses(archive.read(member)) for member in (member_a, member_b))
+    a, b = (read_verses(archive.read(member)) for member in (member_a, member_b))
     return {"data": pd.DataFrame([(text, b[verse]) for verse, text in a.items() if verse in b], columns=["text_a", "text_b"])}
 
 
-def verses(database: bytes) -> dict[tuple[int, int, int], str]:
+def read_verses(database: bytes) -> dict[tuple[int, int, int], str]:
     """Return the text of each (book, chapter, verse) of an SQLite database."""
     connection = sqlite3.connect(":memory:")
     try:
@@ -141,7 +141,8 @@ def sts_benchmark(archive: OpenArchive, byte_pairs: OpenArchive) -> Tables:
     parts = []
     for part, group in (("train", "train"), ("valid", "dev")):
         files = [[archive.read(f"{folder}/input{side}/{part}.{kind}") for kind in ("idx", "bin")] for side in (0, 1)]
-        sides = [[decoded(sentence, words) for sentence in fairseq_sentences(index, numbers)] for index, numbers in files]
+        sides = [[decode_sentence(sentence, words) for sentence in read_fairseq_sentences(index, numbers)] for index,
+                 numbers in files]
         scores = [5.0 * float(score) for score in archive.read(f"{folder}/label/{part}.label").split()]
         parts.append(pd.DataFrame({"text_a": sides[0], "text_b": sides[1], "score": scores, "group": group}))
     return {"data": pd.concat(parts, ignore_index=True)}
@@ -150,7 +151,7 @@ def sts_benchmark(archive: OpenArchive, byte_pairs: OpenArchive) -> Tables:
 FAIRSEQ_SPECIALS = 4                        # <s>, <pad>, </s>, <unk> precede the first entry of a dictionary
 
 
-def fairseq_sentences(index: bytes, numbers: bytes) -> list[np.ndarray]:
+def read_fairseq_sentences(index: bytes, numbers: bytes) -> list[np.ndarray]:
     """Return the sentences of fairseq's memory-mapped format: magic (9 bytes), version, type, count, sizes, offsets."""
     if index[:9] != b"MMIDIDX\0\0" or index[17] != 8:
         raise ValueError("not a fairseq index of 16-bit numbers")
@@ -160,7 +161,7 @@ def fairseq_sentences(index: bytes, numbers: bytes) -> list[np.ndarray]:
     return [np.frombuffer(numbers, np.uint16, size, offset) for size, offset in zip(sizes, offsets, strict=True)]
 
 
-def decoded(sentence: np.ndarray, words: list[bytes]) -> str:
+def decode_sentence(sentence: np.ndarray, words: list[bytes]) -> str:
     """Return the text of a sentence."""
     pieces = (words[number - FAIRSEQ_SPECIALS] for number in sentence.tolist() if number >= FAIRSEQ_SPECIALS)
     return b"".join(pieces).decode("utf-8").strip()
@@ -177,7 +178,7 @@ def byte_letters() -> list[str]:
 
 def summaries(archive: OpenArchive, member: str) -> Tables:
     """Return the documents and summaries of a file of JSON lines."""
-    rows = pd.DataFrame(json_lines(archive, member))
+    rows = pd.DataFrame(read_json_lines(archive, member))
     return {"data": normalize_tables(rows[["document", "summary"]], ("document", "summary"))}
 
 
@@ -237,7 +238,7 @@ def bbc_articles(archive: OpenArchive, folder: str) -> Tables:
 
 def passages(archive: OpenArchive, member: str) -> Tables:
     """Return BoolQ for retrieval: questions and the passages that answer them, some of which answer several."""
-    rows = json_lines(archive, member)
+    rows = read_json_lines(archive, member)
     numbers = {passage: f"p{number}" for number, passage in enumerate(dict.fromkeys(row["passage"].strip() for row in rows))}
     return {"corpus": pd.DataFrame({"doc_id": list(numbers.values()), "title": "", "text": list(numbers)}),
             "queries": pd.DataFrame({"query_id": [f"q{number}" for number in range(len(rows))],
@@ -248,7 +249,7 @@ def passages(archive: OpenArchive, member: str) -> Tables:
 
 def judged_segments(archive: OpenArchive, member: str) -> Tables:
     """Return PrivacyQA for retrieval: questions, segments of policies, and whether a segment answers the question."""
-    rows = json_lines(archive, member)
+    rows = read_json_lines(archive, member)
     segments = {text: f"s{number}" for number, text in enumerate(dict.fromkeys(row["context"].strip() for row in rows))}
     questions = {text: f"q{number}" for number, text in enumerate(dict.fromkeys(row["question"] for row in rows))}
     return {"corpus": pd.DataFrame({"doc_id": list(segments.values()), "title": "", "text": list(segments)}),

@@ -21,7 +21,7 @@ def corpus(text: str, label: str | None = None, drop: str | None = None) -> Shap
         rows = pd.concat(parts, ignore_index=True)
         if label is not None and drop is not None:
             rows = rows[rows[label] != drop]
-        return {"data": normalize_tables(renamed(rows, {text: "text", **({label: "label"} if label else {})}), ("text",))}
+        return {"data": normalize_tables(rename_columns(rows, {text: "text", **({label: "label"} if label else {})}), ("text",))}
     return shape
 
 
@@ -39,14 +39,14 @@ def pairs(a: str, b: str, score: str | None = None, times: float = 1.0, groups: 
         if score is not None:
             rows = rows.assign(**{score: rows[score].astype(float) * times})
         names = {a: "text_a", b: "text_b", **({score: "score"} if score else {}), **({"group": "group"} if groups else {})}
-        return {"data": normalize_tables(renamed(rows, names), ("text_a", "text_b"))}
+        return {"data": normalize_tables(rename_columns(rows, names), ("text_a", "text_b"))}
     return shape
 
 
 def summarized(document: str, summary: str) -> Shape:
     """Return a converter to documents and summaries."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
-        rows = renamed(pd.concat(parts, ignore_index=True), {document: "document", summary: "summary"})
+        rows = rename_columns(pd.concat(parts, ignore_index=True), {document: "document", summary: "summary"})
         return {"data": normalize_tables(rows, ("document", "summary"))}
     return shape
 
@@ -64,21 +64,22 @@ def labelled(text: str, label: str, title: str | None = None, drop: str | None =
 def mteb_clustering(parts: list[pd.DataFrame]) -> Tables:
     """Convert a clustering dataset of MTEB: each row is a split, with lists of sentences and labels."""
     splits = [pd.DataFrame({"text": list(row["sentences"]), "label": list(map(str, row["labels"])), "split": str(number)})
-              for number, row in enumerate(records(parts))]
+              for number, row in enumerate(list_rows(parts))]
     return {"data": normalize_tables(pd.concat(splits, ignore_index=True), ("text",))}
 
 
 def beir_corpus(rows: pd.DataFrame) -> pd.DataFrame:
     """Convert the documents of BEIR."""
-    return normalize_tables(renamed(rows, {"_id": "doc_id", "title": "title", "text": "text"}).astype({"doc_id": str}), ("text",))
+    return normalize_tables(rename_columns(rows, {"_id": "doc_id", "title": "title", "text": "text"}).astype({"doc_id": str}),
+                            ("text",))
 
 
 def beir(parts: list[pd.DataFrame]) -> Tables:
     """Convert a BEIR dataset: documents, queries that have judgements, and judgements."""
     documents, queries, judged = parts
-    qrels = renamed(judged, {"query-id": "query_id", "corpus-id": "doc_id", "score": "relevance"}).astype(
+    qrels = rename_columns(judged, {"query-id": "query_id", "corpus-id": "doc_id", "score": "relevance"}).astype(
         {"query_id": str, "doc_id": str, "relevance": int})
-    texts = normalize_tables(renamed(queries, {"_id": "query_id", "text": "text"}).astype({"query_id": str}), ("text",))
+    texts = normalize_tables(rename_columns(queries, {"_id": "query_id", "text": "text"}).astype({"query_id": str}), ("text",))
     return {"corpus": beir_corpus(documents), "queries": texts[texts.query_id.isin(qrels.query_id)].reset_index(drop=True),
             "qrels": qrels.drop_duplicates(ignore_index=True)}
 
@@ -86,7 +87,7 @@ def beir(parts: list[pd.DataFrame]) -> Tables:
 def climate_evidence(parts: list[pd.DataFrame]) -> Tables:
     """Convert Climate-FEVER: claims are queries; evidence that supports or refutes a claim is relevant."""
     corpus, queries, qrels = [], [], []
-    for row in records(parts):
+    for row in list_rows(parts):
         queries.append({"query_id": str(row["claim_id"]), "text": str(row["claim"])})
         for evidence in row["evidences"]:
             corpus.append({"doc_id": str(evidence["evidence_id"]), "title": str(evidence["article"]),
@@ -98,7 +99,7 @@ def climate_evidence(parts: list[pd.DataFrame]) -> Tables:
             "qrels": pd.DataFrame(qrels).drop_duplicates(ignore_index=True)}
 
 
-def records(parts: list[pd.DataFrame]) -> list[dict[str, Any]]:
+def list_rows(parts: list[pd.DataFrame]) -> list[dict[str, Any]]:
     """Return the rows of all splits."""
     rows: list[dict[str, Any]] = pd.concat(parts, ignore_index=True).to_dict("records")  # type: ignore[assignment]
     return rows
@@ -112,7 +113,7 @@ def text_of(info: dict[str, Any]) -> str:
 def openai_axis(parts: list[pd.DataFrame]) -> Tables:
     """Convert OpenAI's ratings of summaries on four axes, 1 to 7."""
     rows = []
-    for row in records(parts):
+    for row in list_rows(parts):
         axes = row["summary"]["axes"]
         if axes.get("overall") is not None:
             rows.append({"document": text_of(row["info"]), "summary": str(row["summary"]["text"]),
@@ -126,7 +127,7 @@ def openai_comparisons(parts: list[pd.DataFrame]) -> Tables:
     """Convert OpenAI's choices between two summaries, for the batches in COMPARISON_BATCHES."""
     rows = [{"document": text_of(row["info"]), "summary_a": str(row["summaries"][0]["text"]),
              "summary_b": str(row["summaries"][1]["text"]), "choice": int(row["choice"])}
-            for row in records(parts) if row["batch"] in COMPARISON_BATCHES]
+            for row in list_rows(parts) if row["batch"] in COMPARISON_BATCHES]
     return {"data": normalize_tables(pd.DataFrame(rows), ("document", "summary_a", "summary_b"))}
 
 
@@ -149,7 +150,7 @@ def openai_titles(whole: bool) -> Shape:
 def mteb_summeval(parts: list[pd.DataFrame]) -> Tables:
     """Convert MTEB's SummEval: each row is an article with 16 summaries; overall is the mean of four expert ratings."""
     rows = []
-    for row in records(parts):
+    for row in list_rows(parts):
         for index, summary in enumerate(row["machine_summaries"]):
             coherence, accuracy, fluency, coverage = (
                 float(scores[index]) for scores in (row["coherence"], row["consistency"], row["fluency"], row["relevance"]))
@@ -158,7 +159,7 @@ def mteb_summeval(parts: list[pd.DataFrame]) -> Tables:
     return {"data": normalize_tables(pd.DataFrame(rows), ("document", "summary"))}
 
 
-def renamed(rows: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+def rename_columns(rows: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
     """Return these columns under new names, in this order; raises KeyError if one is missing."""
     lacking = [column for column in names if column not in rows.columns]
     if lacking:

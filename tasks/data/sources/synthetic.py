@@ -69,32 +69,32 @@ DOCUMENTS = 24
 
 
 @lru_cache(maxsize=8)
-def sentences(domain: str) -> tuple[str, ...]:
+def make_sentences(domain: str) -> tuple[str, ...]:
     """Return the sentences of a domain with capitals and full stops."""
     return tuple(text[:1].upper() + text[1:] + ("" if text.endswith("?") else ".") for text in make_corpus(domain).text)
 
 
-def documents_of(domain: str) -> list[list[str]]:
+def make_documents(domain: str) -> list[list[str]]:
     """Return documents as lists of sentences; no sentence is in two of them."""
-    texts = sentences(domain)
+    texts = make_sentences(domain)
     return [list(texts[SENTENCES * number:SENTENCES * (number + 1)]) for number in range(DOCUMENTS)]
 
 
-def reports() -> pd.DataFrame:
+def make_reports() -> pd.DataFrame:
     """Return documents of all domains, each with two of its sentences, shortened, as its summary."""
-    rows = [{"document": " ".join(document), "summary": shortened(document)}
-            for documents in zip(*(documents_of(domain) for domain in FRAMES), strict=True) for document in documents]
+    rows = [{"document": " ".join(document), "summary": shorten_document(document)}
+            for documents in zip(*(make_documents(domain) for domain in FRAMES), strict=True) for document in documents]
     return pd.DataFrame(rows)
 
 
-def shortened(document: list[str]) -> str:
+def shorten_document(document: list[str]) -> str:
     """Return two sentences of a document without their last words."""
     return " ".join(sentence.rstrip("?.").rsplit(" ", 2)[0] + "." for sentence in (document[1], document[3]))
 
 
-def ratings() -> pd.DataFrame:
+def make_ratings() -> pd.DataFrame:
     """Return three summaries of each document of three sentences, rated by the number that are from the document."""
-    documents, rows = documents_of("weather"), []
+    documents, rows = make_documents("weather"), []
     for number, document in enumerate(documents):
         other = documents[number - 1]
         for own in range(1, 4):
@@ -104,9 +104,9 @@ def ratings() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def choices() -> pd.DataFrame:
+def make_choices() -> pd.DataFrame:
     """Return two summaries of each document, one of them with a sentence of another document, and which one is better."""
-    documents, rows = documents_of("kitchen"), []
+    documents, rows = make_documents("kitchen"), []
     for number, document in enumerate(documents):
         good, bad = " ".join(document[2:4]), " ".join([document[5], documents[number - 1][0]])
         chosen = number % 2
@@ -115,9 +115,9 @@ def choices() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def questions() -> dict[str, pd.DataFrame]:
+def make_questions() -> dict[str, pd.DataFrame]:
     """Return short documents of two domains, and queries with half of the words of some of them."""
-    texts = [" ".join(document[:2]) for domain in ("trains", "weather") for document in documents_of(domain)]
+    texts = [" ".join(document[:2]) for domain in ("trains", "weather") for document in make_documents(domain)]
     queries = [" ".join(text.split()[::2]) for text in texts[::3]]
     return {"corpus": pd.DataFrame({"doc_id": [f"d{number}" for number in range(len(texts))], "title": "", "text": texts}),
             "queries": pd.DataFrame({"query_id": [f"q{number}" for number in range(len(queries))], "text": queries}),
@@ -141,7 +141,7 @@ def make_pairs(rows: int = ROWS) -> pd.DataFrame:
 LIKENESS = {"weather": "kitchen", "trains": "weather"}     # the domain of random pairs for each domain
 
 
-def likeness() -> pd.DataFrame:
+def make_rated_pairs() -> pd.DataFrame:
     """Return sentences paired with copies in which words are exchanged, rated by three raters, and random pairs."""
     rng = np.random.default_rng(sum(map(ord, "likeness")))
     rows = []

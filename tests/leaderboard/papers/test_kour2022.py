@@ -28,7 +28,7 @@ from leaderboard.papers.kour2022 import (
     summarize,
 )
 from leaderboard.papers.published_tables import kour2022_rerun, kour2022_table3
-from tasks.corpus.known_similarity import distance_measures
+from tasks.corpus.known_similarity import measure_distances
 from tasks.data.sources import synthetic
 from tasks.suite_files import load_suite
 
@@ -86,6 +86,6 @@ def test_distances_in_the_direction_of_the_authors_code(tmp_path, monkeypatch):
     outcomes = Store(store, read_only=True).outcomes(stored.digest, suite.forms)
     units = [unit for unit in suite.units(task) if unit.parameters["k"] == 7]
     assert {unit.parameters["source_a"] for unit in units} == {"banking77"}
-    expected = [distance_measures(np.array(outcomes[unit.id].observation.forward), 7)["accuracy_tree"] for unit in units]
+    expected = [measure_distances(np.array(outcomes[unit.id].observation.forward), 7)["accuracy_tree"] for unit in units]
     assert cells[7, "accuracy_tree"].ours == Sample(np.mean(expected), pytest.approx(np.std(expected, ddof=1)), 2)
     assert cells[7, "accuracy_tree"].published.mean == 0.945

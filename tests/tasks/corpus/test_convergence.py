@@ -75,7 +75,7 @@ def test_sizes_are_cut_down_to_what_the_sources_hold():
     assert (sizes.equal, sizes.total, sizes.first, sizes.reference, sizes.of_one) == ((50, 250), 300, (50, 250), 300, (150, 300))
     whole = sample_sizes(p, 6000, 9000)
     assert (whole.equal, whole.total, whole.first, whole.reference, whole.of_one) == ((50, 250, 2850), 2900, (50, 250, 2850), 3000, (3000, 3000))
-    with pytest.raises(TouchstoneError, match=r'samples of 50 texts and more; "a" has 40 and "b" 5,000'):
+    with pytest.raises(TouchstoneError, match=r'samples of at least 50 texts; "a" has 40 and "b" 5,000'):
         sample_sizes(p, 40, 5000)
 
 

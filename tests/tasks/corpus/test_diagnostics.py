@@ -19,7 +19,15 @@ from harness.submission.selection import load_available
 from harness.submission.submission import load_submission
 from tasks.common.corpus_faults import CorpusFault, FaultMaterial, augment_text, eda, insert_fault
 from tasks.common.thesaurus import SYNONYMS, parse_groups
-from tasks.corpus.diagnostics import STRENGTHS, DiagnosticAnswers, Diagnostics, draw_samples, onset, sensitivity, upper_edge
+from tasks.corpus.diagnostics import (
+    STRENGTHS,
+    DiagnosticAnswers,
+    Diagnostics,
+    draw_samples,
+    find_onset,
+    measure_sensitivity,
+    upper_limit,
+)
 from tasks.data.loading import load_corpus
 from tests.support.corpora import Direct
 
@@ -124,26 +132,26 @@ def test_samples_share_no_text_and_strength_0_is_the_corpus():
     assert samples.pairs == [*((0, index) for index in range(1, 12)), (1, 1), (12, 13), (14, 15)]
     fault_free = [set(samples.corpora[index]) for index in (0, 1, 12, 13, 14, 15)]
     assert len(set.union(*fault_free)) == sum(map(len, fault_free)) == 6 * 20
-    with pytest.raises(TouchstoneError, match=r'n=100 need 700 texts of "made_kitchen", which has 600'):
+    with pytest.raises(TouchstoneError, match=r'n=100 needs 700 texts of "made_kitchen", which has 600'):
         draw_samples("made_kitchen", texts, "made_trains", others, 100, CorpusFault.CONTAMINATION, 5)
 
 
 def test_the_band_and_the_onset_by_hand():
     # mean 2, sd 1, t(.975, 2) = 4.3027: 2 + 4.3027 sqrt(4/3)
-    edge = upper_edge(np.array([1.0, 2.0, 3.0]))
+    edge = upper_limit(np.array([1.0, 2.0, 3.0]))
     assert edge == pytest.approx(2 + 4.30265 * np.sqrt(4 / 3), abs=1e-4)
     curve = np.array([1, 2, 3, 5, 6.9, 7, 7.1, 8, 9, 10, 11])
-    assert onset(curve, edge) == 0.5
-    assert onset(-curve, edge) is None
-    assert upper_edge(np.array([0.5])) == 0.5
-    assert onset(np.full(11, 0.5), 0.5) is None
-    assert onset(np.full(11, 9.0), 1.0) == 0.1              # strength 0 is no fault
+    assert find_onset(curve, edge) == 0.5
+    assert find_onset(-curve, edge) is None
+    assert upper_limit(np.array([0.5])) == 0.5
+    assert find_onset(np.full(11, 0.5), 0.5) is None
+    assert find_onset(np.full(11, 9.0), 1.0) == 0.1              # strength 0 is no fault
 
 
 def test_sensitivity_is_scipys_spearman_and_unknown_of_a_constant():
     curve = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5.0])
-    assert sensitivity(curve) == pytest.approx(stats.spearmanr(range(11), curve).statistic)
-    assert sensitivity(np.ones(11)) is None
+    assert measure_sensitivity(curve) == pytest.approx(stats.spearmanr(range(11), curve).statistic)
+    assert measure_sensitivity(np.ones(11)) is None
 
 
 def test_the_band_is_pooled_over_the_units_of_a_source():
@@ -179,7 +187,7 @@ def test_mode_collapse_is_seen_by_what_counts_words_and_not_by_the_precision_of_
     tokens = [[text.split() for text in corpus] for corpus in corpora]
     for name in ("self_bleu", "vocabulary_jsd"):
         metric = Direct(name)
-        assert sensitivity(np.array([metric(tokens[0], faulty) for faulty in tokens])) > 0.95
+        assert measure_sensitivity(np.array([metric(tokens[0], faulty) for faulty in tokens])) > 0.95
     index = {text: row for row, text in enumerate(TEXTS)}
     vectors = np.eye(len(TEXTS), dtype=np.float32)
     ahd = Direct("ahd")
@@ -187,7 +195,7 @@ def test_mode_collapse_is_seen_by_what_counts_words_and_not_by_the_precision_of_
     precision = [ahd.module.angles((faulty @ rows[0].T).max(axis=1)).mean() for faulty in rows]
     recall = [ahd.module.angles((faulty @ rows[0].T).max(axis=0)).mean() for faulty in rows]
     assert precision == [0.0] * 11
-    assert sensitivity(np.array(recall)) > 0.95
+    assert measure_sensitivity(np.array(recall)) > 0.95
 
 
 def test_real_metrics_are_asked(smoke, desk, inputs):

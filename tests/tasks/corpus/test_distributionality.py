@@ -22,12 +22,12 @@ from tasks.corpus.distributionality import (
     Settings,
     angular_distances,
     average_hausdorff,
-    deviations,
     draw_sample,
     energy_distance,
     kernel_density,
+    list_separations,
+    measure_deviations,
     paraphrase_pairs,
-    separations,
     standardize,
 )
 from tasks.data.loading import dataset_fingerprint
@@ -93,9 +93,9 @@ def test_the_deviation_of_two_narrow_densities_by_hand():
     mine, other = np.zeros(3), np.full(3, 0.1)
     separation = np.array([1, 1, 2])                                        # both levels alike, so the weights do not matter
     expected = (1 - np.exp(-1)) / (0.05 * np.sqrt(np.pi))
-    assert deviations(mine, other, separation) == pytest.approx([expected, expected], rel=1e-9)
+    assert measure_deviations(mine, other, separation) == pytest.approx([expected, expected], rel=1e-9)
     other[2] = 0.0                                                          # l = 2 agrees
-    assert deviations(mine, other, separation) == pytest.approx([expected, 0], rel=1e-9)
+    assert measure_deviations(mine, other, separation) == pytest.approx([expected, 0], rel=1e-9)
 
 
 def test_the_deviation_is_the_mean_over_distances_with_and_without_the_last():
@@ -104,8 +104,8 @@ def test_the_deviation_is_the_mean_over_distances_with_and_without_the_last():
     observation = ParaphraseDistances(2, tuple(once), once[None, [0, 2, 1]], once[None, [1, 0, 2]], ScoreScale("distance", None, None))
     values = Distributionality().measure(Unit("distributionality", 1, ("x",), {}, (), None, 1), observation).values
     mine, energy = standardize(once), standardize(once[[0, 2, 1]])
-    first, last = deviations(mine, energy, separations(observation))
-    assert separations(observation).tolist() == [1, 2, 1]
+    first, last = measure_deviations(mine, energy, list_separations(observation))
+    assert list_separations(observation).tolist() == [1, 2, 1]
     assert values["deviation_energy"] == pytest.approx((2 * first + last) / 3)
     assert values["deviation_energy_without_last"] == pytest.approx(first)
 
@@ -129,7 +129,7 @@ def test_a_constant_is_unknown_and_not_one_half():
 def test_the_trend_by_hand():
     """K = 3, one repetition: pairs (0,1) (0,2) (0,3) (1,2) (1,3) (2,3) have l = 1 2 3 1 2 1."""
     observation = sweep([1, 2, 9, 1, 2, 1], [1, 2, 9, 1, 2, 1], [0, 1, 2, 0, 1, 1])
-    assert separations(observation).tolist() == [1, 2, 3, 1, 2, 1]
+    assert list_separations(observation).tolist() == [1, 2, 3, 1, 2, 1]
     values = TASK.measure(None, observation).values
     # mean 16/6, variance 92/6 - (16/6)^2 = 8.222; (9 - 2.667)/2.867
     assert values["last"] == pytest.approx(2.2087, abs=1e-4)

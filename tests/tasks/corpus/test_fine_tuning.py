@@ -167,7 +167,7 @@ def test_units_name_the_weights(tiny, context):
     sources = (GeneratorSettings(name="made_kitchen"),)
     units = list(TASK.units(Settings(sources=sources, steps=2, n=5, seeds=2, generator="gpt2", weights=tiny), context))
     assert {unit.parameters["digest"] for unit in units} == {gpt2.digest_of_weights(tiny)}
-    with pytest.raises(TouchstoneError, match='with generator = "gpt2" only'):
+    with pytest.raises(TouchstoneError, match='if and only if generator = "gpt2"'):
         list(TASK.units(Settings(sources=sources, steps=2, n=5, seeds=2, weights=tiny), context))
     with pytest.raises(TouchstoneError, match='n=300 needs 900 texts of "made_kitchen", which has 600'):
         TASK.corpora(next(TASK.units(Settings(sources=sources, steps=2, n=300, seeds=1), context)))

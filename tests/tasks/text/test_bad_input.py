@@ -67,7 +67,7 @@ def test_robustness_of_empty_summaries_and_single_sentences(entry, desk, inputs,
     assert all(value is None or np.isfinite(value) for row in rows for value in row)
     values = under(TASKS["robustness"], [unit], [outcome.observation])
     assert values["not_applicable"] == pytest.approx(3 / 5)
-    whole = robustness.order_shares(outcome.observation)["superficial_over_semantic"]
+    whole = robustness.measure_orders(outcome.observation)["superficial_over_semantic"]
     assert np.isfinite(whole).tolist() == [True, True, False, False, False]
     assert values["superficial_over_semantic"] == pytest.approx(np.nanmean(whole))
 
@@ -129,9 +129,9 @@ def test_alignment_with_empty_summaries(entry, desk, inputs, smoke, monkeypatch)
 def test_a_label_of_one_is_not_asked_for(monkeypatch):
     texts = [(f"{label} {number}", label) for label, count in (("a", 12), ("b", 12), ("alone", 1)) for number in range(count)]
     monkeypatch.setattr(clustering, "sample_labelled", lambda name, seed: tuple(texts))
-    clustering.samples.cache_clear()
-    drawn, = clustering.samples("x", 1, 1, 20, 10)
-    clustering.samples.cache_clear()
+    clustering.draw_samples.cache_clear()
+    drawn, = clustering.draw_samples("x", 1, 1, 20, 10)
+    clustering.draw_samples.cache_clear()
     assert {label for _, label in drawn} == {"a", "b"}
     assert len(drawn) == 20
 

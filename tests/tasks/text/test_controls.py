@@ -118,7 +118,7 @@ def test_retrieval(control):
 def test_human_ordering(control):
     people = tuple(np.random.default_rng(3).random(DOCUMENTS).tolist())
     observation = human_ordering.RatedAnswers(tuple(range(DOCUMENTS)), tuple(control.answers(DOCUMENTS).tolist()), people, ((),) * DOCUMENTS, SIMILARITY, ())
-    values = human_ordering.correlations(observation, np.ones((1, DOCUMENTS)))
+    values = human_ordering.measure_correlations(observation, np.ones((1, DOCUMENTS)))
     if control.random:
         assert values["spearman"][0] == pytest.approx(TASKS["human_ordering"].info.chance, abs=0.065)       # sd .016
     else:

@@ -20,7 +20,7 @@ from leaderboard.scoring.ranking import rank_suite
 from tasks.common import rank_orders as orders
 from tasks.suite_files import load_suite
 from tasks.text import human_ordering
-from tasks.text.human_ordering import HumanOrdering, RatedAnswers, correlations
+from tasks.text.human_ordering import HumanOrdering, RatedAnswers, measure_correlations
 
 SETS = ("bible_random", "paralex_random", "paraphrase_random", "yelp_rewrite_random", "gyafc_rewrite_random", "gyafc_informal_random",
         "gyafc_formal_random", "yelp_rewrite", "gyafc_rewrite", "gyafc_informal", "gyafc_formal", "bible", "paralex", "paraphrase")
@@ -51,8 +51,8 @@ METRICS = [name for name in printed() if name != "human"]
 def test_the_printed_scores_come_out_of_the_printed_orders(metric):
     row = printed()[metric]
     assert round(orders.spearman_of_order(order(metric), order("human")), 2) == pytest.approx(float(row["spearman_of_order"]), abs=1e-9)
-    assert orders.coinciding_ranks(order(metric), order("human")) == int(row["coinciding_ranks"])
-    assert orders.swaps(order(metric), order("human")) == int(row["swaps"])
+    assert orders.count_coinciding_ranks(order(metric), order("human")) == int(row["coinciding_ranks"])
+    assert orders.count_swaps(order(metric), order("human")) == int(row["swaps"])
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -67,10 +67,10 @@ def test_the_printed_correlation_comes_out_of_the_printed_means(metric):
 
 
 def test_ranks_swaps_and_separation_by_hand():
-    ranks = orders.ranks([0.9, 0.1, 0.5, 0.5])
+    ranks = orders.rank_means([0.9, 0.1, 0.5, 0.5])
     assert ranks.tolist() == [1, 4, 2.5, 2.5]
-    assert orders.swaps(np.array([1, 2, 3]), np.array([3, 2, 1])) == 2
-    assert orders.coinciding_ranks(np.array([1, 2, 3]), np.array([3, 2, 1])) == 1
+    assert orders.count_swaps(np.array([1, 2, 3]), np.array([3, 2, 1])) == 2
+    assert orders.count_coinciding_ranks(np.array([1, 2, 3]), np.array([3, 2, 1])) == 1
     assert orders.variability([0, 1, 3, 5], [True, True, False, False]) == pytest.approx(0.2)
     assert orders.variability([1, 1], [True, False]) is None
     assert orders.separates([0.1, 0.2, 0.2, 0.9], [True, True, False, False], [False, False, True, True])
@@ -97,13 +97,13 @@ def rated(answers: list[float], returns: str = "similarity", ratings: int = 0) -
 
 def test_pairs_are_correlated_as_scipy_does_and_distances_are_turned():
     answers = np.random.default_rng(0).normal(size=20).tolist()
-    measures = {name: float(value[0]) for name, value in correlations(rated(answers, ratings=3), np.ones((1, 20))).items()}
+    measures = {name: float(value[0]) for name, value in measure_correlations(rated(answers, ratings=3), np.ones((1, 20))).items()}
     human = np.arange(20)
     assert measures["spearman"] == pytest.approx(stats.spearmanr(answers, human).statistic)
     assert measures["pearson"] == pytest.approx(stats.pearsonr(answers, human).statistic)
     assert measures["kendall"] == pytest.approx(stats.kendalltau(answers, human).statistic)
     assert measures["share_of_bound"] == pytest.approx(measures["spearman"] / measures["bound"])
-    turned = correlations(rated(answers, "distance"), np.ones((1, 20)))
+    turned = measure_correlations(rated(answers, "distance"), np.ones((1, 20)))
     assert float(turned["spearman"][0]) == pytest.approx(-measures["spearman"])
     assert "bound" not in turned            # of single ratings nothing is known
 
@@ -116,7 +116,7 @@ def test_answers_are_places_among_the_pairs_whichever_way_a_metric_points():
 
 
 def test_a_constant_metric_has_no_correlation():
-    measures = correlations(rated([0.5] * 9), np.ones((1, 9)))
+    measures = measure_correlations(rated([0.5] * 9), np.ones((1, 9)))
     assert all(not np.isfinite(measures[name][0]) for name in ("spearman", "pearson", "kendall"))
     assert HumanOrdering().measure(None, rated([0.5] * 9)).score is None
 

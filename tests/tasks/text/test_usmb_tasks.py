@@ -126,7 +126,7 @@ def test_a_distance_is_read_the_other_way_round():
 
 def test_a_random_order_scores_what_is_declared():
     rows = np.random.default_rng(4).random((20_000, 9))
-    measures = robustness.order_shares(transformed(*map(tuple, rows.tolist())))
+    measures = robustness.measure_orders(transformed(*map(tuple, rows.tolist())))
     score = np.mean([measures[name].mean() for name in robustness.SHARES])
     assert TASKS["robustness"].info.chance == pytest.approx(0.1833, abs=1e-4)          # (.05 + .25 + .25)/3
     assert score == pytest.approx(TASKS["robustness"].info.chance, abs=0.006)
@@ -180,8 +180,8 @@ def test_blocks_are_found_by_every_linkage():
 
 def test_as_many_clusters_as_labels_even_among_ties():
     labels = np.repeat([0, 1, 2, 3], 5)
-    assert len(set(clustering.clusters(np.ones((20, 20)), "average", 4).tolist())) == 4
-    predicted = clustering.clusters(blocks(labels), "average", 4)
+    assert len(set(clustering.cluster_texts(np.ones((20, 20)), "average", 4).tolist())) == 4
+    predicted = clustering.cluster_texts(blocks(labels), "average", 4)
     assert all(len(set(predicted[labels == label])) == 1 for label in range(4))
 
 
@@ -194,9 +194,9 @@ def test_clusters_are_those_of_scikit_learn():
     similarity = clustering.symmetrize(clustering.ScoreMatrix(raw, (0,) * 30, SIMILARITY, ()))
     for how in ("average", "complete"):
         theirs = AgglomerativeClustering(4, metric="precomputed", linkage=how).fit_predict(1 - similarity)
-        assert adjusted_rand_score(theirs, clustering.clusters(similarity, how, 4)) == 1
+        assert adjusted_rand_score(theirs, clustering.cluster_texts(similarity, how, 4)) == 1
     theirs = AgglomerativeClustering(4, linkage="ward").fit_predict(similarity)
-    assert adjusted_rand_score(theirs, clustering.clusters(similarity, "ward", 4)) == 1
+    assert adjusted_rand_score(theirs, clustering.cluster_texts(similarity, "ward", 4)) == 1
 
 
 def test_a_constant_is_unknown_and_chance_information_is_0_where_v_measure_rewards_it():
@@ -208,12 +208,12 @@ def test_a_constant_is_unknown_and_chance_information_is_0_where_v_measure_rewar
 
 
 def test_samples_are_disjoint_and_have_enough_texts_of_each_label():
-    drawn = clustering.samples("made_weather + made_kitchen + made_trains", 3, 3, 60, 10)
+    drawn = clustering.draw_samples("made_weather + made_kitchen + made_trains", 3, 3, 60, 10)
     texts = [text for sample in drawn for text, _ in sample]
     assert len(texts) == len(set(texts)) == 180
     assert all(sum(label == name for _, label in sample) >= 10 for sample in drawn for name in {label for _, label in sample})
     with pytest.raises(TouchstoneError, match="needs two labels with 700 texts"):
-        clustering.samples("made_weather + made_kitchen", 3, 1, 1400, 700)
+        clustering.draw_samples("made_weather + made_kitchen", 3, 1, 1400, 700)
 
 
 # ---- retrieval ----------------------------------------------------------------------------------------------------------

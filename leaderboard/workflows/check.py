@@ -87,7 +87,8 @@ def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Pr
     finally:
         desk.close()
     has_matrix = any(trial.axiom == "matrix_agrees" for one in seen for trial in one.trials)
-    return CheckReport(entry, merge_trials(axioms, seen), find_worst_cases(seen), accuracy, rate, on_core, has_matrix, tuple(failures),
+    return CheckReport(entry, merge_trials(axioms, seen), find_worst_cases(seen), accuracy, rate, on_core, has_matrix,
+                       tuple(failures),
                        tuple(desk.refused_attempts), time.monotonic() - started)
 
 

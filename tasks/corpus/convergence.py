@@ -124,7 +124,7 @@ class Convergence(PooledTask[ConvergenceCurves]):
         together: dict[tuple[str, ...], list[ConvergenceCurves]] = defaultdict(list)
         for unit, observation in zip(units, observations, strict=True):
             together[unit.stratum].append(observation)
-        levels = {stratum: ReferenceDistances.of(curves) for stratum, curves in together.items()}
+        levels = {stratum: ReferenceDistances.from_curves(curves) for stratum, curves in together.items()}
         return [Measures(None, measure_robustness(observation, levels[unit.stratum]))
                 for unit, observation in zip(units, observations, strict=True)]
 
@@ -166,7 +166,7 @@ class ReferenceDistances:
     spread: float | None                    # the larger of their standard deviations; None with one repetition
 
     @classmethod
-    def of(cls, curves: Sequence[ConvergenceCurves]) -> ReferenceDistances:
+    def from_curves(cls, curves: Sequence[ConvergenceCurves]) -> ReferenceDistances:
         """Return the reference distances of all repetitions."""
         far = np.array([curve.scale.as_distance(np.array(curve.far)) for curve in curves])
         near = np.array([curve.scale.as_distance(np.array(curve.near)) for curve in curves])

@@ -97,16 +97,16 @@ class Distributionality(Task[ParaphraseDistances]):
                 "redraw": redraw}, (source.name,))
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        return self.drawn(unit).texts
+        return self.draw_sample(unit).texts
 
-    def drawn(self, unit: Unit) -> ParaphraseSample:
+    def draw_sample(self, unit: Unit) -> ParaphraseSample:
         """Return the sample of a unit."""
         p = unit.parameters
         pairs = paraphrase_pairs(p["source"], p["least"])
         return draw_sample(p["source"], pairs, p["n"], p["K"], p["R"], np.random.default_rng(unit.seed))
 
     def observe(self, unit: Unit, metric: MetricSession) -> ParaphraseDistances:
-        sample, k = self.drawn(unit), unit.parameters["K"]
+        sample, k = self.draw_sample(unit), unit.parameters["K"]
         angles = angular_distances(metric.vectors(sample.texts))
         corpora = [[sample.texts[row] for row in rows] for rows in sample.corpora]
         answers = metric.corpus_distances(corpora, sample.pairs(k))
@@ -178,8 +178,7 @@ def draw_sample(name: str, pairs: Sequence[tuple[str, str]], n: int, k: int, rep
 
 
 def angular_distances(vectors: np.ndarray) -> np.ndarray:
-    """Return arccos(cosine)/pi of all rows; up to 0.005 counts as 0, as in the authors' code. Zero vectors are orthogonal to all.
-    """
+    """Return arccos(cosine)/pi of all rows; up to 0.005 counts as 0, as in the authors' code; 1/2 for zero vectors."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     unit = vectors / np.where(lengths > 0, lengths, 1)
     angles = np.arccos(np.clip(unit @ unit.T, -1, 1)) / np.pi
@@ -226,7 +225,9 @@ def _density(content: bytes) -> np.ndarray:
 
 
 def measure_deviations(values: np.ndarray, prototype: np.ndarray, separation: np.ndarray) -> np.ndarray:
-    """Return I_l(v,w), the integral of the squared difference of the densities, for each l; I(v,w) is the mean weighted by |D_l|.
+    """Return I_l(v,w), the integral of the squared difference of the densities, for each l.
+
+    I(v,w) is their mean weighted by |D_l|.
     """
     levels = np.unique(separation)
     squares = [(kernel_density(values[separation == level]) - kernel_density(prototype[separation == level])) ** 2

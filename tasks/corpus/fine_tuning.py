@@ -106,7 +106,7 @@ class FineTuning(PooledTask[TrainingCurve]):
                 for _ in range(p["self_distances"])]
         left = order[n:] if p["train"] is None else order[n:n + p["train"]]
         rest = Labelled([loaded.texts[row] for row in left], [loaded.labels[row] for row in left])
-        steps = GENERATED.of(unit, rest, sample)
+        steps = GENERATED.generate(unit, rest, sample)
         halves = [half for both in free for half in (both[:n], both[n:])]
         return [sample, *(step.texts for step in steps), *halves], steps
 
@@ -160,7 +160,7 @@ class GeneratedTexts:
         self._steps: dict[str, list[Step]] = {}
         self._lock = threading.Lock()
 
-    def of(self, unit: Unit, train: Labelled, held_out: Sequence[str]) -> list[Step]:
+    def generate(self, unit: Unit, train: Labelled, held_out: Sequence[str]) -> list[Step]:
         """Return the generated corpora of a unit."""
         p = unit.parameters
         with self._lock:

@@ -106,7 +106,7 @@ class Axioms(Task[Trials]):
         low, high = metric.entry.header.range
         trials_of = CorpusTrials if metric.kind == "corpus" else TextTrials
         scale = metric.scale if metric.kind == "corpus" else metric.pair_scale
-        trials = trials_of(metric, draw_corpora(unit), np.random.default_rng([unit.seed, 1])).all()
+        trials = trials_of(metric, draw_corpora(unit), np.random.default_rng([unit.seed, 1])).run()
         return Trials(tuple(trials), scale, low if math.isfinite(low) else None, high if math.isfinite(high) else None)
 
     def measure(self, unit: Unit, observation: Trials) -> Measures:
@@ -157,7 +157,7 @@ class _Trials:
         """Return the call number of a question, which is the same when the question is repeated."""
         return 10 * self._numbers.setdefault(question, len(self._numbers))
 
-    def fresh(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
+    def ask_fresh(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
         """Return the answer of a fresh worker."""
         self.metric.stop_worker()
         return ask(*arguments)
@@ -175,7 +175,7 @@ class _Trials:
 class CorpusTrials(_Trials):
     """The axioms of corpus metrics."""
 
-    def all(self) -> list[Trial]:
+    def run(self) -> list[Trial]:
         """Run all trials."""
         p, q, r = self.corpora
         distance = self.distance
@@ -184,14 +184,14 @@ class CorpusTrials(_Trials):
             return [texts[i] for i in self.rng.permutation(len(texts))]
 
         self.trial("repeatable", "p, q", lambda: (distance(p, q), distance(p, q)))
-        self.trial("repeatable", "p, q in two workers", lambda: (self.fresh(distance, p, q), self.fresh(distance, p, q)))
+        self.trial("repeatable", "p, q in two workers", lambda: (self.ask_fresh(distance, p, q), self.ask_fresh(distance, p, q)))
         three = [(0, 1), (1, 2), (0, 2)]
         for at, pair in enumerate(("p, q", "q, r", "p, r")):
-            self.trial("order_of_calls", pair, lambda at: (self.among([p, q, r], three, order)[at] for order in (1, 2)), at)
+            self.trial("order_of_calls", pair, lambda at: (self.distances([p, q, r], three, order)[at] for order in (1, 2)), at)
         self.trial("company", "p, q among others and alone in a fresh worker",
-                   lambda: (self.among([p, q, r], three)[0], self.fresh(distance, p, q)))
+                   lambda: (self.distances([p, q, r], three)[0], self.ask_fresh(distance, p, q)))
         self.trial("order_of_texts", "p, q", lambda: (distance(p, q), distance(shuffled(p), shuffled(q))))
-        self.trial("equal_inputs", "p, q", lambda: (distance(p, q), self.among([q, p, p, q], [(2, 3)])[0]))
+        self.trial("equal_inputs", "p, q", lambda: (distance(p, q), self.distances([q, p, p, q], [(2, 3)])[0]))
         for about, a, b in (("p, q", p, q), ("q, r", q, r), ("p, r", p, r)):
             self.trial("symmetric", about, lambda a, b: (distance(a, b), distance(b, a)), a, b)
             self.trial("identity", about, lambda a, b: (distance(a, a), distance(a, b)), a, b)
@@ -210,9 +210,9 @@ class CorpusTrials(_Trials):
 
     def distance(self, p: list[str], q: list[str]) -> float:
         """Return the answer for one pair of corpora."""
-        return self.among([p, q], [(0, 1)])[0]
+        return self.distances([p, q], [(0, 1)])[0]
 
-    def among(self, corpora: list[list[str]], pairs: list[tuple[int, int]], order: int = 0) -> list[float]:
+    def distances(self, corpora: list[list[str]], pairs: list[tuple[int, int]], order: int = 0) -> list[float]:
         """Return the answers for some pairs of corpora; the first pair determines the number of the call."""
         first = self.number(tuple(tuple(corpora[c]) for c in pairs[0]))
         return self.metric.corpus_distances(corpora, pairs, order, first)
@@ -221,12 +221,12 @@ class CorpusTrials(_Trials):
 class TextTrials(_Trials):
     """The axioms of text metrics; every pair of a call is a trial."""
 
-    def all(self) -> list[Trial]:
+    def run(self) -> list[Trial]:
         """Run all trials."""
         p, q, r = (texts[:PAIRS] for texts in self.corpora)
         about = [f'"{a}" and "{b}"' for a, b in zip(p, q, strict=True)]
         self.compare("repeatable", about, lambda: (self.ask(p, q), self.ask(p, q)))
-        self.compare("repeatable", about, lambda: (self.fresh(self.ask, p, q), self.fresh(self.ask, p, q)))
+        self.compare("repeatable", about, lambda: (self.ask_fresh(self.ask, p, q), self.ask_fresh(self.ask, p, q)))
 
         def in_other_order() -> tuple[list[float], list[float]]:
             first = self.ask(p, q)
@@ -244,7 +244,7 @@ class TextTrials(_Trials):
         self.compare("company", about, in_other_company)
         for i in range(3):
             self.trial("company", f"{about[i]} alone in a fresh worker",
-                       lambda i: (self.ask(p, q)[i], self.fresh(self.ask, [p[i]], [q[i]])[0]), i)
+                       lambda i: (self.ask(p, q)[i], self.ask_fresh(self.ask, [p[i]], [q[i]])[0]), i)
         self.compare("equal_inputs", about, lambda: split_halves(self.ask([*p, *map(copy_text, p)], [*map(copy_text, q), *q])))
         self.compare("symmetric", about, lambda: (self.ask(p, q), self.ask(q, p)))
         self.compare("identity", about, lambda: (self.ask(p, p), self.ask(p, q)))

@@ -214,7 +214,7 @@ def measure_datasets(means: Mapping[tuple[str, ...], tuple[np.ndarray, float]]) 
 
 @lru_cache(maxsize=8)
 def read_pairs(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
-    """Return the rated pairs of a dataset by kind and group; a dataset without groups is one group of its own name."""
+    """Return the rated pairs of a dataset by kind and group; a dataset without groups is one group of the same name."""
     loaded = load_dataset(name)
     rows = loaded.rows
     if loaded.dataset.kind != "pairs" or "score" not in rows.columns:

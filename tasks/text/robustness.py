@@ -1,5 +1,4 @@
-"""Robustness (USMB): is a text closer to itself with typing errors than to its summary, and closer to that than to its negation?
-"""
+"""Robustness (USMB): is a text closer to a copy with typing errors than to its summary, and than to its negation?"""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ SYNTHETIC_DATASETS = (
               "18fe1257d92b3c1856c43bb484b4905848d93be8b69497c994f81323912a76a2"),
     made_here("made_questions", "retrieval", "Synthetic documents and queries", synthetic.make_questions, 48,
               "1a20bdafa35c10bf6de4c19e7da6d0d0525ba74bf979b7b0de64add15729d879"),
-    made_here("made_likeness", "pairs", "Synthetic pairs, rated by the number of exchanged words", synthetic.make_rated_pairs, 120,
+    made_here("made_likeness", "pairs", "Synthetic pairs, rated by exchanged words", synthetic.make_rated_pairs, 120,
               "6834438dbeadc422fafc421d9a229fc5d0a27b7262b8699823755fc414214b2f"),
     made_here("made_paraphrases", "pairs", "Synthetic paraphrases", synthetic.make_pairs, synthetic.ROWS,
               "558f847df0aa4854da23da07f2185b7ede48e88a943b749d89277ea330dce007"),

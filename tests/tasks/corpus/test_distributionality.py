@@ -170,5 +170,5 @@ def test_units_are_redraws():
     context = Context(5, Source("minilm", "m"), {"made_paraphrases": dataset_fingerprint("made_paraphrases")})
     units = list(TASK.units(SETTINGS, context))
     assert len({unit.id for unit in units}) == 2
-    assert TASK.drawn(units[0]).texts != TASK.drawn(units[1]).texts
-    assert TASK.drawn(units[0]).texts == TASK.drawn(units[0]).texts
+    assert TASK.draw_sample(units[0]).texts != TASK.draw_sample(units[1]).texts
+    assert TASK.draw_sample(units[0]).texts == TASK.draw_sample(units[0]).texts

@@ -156,8 +156,8 @@ def order_sets(metric: str, means: Mapping[PairSet, float], human_means: Mapping
     ranks, human_ranks = rank_orders.rank_means(similarities), rank_orders.rank_means(human)
     scores: dict[str, float | None] = {"variability": rank_orders.variability(similarities, is_random)}
     if metric != HUMAN:
-        scores |= {"pearson_of_means": rank_orders.pearson_of_means(similarities, human),
-                   "spearman_of_order": rank_orders.spearman_of_order(ranks, human_ranks),
+        scores |= {"pearson_of_means": rank_orders.correlate(similarities, human),
+                   "spearman_of_order": rank_orders.correlate(ranks, human_ranks),
                    "coinciding_ranks": rank_orders.count_coinciding_ranks(ranks, human_ranks),
                    "swaps": rank_orders.count_swaps(ranks, human_ranks)}
     for name, paraphrases in (("separates_paraphrases", True), ("separates_style", False)):
@@ -193,7 +193,7 @@ def measure_agreement(pairs_by_set: Mapping[tuple[str, str], Sequence[Pair]]) ->
         own_means = [float(matrix[:, rater].mean()) for matrix in ratings.values()]
         other_means = [float(np.delete(matrix, rater, axis=1).mean()) for matrix in ratings.values()]
         ranks = rank_orders.rank_means(own_means), rank_orders.rank_means(other_means)
-        raters.append((rank_orders.pearson_of_means(own_means, other_means), rank_orders.spearman_of_order(*ranks),
+        raters.append((rank_orders.correlate(own_means, other_means), rank_orders.correlate(*ranks),
                        rank_orders.count_swaps(*ranks)))
     bounds = {"all pairs": rank_orders.correlation_bound(all_ratings)}
     for kind in dict.fromkeys(kind for kind, _ in ratings):
@@ -202,7 +202,7 @@ def measure_agreement(pairs_by_set: Mapping[tuple[str, str], Sequence[Pair]]) ->
     bounds |= {group: rank_orders.correlation_bound(matrix) for (kind, group), matrix in ratings.items() if kind != RANDOM}
     indicator = [float(kind != RANDOM) for (kind, _), pairs in pairs_by_set.items() for _ in pairs]
     scores = [pair.score for pairs in pairs_by_set.values() for pair in pairs]
-    correlation = rank_orders.spearman_of_order(rank_orders.rank_means(indicator), rank_orders.rank_means(scores))
+    correlation = rank_orders.correlate(rank_orders.rank_means(indicator), rank_orders.rank_means(scores))
     return RaterAgreement(tuple(raters), bounds, correlation)
 
 

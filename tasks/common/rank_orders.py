@@ -8,22 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 
 def rank_means(means: Sequence[float]) -> np.ndarray:
     """Return the rank of each dataset, 1 for the largest similarity; ties share the mean of their ranks."""
     return np.asarray(stats.rankdata(-np.asarray(means, dtype=float)))
-
-
-def pearson_of_means(metric: Sequence[float], human: Sequence[float]) -> float | None:
-    """Return Pearson's correlation of the means (the paper prints its absolute value), or None if one of them is constant."""
-    return correlation(np.asarray(metric, dtype=float), np.asarray(human, dtype=float))
-
-
-def spearman_of_order(metric: np.ndarray, human: np.ndarray) -> float | None:
-    """Return Pearson's correlation of two orders, given as ranks."""
-    return correlation(metric, human)
 
 
 def count_coinciding_ranks(metric: np.ndarray, human: np.ndarray) -> int:
@@ -50,8 +41,9 @@ def separates(metric: Sequence[float], random: Sequence[bool], among: Sequence[b
     return bool(means[np.asarray(random, dtype=bool)].max() <= means[np.asarray(among, dtype=bool)].min())
 
 
-def correlation(x: np.ndarray, y: np.ndarray) -> float | None:
-    """Return Pearson's correlation, or None if it is undefined."""
+def correlate(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Return Pearson's correlation of means or of ranks, or None for fewer than three or constant values."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     return float(np.corrcoef(x, y)[0, 1])

@@ -199,8 +199,8 @@ def measure_datasets(means: Mapping[tuple[str, ...], tuple[np.ndarray, float]]) 
     random = [kind == RANDOM for kind, _ in means]
     metric_ranks, human_ranks = rank_orders.rank_means(metric), rank_orders.rank_means(human)
     values: dict[str, float | None] = {
-        "pearson_of_means": rank_orders.pearson_of_means(metric, human),
-        "spearman_of_order": rank_orders.spearman_of_order(metric_ranks, human_ranks),
+        "pearson_of_means": rank_orders.correlate(metric, human),
+        "spearman_of_order": rank_orders.correlate(metric_ranks, human_ranks),
         "coinciding_ranks": rank_orders.count_coinciding_ranks(metric_ranks, human_ranks),
         "swaps": rank_orders.count_swaps(metric_ranks, human_ranks)}
     if any(random) and not all(random):

@@ -171,7 +171,7 @@ def test_units_name_the_weights(tiny, context):
         list(TASK.units(Settings(sources=sources, steps=2, n=5, seeds=2, weights=tiny), context))
     with pytest.raises(TouchstoneError, match='n=300 needs 900 texts of "made_kitchen", which has 600'):
         TASK.corpora(next(TASK.units(Settings(sources=sources, steps=2, n=300, seeds=1), context)))
-    with pytest.raises(TouchstoneError, match="has no labels to write by"):
+    with pytest.raises(TouchstoneError, match="has no labels"):
         TASK.corpora(next(TASK.units(Settings(sources=(GeneratorSettings(name="made_kitchen", by_label=True),), steps=2, n=5, seeds=1), context)))
 
 

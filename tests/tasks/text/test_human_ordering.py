@@ -17,7 +17,7 @@ from harness.results.store import Store
 from harness.submission.selection import select_entries
 from leaderboard.papers.published_tables import FOLDER
 from leaderboard.scoring.ranking import rank_suite
-from tasks.common import rank_orders as orders
+from tasks.common import rank_orders
 from tasks.suite_files import load_suite
 from tasks.text import human_ordering
 from tasks.text.human_ordering import HumanOrdering, RatedAnswers, measure_correlations
@@ -50,9 +50,9 @@ METRICS = [name for name in printed() if name != "human"]
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_printed_scores_come_out_of_the_printed_orders(metric):
     row = printed()[metric]
-    assert round(orders.spearman_of_order(order(metric), order("human")), 2) == pytest.approx(float(row["spearman_of_order"]), abs=1e-9)
-    assert orders.count_coinciding_ranks(order(metric), order("human")) == int(row["coinciding_ranks"])
-    assert orders.count_swaps(order(metric), order("human")) == int(row["swaps"])
+    assert round(rank_orders.correlate(order(metric), order("human")), 2) == pytest.approx(float(row["spearman_of_order"]), abs=1e-9)
+    assert rank_orders.count_coinciding_ranks(order(metric), order("human")) == int(row["coinciding_ranks"])
+    assert rank_orders.count_swaps(order(metric), order("human")) == int(row["swaps"])
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -60,32 +60,32 @@ def test_the_printed_correlation_comes_out_of_the_printed_means(metric):
     """To .01, and half a unit of the last printed place."""
     values = means()[metric]
     if metric == "wmd":                     # the mean of paraphrase_random is printed as .34 and is 1.34, or nothing fits
-        assert abs(orders.pearson_of_means(values, means()["human"])) < 0.7
+        assert abs(rank_orders.correlate(values, means()["human"])) < 0.7
         values[SETS.index("paraphrase_random")] += 1
-    correlation = abs(orders.pearson_of_means(values, means()["human"]))
+    correlation = abs(rank_orders.correlate(values, means()["human"]))
     assert correlation == pytest.approx(float(printed()[metric]["pearson_of_means"]), abs=0.0151)
 
 
 def test_ranks_swaps_and_separation_by_hand():
-    ranks = orders.rank_means([0.9, 0.1, 0.5, 0.5])
+    ranks = rank_orders.rank_means([0.9, 0.1, 0.5, 0.5])
     assert ranks.tolist() == [1, 4, 2.5, 2.5]
-    assert orders.count_swaps(np.array([1, 2, 3]), np.array([3, 2, 1])) == 2
-    assert orders.count_coinciding_ranks(np.array([1, 2, 3]), np.array([3, 2, 1])) == 1
-    assert orders.variability([0, 1, 3, 5], [True, True, False, False]) == pytest.approx(0.2)
-    assert orders.variability([1, 1], [True, False]) is None
-    assert orders.separates([0.1, 0.2, 0.2, 0.9], [True, True, False, False], [False, False, True, True])
-    assert not orders.separates([0.1, 0.3, 0.2, 0.9], [True, True, False, False], [False, False, True, True])
-    assert orders.pearson_of_means([1, 1, 1], [1, 2, 3]) is None
+    assert rank_orders.count_swaps(np.array([1, 2, 3]), np.array([3, 2, 1])) == 2
+    assert rank_orders.count_coinciding_ranks(np.array([1, 2, 3]), np.array([3, 2, 1])) == 1
+    assert rank_orders.variability([0, 1, 3, 5], [True, True, False, False]) == pytest.approx(0.2)
+    assert rank_orders.variability([1, 1], [True, False]) is None
+    assert rank_orders.separates([0.1, 0.2, 0.2, 0.9], [True, True, False, False], [False, False, True, True])
+    assert not rank_orders.separates([0.1, 0.3, 0.2, 0.9], [True, True, False, False], [False, False, True, True])
+    assert rank_orders.correlate([1, 1, 1], [1, 2, 3]) is None
 
 
 def test_what_raters_agree_on():
     """Shrout and Fleiss 1979, table 2 (six targets, four judges): their ICC(1,1) is .17, their ICC(1,4) .44."""
     table = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
-    single, mean_of_four = orders.reliability_of_ratings(table)
+    single, mean_of_four = rank_orders.reliability_of_ratings(table)
     assert (round(single, 2), round(mean_of_four, 2)) == (0.17, 0.44)
-    assert orders.correlation_bound(table) == pytest.approx(np.sqrt(mean_of_four))
-    assert orders.reliability_of_ratings(table[:2]) is None
-    assert orders.reliability_of_ratings(np.ones((5, 3))) is None
+    assert rank_orders.correlation_bound(table) == pytest.approx(np.sqrt(mean_of_four))
+    assert rank_orders.reliability_of_ratings(table[:2]) is None
+    assert rank_orders.reliability_of_ratings(np.ones((5, 3))) is None
 
 
 def rated(answers: list[float], returns: str = "similarity", ratings: int = 0) -> RatedAnswers:

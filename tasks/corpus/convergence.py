@@ -105,8 +105,8 @@ class Convergence(PooledTask[ConvergenceCurves]):
         pairs += [(sample(a, s), sample(b, sizes.total - s)) for s in sizes.first]
         pairs.append((sample(a, sizes.reference), sample(b, sizes.reference)))
         for texts, n in zip((a, b), sizes.of_one, strict=True):
-            both = sample(texts, 2 * n)
-            pairs.append((both[:n], both[n:]))
+            drawn_texts = sample(texts, 2 * n)
+            pairs.append((drawn_texts[:n], drawn_texts[n:]))
         return pairs
 
     def observe(self, unit: Unit, metric: MetricSession) -> ConvergenceCurves:
@@ -114,17 +114,17 @@ class Convergence(PooledTask[ConvergenceCurves]):
         answers = [0.0] * len(pairs)
         for index in np.random.default_rng([unit.seed, 1]).permutation(len(pairs)).tolist():
             answers[index], = metric.corpus_distances(pairs[index], [(0, 1)], order=index, first=index)
-        rest = iter(answers)
-        equal, unequal = (tuple(next(rest) for _ in sample) for sample in (sizes.equal, sizes.first))
-        return ConvergenceCurves(sizes.equal, equal, sizes.total, sizes.first, unequal, sizes.reference, next(rest), sizes.of_one,
-                                 (next(rest), next(rest)), metric.scale)
+        remaining = iter(answers)
+        equal, unequal = (tuple(next(remaining) for _ in sample) for sample in (sizes.equal, sizes.first))
+        return ConvergenceCurves(sizes.equal, equal, sizes.total, sizes.first, unequal, sizes.reference, next(remaining),
+                                 sizes.of_one, (next(remaining), next(remaining)), metric.scale)
 
     def measure_all(self, units: Sequence[Unit], observations: Sequence[ConvergenceCurves]) -> list[Measures]:
         """Return the measures; d* and the self-distance are means over all repetitions of a pair of sources."""
-        together: dict[tuple[str, ...], list[ConvergenceCurves]] = defaultdict(list)
+        curves_by_stratum: dict[tuple[str, ...], list[ConvergenceCurves]] = defaultdict(list)
         for unit, observation in zip(units, observations, strict=True):
-            together[unit.stratum].append(observation)
-        levels = {stratum: ReferenceDistances.from_curves(curves) for stratum, curves in together.items()}
+            curves_by_stratum[unit.stratum].append(observation)
+        levels = {stratum: ReferenceDistances.from_curves(curves) for stratum, curves in curves_by_stratum.items()}
         return [Measures(None, measure_robustness(observation, levels[unit.stratum]))
                 for unit, observation in zip(units, observations, strict=True)]
 

@@ -123,9 +123,9 @@ def draw_samples(source: str, texts: Sequence[str], elsewhere: str, others: Sequ
                  seed: int) -> SourceSamples:
     """Return a reference, a disjoint corpus with the fault at every strength, and pairs of fault-free samples."""
     parts = 3 + 2 * BANDS
-    for name, needed, there in ((source, parts * n, len(texts)), (elsewhere, n, len(others))):
-        if there < needed:
-            raise TouchstoneError(f'Diagnostics with n={n} needs {needed:,} texts of "{name}", which has {there:,}. '
+    for name, needed, available in ((source, parts * n, len(texts)), (elsewhere, n, len(others))):
+        if available < needed:
+            raise TouchstoneError(f'Diagnostics with n={n} needs {needed:,} texts of "{name}", which has {available:,}. '
                                   "Choose a smaller n or another source.")
     rows = np.random.default_rng([seed, 0]).permutation(len(texts))[:parts * n].reshape(parts, n)
     reference, corpus, train, *free = ([texts[row] for row in part] for part in rows.tolist())

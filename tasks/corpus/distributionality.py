@@ -237,7 +237,7 @@ def measure_deviations(values: np.ndarray, prototype: np.ndarray, separation: np
 
 def measure_nearness(from_energy: float, from_ahd: float) -> dict[str, float | None]:
     """Return the measures of the deviations from both prototypes; None if both are 0."""
-    both = from_energy + from_ahd
+    total = from_energy + from_ahd
     return {"deviation_energy": from_energy, "deviation_ahd": from_ahd,
-            "distributionality": from_ahd / both if both > 0 else None,
-            "nearer_energy": float(from_energy < from_ahd) if both > 0 else None}
+            "distributionality": from_ahd / total if total > 0 else None,
+            "nearer_energy": float(from_energy < from_ahd) if total > 0 else None}

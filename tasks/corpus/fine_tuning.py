@@ -104,9 +104,9 @@ class FineTuning(PooledTask[TrainingCurve]):
         sample = [loaded.texts[row] for row in order[:n]]
         free = [[loaded.texts[row] for row in rng.choice(len(loaded.texts), 2 * n, replace=False)]
                 for _ in range(p["self_distances"])]
-        left = order[n:] if p["train"] is None else order[n:n + p["train"]]
-        rest = Labelled([loaded.texts[row] for row in left], [loaded.labels[row] for row in left])
-        steps = GENERATED.generate(unit, rest, sample)
+        unused_rows = order[n:] if p["train"] is None else order[n:n + p["train"]]
+        train = Labelled([loaded.texts[row] for row in unused_rows], [loaded.labels[row] for row in unused_rows])
+        steps = GENERATED.generate(unit, train, sample)
         halves = [half for both in free for half in (both[:n], both[n:])]
         return [sample, *(step.texts for step in steps), *halves], steps
 

@@ -158,23 +158,23 @@ def compare_both_directions(metric: MetricSession, corpora: Sequence[Sequence[st
     corpora, and five pairs in both directions. If any of these answers differ, all pairs are compared in both directions.
     """
     half = len(pairs) // 2
-    rest: list[int] = []
+    omitted: list[int] = []
     if metric.entry.header.symmetric:
         rng = np.random.default_rng([seed, half])
         other_side = np.arange(half) + half * rng.integers(2, size=half)
-        rest = sorted(other_side[rng.permutation(half)[MIRRORED:]].tolist())
-    skipped = set(rest)
+        omitted = sorted(other_side[rng.permutation(half)[MIRRORED:]].tolist())
+    skipped = set(omitted)
     first = [index for index in range(len(pairs)) if index not in skipped]
     answers = dict(zip(first, metric.corpus_distances(corpora, [pairs[index] for index in first]), strict=True))
 
     def mirror(index: int) -> int:
         return (index + half) % len(pairs)
     if any(differ(answers[index], answers[mirror(index)]) for index in first if mirror(index) not in skipped):
-        remaining = metric.corpus_distances(corpora, [pairs[index] for index in rest], order=1, first=len(pairs))
-        answers |= dict(zip(rest, remaining, strict=True))
-        rest = []
-    answers |= {index: answers[mirror(index)] for index in rest}
-    return [answers[index] for index in range(len(pairs))], len(rest)
+        remaining = metric.corpus_distances(corpora, [pairs[index] for index in omitted], order=1, first=len(pairs))
+        answers |= dict(zip(omitted, remaining, strict=True))
+        omitted = []
+    answers |= {index: answers[mirror(index)] for index in omitted}
+    return [answers[index] for index in range(len(pairs))], len(omitted)
 
 
 def pairs_to_recheck(k: int, seed: int, repetition: int) -> list[int]:
@@ -211,10 +211,10 @@ def list_judgements(k: int) -> Judgements:
     pairs = separated_pairs(k)
     visits = {(0, k - 1): 1}
     for length in range(k - 1, 1, -1):
-        for s in range(k - length):
-            e = s + length
-            for child in ((s, e - 1), (s + 1, e)):
-                visits[child] = visits.get(child, 0) + visits[s, e]
+        for start in range(k - length):
+            end = start + length
+            for child in ((start, end - 1), (start + 1, end)):
+                visits[child] = visits.get(child, 0) + visits[start, end]
     nested = [(inner, outer) for outer, (i, j) in enumerate(pairs) for inner, (q, r) in enumerate(pairs)
               if i <= q and r <= j and (q, r) != (i, j)]
     inner, outer = (np.array(side, dtype=int) for side in zip(*nested, strict=True))

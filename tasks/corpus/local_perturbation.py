@@ -98,12 +98,12 @@ class LocalPerturbation(PooledTask[PerturbationCurves]):
             return []
         scale = observations[0].scale
         curves = scale.as_distance(np.array([observation.by_delta for observation in observations]))
-        whole, n = measure_locality(curves), len(curves)
-        if whole is None or n < 3:
-            localities = [whole] * n
+        overall, n = measure_locality(curves), len(curves)
+        if overall is None or n < 3:
+            localities = [overall] * n
         else:
             without = [area_under_curve(np.delete(curves, row, axis=0)) for row in range(n)]
-            localities = [n * whole - (n - 1) * (whole if partial is None else partial) for partial in without]
+            localities = [n * overall - (n - 1) * (overall if partial is None else partial) for partial in without]
         common = {"noticed": detection_ratio(curves),
                   "rise_with_share": measure_rise(SHARES, [observation.by_share for observation in observations], scale),
                   "rise_with_dimension": measure_rise(DIMENSIONS, [observation.by_dimension for observation in observations],

@@ -41,42 +41,43 @@ def read_snapshot(dataset: Dataset, folder: Path) -> Tables:
         path = folder / f"{table}.parquet"
         try:
             tables[table] = pd.read_parquet(path)
-        except (OSError, ValueError) as wrong:
-            raise TouchstoneError(f"{path} cannot be read as Parquet ({wrong}).") from None
-    noted = snapshot_fingerprint(folder)
-    if noted is not None and noted != fingerprint_tables(tables):
-        raise TouchstoneError(f"The rows of {folder} have changed since it was written (fingerprint "
-                              f"{fingerprint_tables(tables)[:16]}, but source.json has {noted[:16]}). Fetch the dataset again.")
+        except (OSError, ValueError) as error:
+            raise TouchstoneError(f"{path} cannot be read as Parquet ({error}).") from None
+    recorded = snapshot_fingerprint(folder)
+    fingerprint = fingerprint_tables(tables)
+    if recorded not in (None, fingerprint):
+        raise TouchstoneError(f"The rows of {folder} have changed since it was written: their fingerprint is {fingerprint[:16]}, "
+                              f"source.json has {str(recorded)[:16]}. Fetch the dataset again.")
     return tables
 
 
 def snapshot_fingerprint(folder: Path) -> str | None:
     """Return the fingerprint in a snapshot's `source.json`, or None."""
     try:
-        noted = json.loads((folder / "source.json").read_text()).get("fingerprint")
+        recorded = json.loads((folder / "source.json").read_text()).get("fingerprint")
     except (OSError, ValueError, AttributeError):
         return None                         # snapshots from other tools may have none
-    return noted if isinstance(noted, str) else None
+    return recorded if isinstance(recorded, str) else None
 
 
 def write_snapshot(loaded: LoadedDataset, mirror: Path) -> Path:
     """Write a snapshot of a dataset atomically and return its folder."""
     dataset = loaded.dataset
     final, partial = mirror / dataset.name, mirror / f".{dataset.name}.{os.getpid()}"
-    about = {field.name: getattr(dataset, field.name) for field in dataclasses.fields(dataset)
-             if field.name not in ("source", "rows", "fingerprint")}
-    about |= {"read_from": loaded.origin, "rows": {name: len(table) for name, table in loaded.tables.items()},
-              "fingerprint": loaded.fingerprint, "verified": loaded.verified}
+    description = {field.name: getattr(dataset, field.name) for field in dataclasses.fields(dataset)
+                   if field.name not in ("source", "rows", "fingerprint")}
+    description |= {"read_from": loaded.origin, "rows": {name: len(table) for name, table in loaded.tables.items()},
+                    "fingerprint": loaded.fingerprint, "verified": loaded.verified}
     try:
         partial.mkdir(parents=True)
         for name, table in loaded.tables.items():
             table.to_parquet(partial / f"{name}.parquet", index=False)
-        (partial / "source.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (partial / "source.json").write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         if final.exists():
             shutil.rmtree(final)
         partial.rename(final)
-    except OSError as wrong:
-        raise TouchstoneError(f"The snapshot of {dataset.name} cannot be written to {mirror} ({wrong.strerror}). Free space "
+    except OSError as error:
+        raise TouchstoneError(f"The snapshot of {dataset.name} cannot be written to {mirror} ({error.strerror}). Free space "
                               "on the disk, or choose another folder with --mirror.") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)

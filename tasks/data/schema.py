@@ -62,18 +62,18 @@ def fingerprint_tables(tables: Tables) -> str:
     """Return the sha256 of the column names and all rows in order; of several tables, the sha256 of their fingerprints."""
     if tables.keys() == {"data"}:
         return fingerprint_rows(tables["data"])
-    each = [[name, fingerprint_rows(tables[name])] for name in sorted(tables)]
-    return hashlib.sha256(json.dumps(each).encode()).hexdigest()
+    fingerprints = [[name, fingerprint_rows(tables[name])] for name in sorted(tables)]
+    return hashlib.sha256(json.dumps(fingerprints).encode()).hexdigest()
 
 
 def fingerprint_rows(rows: pd.DataFrame) -> str:
     """Return the sha256 of the column names and all rows in order."""
-    whole = hashlib.sha256(json.dumps(list(rows.columns)).encode())
+    digest = hashlib.sha256(json.dumps(list(rows.columns)).encode())
     columns = [to_json_values(rows[column]) for column in rows.columns]
     encode = json.JSONEncoder(ensure_ascii=True).encode
     for row in zip(*columns, strict=True):
-        whole.update(b"\n" + encode(list(row)).encode())
-    return whole.hexdigest()
+        digest.update(b"\n" + encode(list(row)).encode())
+    return digest.hexdigest()
 
 
 def to_json_values(column: pd.Series) -> list[Any]:

@@ -29,17 +29,17 @@ def digest_of_weights(weights: str) -> str:
     """Return a digest of the files of a folder, or of the local commit of a model of the hub."""
     folder = Path(weights)
     if folder.is_dir():
-        whole = hashlib.sha256()
+        digest = hashlib.sha256()
         for path in sorted(folder.rglob("*")):
             if path.is_file():
-                whole.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
-        return whole.hexdigest()
+                digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+        return digest.hexdigest()
     from transformers import AutoConfig
 
     try:
         commit = getattr(AutoConfig.from_pretrained(weights), "_commit_hash", None)
-    except (OSError, ValueError) as wrong:
-        raise check_weights(weights, wrong) from None
+    except (OSError, ValueError) as error:
+        raise loading_error(weights, error) from None
     return digest_of([weights, commit])
 
 
@@ -54,8 +54,8 @@ def finetune_and_generate(weights: str, train: Labelled, held_out: Sequence[str]
     generated = []
     for start in range(0, size * steps, size):
         tuned.learn(train.texts[start:start + size])
-        read = min(start + size, len(train.texts))
-        generated.append(Step(tuned.write(n), None, read, tuned.perplexity(held_out)))
+        trained_on = min(start + size, len(train.texts))
+        generated.append(Step(tuned.write(n), None, trained_on, tuned.perplexity(held_out)))
     cached.parent.mkdir(parents=True, exist_ok=True)
     partial = cached.with_suffix(f".{os.getpid()}.partial")
     partial.write_text(json.dumps([dataclasses.asdict(step) for step in generated]), encoding="utf-8")
@@ -73,8 +73,8 @@ class TunedGenerator:
         try:
             self.tokenizer: Any = AutoTokenizer.from_pretrained(weights)
             self.model: Any = AutoModelForCausalLM.from_pretrained(weights)
-        except (OSError, ValueError) as wrong:
-            raise check_weights(weights, wrong) from None
+        except (OSError, ValueError) as error:
+            raise loading_error(weights, error) from None
         if self.tokenizer.eos_token is None:
             raise TouchstoneError(f'The tokenizer of "{weights}" has no end-of-text token. Choose a causal model that has one.')
         self.tokenizer.pad_token = self.tokenizer.eos_token
@@ -91,8 +91,8 @@ class TunedGenerator:
         torch, width = self._torch, max(map(len, rows))
         end = self.tokenizer.eos_token_id
         ids = torch.tensor([row + [end] * (width - len(row)) for row in rows])
-        there = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
-        return self.model(input_ids=ids, attention_mask=there, labels=ids.masked_fill(there == 0, -100)).loss
+        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
+        return self.model(input_ids=ids, attention_mask=mask, labels=ids.masked_fill(mask == 0, -100)).loss
 
     def learn(self, texts: Sequence[str]) -> None:
         """Train for one epoch."""
@@ -127,15 +127,15 @@ class TunedGenerator:
             with torch.no_grad():
                 rows = self.model.generate(input_ids=start, attention_mask=torch.ones_like(start), do_sample=True, top_k=0,
                                            max_new_tokens=LONGEST, pad_token_id=self.tokenizer.eos_token_id)
-            written = (" ".join(text.split()) for text in self.tokenizer.batch_decode(rows, skip_special_tokens=True))
-            texts += [text for text in written if text]
+            decoded = (" ".join(text.split()) for text in self.tokenizer.batch_decode(rows, skip_special_tokens=True))
+            texts += [text for text in decoded if text]
             if len(texts) == n:
                 return texts
         raise TouchstoneError(f"The model generated empty texts for {n - len(texts)} of {n} texts in {ROUNDS} attempts. "
                               "Choose another model.")
 
 
-def check_weights(weights: str, wrong: Exception) -> TouchstoneError:
+def loading_error(weights: str, error: Exception) -> TouchstoneError:
     """Return the error for weights that cannot be loaded."""
-    return TouchstoneError(f'The weights "{weights}" cannot be loaded ({str(wrong).splitlines()[0][:160]}). Give a folder with a '
+    return TouchstoneError(f'The weights "{weights}" cannot be loaded ({str(error).splitlines()[0][:160]}). Give a folder with a '
                            "model and its tokenizer, or the name of a model on the hub.")

@@ -45,9 +45,9 @@ def generate_steps(train: Labelled, held_out: Sequence[str], steps: int, n: int,
     for step in range(1, steps + 1):
         order, size = training_sizes(step, steps, len(train.texts))
         rng = np.random.default_rng([seed, step])
-        read = Labelled(train.texts[:size], train.labels[:size])
-        model = NGrams(read.texts, order, words)
-        texts = write_by_label(read, order, n, rng) if len(set(train.labels)) > 1 else [model.write(rng) for _ in range(n)]
+        training = Labelled(train.texts[:size], train.labels[:size])
+        model = NGrams(training.texts, order, words)
+        texts = write_by_label(training, order, n, rng) if len(set(train.labels)) > 1 else [model.write(rng) for _ in range(n)]
         generated.append(Step(texts, order, size, model.perplexity(held_out)))
     return generated
 

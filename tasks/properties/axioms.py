@@ -124,13 +124,13 @@ def draw_corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:
     """Return three small corpora, each a random mixture of two of three domains."""
     rng = np.random.default_rng(unit.seed)
     texts = [load_corpus(domain) for domain in DOMAINS]
-    made = []
+    drawn_corpora = []
     for _ in range(3):
         first, second = (texts[i] for i in rng.permutation(len(texts))[:2])
         of_first = int(rng.integers(CORPUS_TEXTS + 1))
-        made.append([first[i] for i in rng.choice(len(first), of_first, replace=False)]
-                    + [second[i] for i in rng.choice(len(second), CORPUS_TEXTS - of_first, replace=False)])
-    p, q, r = made
+        drawn_corpora.append([first[i] for i in rng.choice(len(first), of_first, replace=False)]
+                             + [second[i] for i in rng.choice(len(second), CORPUS_TEXTS - of_first, replace=False)])
+    p, q, r = drawn_corpora
     return p, q, r
 
 

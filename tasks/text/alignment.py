@@ -187,7 +187,7 @@ def weighted_measures(observation: AlignmentAnswers, times: np.ndarray) -> dict[
     near = np.abs(lengths[:, 0] - lengths[:, 1]) <= NEAR_LENGTH * lengths.max(axis=1)
     precision = weighted_means(chosen, times * guessed)
     recall = weighted_means(guessed, times * chosen)
-    both = precision + recall
+    total = precision + recall
     return {"accuracy": weighted_means(agreed, times), "precision": precision, "recall": recall,
-            "f1": np.divide(2 * precision * recall, both, out=np.full(len(times), np.nan), where=both > 0),
+            "f1": np.divide(2 * precision * recall, total, out=np.full(len(times), np.nan), where=total > 0),
             "accuracy_at_near_length": weighted_means(np.where(near, agreed, np.nan), times)}

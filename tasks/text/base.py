@@ -191,8 +191,8 @@ def score_pairs(metric: MetricSession, pairs: Sequence[tuple[str, str]], conditi
     rechecked: list[RecheckedAnswer] = []
     for call, condition in enumerate(dict.fromkeys(conditions)):
         rows = [row for row, other in enumerate(conditions) if other == condition]
-        answers[rows], again = score_in_mixed_order(metric, [pairs[row] for row in rows], collection, call)
-        rechecked += again
+        answers[rows], repeated = score_in_mixed_order(metric, [pairs[row] for row in rows], collection, call)
+        rechecked += repeated
     return tuple(answers.tolist()), tuple(rechecked)
 
 

@@ -126,8 +126,8 @@ class HumanOrdering(TextTask[RatedAnswers]):
 
     def observe(self, unit: Unit, metric: MetricSession) -> RatedAnswers:
         p, pairs = unit.parameters, pairs_of(unit)
-        whole = sample_sets(p["dataset"], p["sample"])[p["kind"], p["group"]][:p["pairs"]]
-        collection = [text for pair in whole for text in (pair.a, pair.b)]
+        all_pairs = sample_sets(p["dataset"], p["sample"])[p["kind"], p["group"]][:p["pairs"]]
+        collection = [text for pair in all_pairs for text in (pair.a, pair.b)]
         answers, rechecked = score_in_mixed_order(metric, [(pair.a, pair.b) for pair in pairs], collection)
         return RatedAnswers(tuple(range(p["start"], p["stop"])), answers, tuple(pair.score for pair in pairs),
                             tuple(pair.ratings for pair in pairs), ScoreScale.from_header(metric.entry.header), rechecked)

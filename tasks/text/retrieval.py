@@ -119,7 +119,7 @@ class Retrieval(TextTask[RetrievalScores]):
             columns = [column for column, cluster in enumerate(clusters) if cluster.stratum == stratum]
             members = [(unit.parameters["condition"], observation)
                        for unit, observation in zip(units, observations, strict=True) if unit.stratum == stratum]
-            queries = max((len(answered.relevant) for _, answered in members if answered is not None), default=len(columns))
+            queries = max((len(pairs.relevant) for _, pairs in members if pairs is not None), default=len(columns))
             shares = {}
             for condition, observation in members:
                 precision = np.full(len(columns), np.nan)
@@ -132,8 +132,8 @@ class Retrieval(TextTask[RetrievalScores]):
             detail |= {f"{name}: {stratum[0]}": shares[name] for name in ("augmented", ORIGINAL) if name in shares}
         values = {condition: mean_of_arrays(shares) for condition, shares in by_condition.items()}
         score, original = values.pop("augmented"), values.pop(ORIGINAL, unknown)
-        answered = [(unit, observation) for unit, observation in zip(units, observations, strict=True) if observation is not None]
-        chance = self.chance([unit for unit, _ in answered], [observation for _, observation in answered])
+        pairs = [(unit, observation) for unit, observation in zip(units, observations, strict=True) if observation is not None]
+        chance = self.chance([unit for unit, _ in pairs], [observation for _, observation in pairs])
         resampled = original[1 + counts.shape[1]:]
         error = float(np.std(resampled[np.isfinite(resampled)])) if np.isfinite(resampled).any() else 0.0
         above_chance = original[0] - chance > MIN_STANDARD_ERRORS * error

@@ -62,13 +62,13 @@ class Convergence(PooledTask[ConvergenceCurves]):
     settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = ConvergenceCurves
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Size and imbalance", short="si", score="none: a property", chance=0.0, worst=0.0, unit="repetition",
+        title="Size and imbalance", short="si", score="none (property)", chance=0.0, worst=0.0, unit="repetition",
         strata=("pair",), observe_version=1, measure_version=1, ranked=False,
         paper=KOUR_2022, measures={
             "size_contrast": "1 - mean of min(1, |d(a_s,b_s)-d*| / |d*-d_self|): error relative to the contrast",
-            "imbalance_contrast": "the same with |a_s| = s, |b_s| = N - s",
+            "imbalance_contrast": "size_contrast with |a_s| = s, |b_s| = N - s",
             "size_robustness": "S: 1 - mean over s of |d(a_s,b_s)-d*|/d*",
-            "imbalance_robustness": "I: the same with |a_s| = s, |b_s| = N - s",
+            "imbalance_robustness": "I: S with |a_s| = s, |b_s| = N - s",
             "imbalance_robustness_unnormalised": "I as in the published code, not divided by d*",
             "reference_distance": "d*: mean distance at the reference size",
             "self_distance": "mean distance of two samples of one source",

@@ -62,10 +62,10 @@ class Diagnostics(PooledTask[DiagnosticAnswers]):
         title="Diagnostics", short="dg", score="mean over faults of the rank correlation of strength and distance",
         chance=0.0, worst=-1.0, unit="repetition", strata=("fault",), observe_version=1, measure_version=1,
         measures={
-            **{fault.value: "sensitivity: Spearman correlation of strength and distance; "
-                            f"{FAULT_DESCRIPTIONS[fault]}" for fault in CorpusFault},
+            **{fault.value: f"Spearman correlation of strength and distance: {FAULT_DESCRIPTIONS[fault]}"
+               for fault in CorpusFault},
             "noticed": "share of units in which the distance exceeds the range of self-distances at some strength",
-            "onset": "smallest strength at which it does, if it does",
+            "onset": "smallest strength at which the distance exceeds this range, if it does",
             "itself_in_band": "share of units in which d(p, p) is within the range of distances of fault-free samples",
         })
 

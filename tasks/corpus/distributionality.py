@@ -71,17 +71,17 @@ class Distributionality(Task[ParaphraseDistances]):
     observation_type: ClassVar[type[Any]] = ParaphraseDistances
     needs_vectors: ClassVar[bool] = True
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Distributionality", short="di", score="none: a property", chance=0.0, worst=0.0, unit="redraw",
+        title="Distributionality", short="di", score="none (property)", chance=0.0, worst=0.0, unit="redraw",
         strata=("source",), observe_version=1, measure_version=1, ranked=False, paper=ACKERMAN,
         measures={
             "distributionality": "deviation_ahd/(deviation_energy + deviation_ahd): 1 for the energy distance",
             "deviation_energy": "I(d, ENERGY): squared difference of the densities of standardised distances, mean over l",
-            "deviation_ahd": "I(d, AHD): the same from the average Hausdorff distance",
+            "deviation_ahd": "I(d, AHD): the same for the average Hausdorff distance",
             "nearer_energy": "share of redraws in which ENERGY is the nearer prototype",
-            "distributionality_without_last": "without l = K, where every repetition compares the same two corpora",
-            "deviation_energy_without_last": "without l = K",
-            "deviation_ahd_without_last": "without l = K",
-            "nearer_energy_without_last": "without l = K",
+            "distributionality_without_last": "distributionality without l = K, where all repetitions compare the same corpora",
+            "deviation_energy_without_last": "deviation_energy without l = K",
+            "deviation_ahd_without_last": "deviation_ahd without l = K",
+            "nearer_energy_without_last": "nearer_energy without l = K",
             "rise": "correlation of l and the mean standardised distance at l",
             "last": "mean standardised distance at l = K",
             "last_is_lowest": "share of redraws in which no l has a smaller mean distance than K",

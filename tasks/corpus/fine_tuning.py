@@ -70,7 +70,7 @@ class FineTuning(PooledTask[TrainingCurve]):
         measures={
             "ifc_monotonicity": "-Spearman correlation of training and distance",
             "ifc_gap": "(d_N - mean self-distance)/(SD of the self-distances): remaining distance of the last generator",
-            "first_gap": "the same for the first generator",
+            "first_gap": "(d_1 - mean self-distance)/(SD of the self-distances): distance of the first generator",
             "type_token_ratio_rise": "type-token ratio of the last generated corpus minus that of the first",
         })
 

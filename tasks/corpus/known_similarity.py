@@ -77,7 +77,7 @@ class KnownSimilarity(Task[MixtureDistances]):
         paper=KOUR_2022,
         measures={
             "accuracy": "A: share of nested interval pairs judged correctly, ties one half",
-            "weighted_accuracy": "Aw: the same, weighted by 1/(difference in separation)",
+            "weighted_accuracy": "Aw: A weighted by 1/(difference in separation)",
             "monotonicity": "Spearman correlation of separation and distance",
             "signed_separability": "omega squared of separation, with the sign of the correlation",
             "signed_linearity": "r|r| of the regression on separation",

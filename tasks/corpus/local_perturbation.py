@@ -57,7 +57,7 @@ class LocalPerturbation(PooledTask[PerturbationCurves]):
     settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = PerturbationCurves
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Local perturbation", short="lp", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=(),
+        title="Local perturbation", short="lp", score="none (property)", chance=0.0, worst=0.0, unit="repetition", strata=(),
         observe_version=1, measure_version=1, ranked=False, paper=ACKERMAN,
         measures={
             "locality": "area under the mean curve of (d(delta)-d(0))/(d(max)-d(0)): 1 if the smallest move is detected",

@@ -59,7 +59,7 @@ class Timing(Task[Times]):
     settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = Times
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Time and memory", short="t", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=("what",),
+        title="Time and memory", short="t", score="none (property)", chance=0.0, worst=0.0, unit="repetition", strata=("what",),
         observe_version=2, measure_version=2, ranked=False, alone=True,
         measures={
             "cost_in_chi": f"time of a collection as a multiple of that of {REFERENCE} on the same corpora",

@@ -97,7 +97,7 @@ class HumanOrdering(TextTask[RatedAnswers]):
             "pearson_of_means": "Pearson's correlation of the sets' means, signed",
             "spearman_of_order": "Spearman's correlation of the two orders of sets",
             "coinciding_ranks": "number of sets with the same rank in both orders",
-            "swaps": "half the footrule of the two orders",
+            "swaps": "half the Spearman footrule of the two orders",
             "variability": "range of the means of the random sets over that of all sets",
             "separates_random": "1 if no random set has a larger mean similarity than a parallel one",
             **CONTEXT_MEASURES,

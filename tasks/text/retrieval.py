@@ -65,10 +65,10 @@ class Retrieval(TextTask[RetrievalScores]):
         chance=0.0, worst=0.0, unit="query", strata=("collection",), observe_version=1, measure_version=1, track="text",
         measures={
             USMB: USMB_MEANING,
-            "original": "the same for the original documents",
+            "original": "score for the original documents",
             "retention": "augmented over original; unknown if the original is within 3 standard errors of chance",
             "chance": "n/N: the score of a random order",
-            **{f"found {condition}": "share found, with documents changed in this way" for condition in CONDITIONS[1:]},
+            **{f"found {condition}": f"score for documents with {condition.replace('_', ' ')}" for condition in CONDITIONS[1:]},
             **CONTEXT_MEASURES,
         })
 

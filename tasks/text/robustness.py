@@ -66,7 +66,7 @@ class Robustness(DocumentMeansTask[RobustnessAnswers]):
             "superficial_over_semantic": "share of documents: every superficial change is closer than every change of meaning",
             "summary_over_semantic": "share of documents: the summary is closer than every change of meaning",
             "superficial_over_summary": "share of documents: every superficial change is closer than the summary",
-            "superficial_over_summary_hard": "the same, with the replacement of o, l, e, a, s, t by digits as a further change",
+            "superficial_over_summary_hard": "superficial_over_summary, also with o, l, e, a, s, t replaced by digits",
             "not_applicable": "share of documents that a transformation cannot change, such as a single sentence; excluded",
             "beyond_the_window": "share of documents whose end is cut off by the metric",
             **CONTEXT_MEASURES,

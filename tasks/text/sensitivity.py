@@ -96,7 +96,7 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
     observation_type: ClassVar[type[Any]] = SensitivityAnswers
     ranked_measures, usmb_measures = ("changed_length", "constant_length"), ("changed_length",)
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Sensitivity", short="sen", score="mean of 1 - mean absolute error from the ideal, and the same at constant length",
+        title="Sensitivity", short="sen", score="1 - mean absolute error from the ideal, mean of changed and constant length",
         chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
         measures={
             USMB: USMB_MEANING,

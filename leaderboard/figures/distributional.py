@@ -141,7 +141,7 @@ def draw_fine_tuning(scored: Sequence[Scored]) -> go.Figure:
     figure = make_facets([title for stratum in facets for title in (" · ".join(stratum), "type-token ratio")], columns=2)
     for row, entries in enumerate(facets.values(), start=1):
         for number, (name, observations) in enumerate(entries.items()):
-            scale = observations[0].scale.distance
+            scale = observations[0].scale.as_distance
             distances = scale(np.array([observation.distances for observation in observations]))
             floor = float(np.mean([scale(np.array(observation.fault_free)) for observation in observations]))
             first_step = float(distances[:, 0].mean()) - floor

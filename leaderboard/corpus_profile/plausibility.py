@@ -13,7 +13,7 @@ import numpy as np
 from harness.base.errors import TouchstoneError
 from harness.base.progress import Progress
 from leaderboard.corpus_profile.progress import track_texts
-from tasks.generators.causal_lm import TunedGenerator, check_weights
+from tasks.generators.causal_lm import TunedGenerator, loading_error
 from tasks.generators.ngrams import NGrams
 
 ORDER = 3
@@ -34,7 +34,7 @@ def model_surprise(name: str) -> Surprise:
     try:
         config = AutoConfig.from_pretrained(name)
     except (OSError, ValueError) as error:
-        raise check_weights(name, error) from None
+        raise loading_error(name, error) from None
     architectures = config.architectures or []
     if any("MaskedLM" in architecture for architecture in architectures):
         return masked_surprise(name)

@@ -208,7 +208,7 @@ def sensitivity_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
 
     def each(predictions: np.ndarray, times: np.ndarray) -> SplitScores:
         at = np.flatnonzero(times[::count])
-        changed, constant = sensitivity.sensitivity_score(np.clip(predictions.reshape(-1, count)[at], 0, 1))
+        changed, constant = sensitivity.score_sensitivity(np.clip(predictions.reshape(-1, count)[at], 0, 1))
         return SplitScores((changed + constant) / 2, times[::count][at], documents[at], strata[at])
     conditions = np.array([sensitivity.condition_name(condition) for condition in sensitivity.CONDITIONS])
     return TrainingTable("sensitivity", metrics, together.reshape(-1, len(metrics)), np.tile(sensitivity.IDEAL, len(together)),
@@ -245,7 +245,7 @@ def clustering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
             a, b = places.reshape(-1, 2).T
             similarity = np.eye(len(texts))
             similarity[a, b] = similarity[b, a] = predictions[rows]
-            guessed = clustering.clusters(np.clip(similarity, 0, 1), "average", len(np.unique(labels)))
+            guessed = clustering.cluster_texts(np.clip(similarity, 0, 1), "average", len(np.unique(labels)))
             scores.append(float(adjusted_mutual_info_score(labels, guessed)))
             judged.append(sample)
         return SplitScores(np.array(scores), np.ones(len(scores)), np.array(judged, dtype=int), strata[np.array(starts)[judged]])

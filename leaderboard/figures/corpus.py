@@ -18,7 +18,7 @@ from leaderboard.figures.observations import curves_by_title, missing_results, o
 from leaderboard.figures.style import GREY, add_band, apply_layout, colour_of, grid_position, make_facets
 from leaderboard.scoring.scores import Scored
 from tasks.common.mixtures import separated_pairs
-from tasks.common.transformations import PLACES
+from tasks.common.transformations import POSITIONS
 from tasks.corpus.known_similarity import KnownSimilarity, MixtureDistances
 from tasks.text.sensitivity import CONDITIONS, SIZES, condition_name
 
@@ -103,12 +103,12 @@ def draw_boxes(scored: Sequence[Scored]) -> go.Figure:
 
 def draw_sensitivity(scored: Sequence[Scored]) -> go.Figure:
     """Draw mean similarity by the share of changed tokens, one facet per kind and position; the ideal is dotted."""
-    facets = [(kind, position) for kind in SIZES for position in PLACES]
-    figure = make_facets([f"{kind}, {position}" for kind, position in facets], columns=len(PLACES))
+    facets = [(kind, position) for kind in SIZES for position in POSITIONS]
+    figure = make_facets([f"{kind}, {position}" for kind, position in facets], columns=len(POSITIONS))
     for number, facet in enumerate(facets):
-        conditions = [condition for condition in CONDITIONS if (condition.kind, condition.place) == facet]
+        conditions = [condition for condition in CONDITIONS if (condition.kind, condition.position) == facet]
         sizes = [condition.size for condition in conditions]
-        cell = {"showlegend": number == 0, **grid_position(number, len(PLACES))}
+        cell = {"showlegend": number == 0, **grid_position(number, len(POSITIONS))}
         figure.add_scatter(x=sizes, y=[condition.ideal for condition in conditions], mode="lines", line_dash="dot",
                            line_color=GREY, name="ideal", legendgroup="ideal", **cell)
         for entry_number, entry in enumerate(scored):

@@ -22,7 +22,14 @@ from leaderboard.figures.style import GREY, add_mean_curve, apply_layout, colour
 from leaderboard.scoring.scores import Scored
 from tasks.common.corpus_faults import CorpusFault
 from tasks.corpus.diagnostics import Diagnostics
-from tasks.corpus.distributionality import GRID, Distributionality, ParaphraseDistances, kernel_density, separations, standardize
+from tasks.corpus.distributionality import (
+    GRID,
+    Distributionality,
+    ParaphraseDistances,
+    kernel_density,
+    list_separations,
+    standardize,
+)
 from tasks.corpus.local_perturbation import DELTAS, DIMENSIONS, SHARES
 
 DENSITY_LEVELS = (1, 5, 10, 14)             # separations l, as far as the suite has them
@@ -39,7 +46,7 @@ def metric_distances(sweep: ParaphraseDistances) -> np.ndarray:
 
 def standardised_sweeps(sweeps: Sequence[ParaphraseDistances], distances: Distances) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return standardised distances and separations of each redraw, without redraws in which all distances are equal."""
-    return [(z, separations(sweep)) for sweep in sweeps if (z := standardize(distances(sweep))) is not None]
+    return [(z, list_separations(sweep)) for sweep in sweeps if (z := standardize(distances(sweep))) is not None]
 
 
 def means_by_separation(sweeps: Sequence[ParaphraseDistances], distances: Distances) -> np.ndarray:
@@ -171,7 +178,7 @@ def component_curves(units: Sequence[Unit], task: Distributionality, cache: Vect
     """Return, for each k, redraws x separations x components: means over the pairs at each separation."""
     curves: dict[int, list[np.ndarray]] = {k: [] for k in NEIGHBOURS}
     for unit in units:
-        sample, largest = task.drawn(unit), unit.parameters["K"]
+        sample, largest = task.draw_sample(unit), unit.parameters["K"]
         distances = euclidean(cache.vectors(sample.texts))
         pairs = sample.pairs(largest)
         separation = np.array([j - i for i, j in pairs])

@@ -19,7 +19,7 @@ from harness.submission.submission import Entry
 from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import PublishedValue, kour2022_rerun, kour2022_table3
 from leaderboard.report.formats import MISSING, format_number
-from tasks.corpus.known_similarity import distance_measures
+from tasks.corpus.known_similarity import KnownSimilarity, measure_distances
 from tasks.suite_files import load_suite
 
 PAIR = ("clinc150", "banking77")
@@ -109,7 +109,7 @@ def exceeds_noise(difference: float | None) -> bool:
 
 def reproduce(options: Options) -> Reproduction:
     """Run the metrics of the paper, and compare table 3 with the results in the store."""
-    suite = load_suite(SUITE, options.repetitions)
+    suite = load_suite(SUITE, {KnownSimilarity.name: {"repetitions": options.repetitions}})
     tally = run_suite(paper_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
     cells = compare_cells(Store(options.store, read_only=True), suite)
     return Reproduction([build_table(cells)], build_records(cells), [tally])
@@ -153,7 +153,7 @@ def values_by_cell(suite: Suite, outcomes: Mapping[str, Outcome]) -> dict[CellKe
         if task.name == "known_similarity":
             for observation in observations:
                 distances = observation.scale.as_distance(np.array(observation.forward))
-                add(observation.k, distance_measures(distances, observation.k))
+                add(observation.k, measure_distances(distances, observation.k))
         else:
             for measures in task.measure_all(units, observations):
                 add(None, measures.values)

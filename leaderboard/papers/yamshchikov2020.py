@@ -153,13 +153,13 @@ def order_sets(metric: str, means: Mapping[PairSet, float], human_means: Mapping
     pair_sets = list(means)
     similarities = [-means[pair_set] if metric in DISTANCES else means[pair_set] for pair_set in pair_sets]
     human, is_random = [human_means[pair_set] for pair_set in pair_sets], [random for _, random in pair_sets]
-    ranks, human_ranks = rank_orders.ranks(similarities), rank_orders.ranks(human)
+    ranks, human_ranks = rank_orders.rank_means(similarities), rank_orders.rank_means(human)
     scores: dict[str, float | None] = {"variability": rank_orders.variability(similarities, is_random)}
     if metric != HUMAN:
-        scores |= {"pearson_of_means": rank_orders.pearson_of_means(similarities, human),
-                   "spearman_of_order": rank_orders.spearman_of_order(ranks, human_ranks),
-                   "coinciding_ranks": rank_orders.coinciding_ranks(ranks, human_ranks),
-                   "swaps": rank_orders.swaps(ranks, human_ranks)}
+        scores |= {"pearson_of_means": rank_orders.correlate(similarities, human),
+                   "spearman_of_order": rank_orders.correlate(ranks, human_ranks),
+                   "coinciding_ranks": rank_orders.count_coinciding_ranks(ranks, human_ranks),
+                   "swaps": rank_orders.count_swaps(ranks, human_ranks)}
     for name, paraphrases in (("separates_paraphrases", True), ("separates_style", False)):
         selected = [not random and (dataset in PARAPHRASES) == paraphrases for dataset, random in pair_sets]
         scores[name] = float(rank_orders.separates(similarities, is_random, selected))
@@ -192,17 +192,17 @@ def measure_agreement(pairs_by_set: Mapping[tuple[str, str], Sequence[Pair]]) ->
     for rater in range(all_ratings.shape[1]):
         own_means = [float(matrix[:, rater].mean()) for matrix in ratings.values()]
         other_means = [float(np.delete(matrix, rater, axis=1).mean()) for matrix in ratings.values()]
-        ranks = rank_orders.ranks(own_means), rank_orders.ranks(other_means)
-        raters.append((rank_orders.pearson_of_means(own_means, other_means), rank_orders.spearman_of_order(*ranks),
-                       rank_orders.swaps(*ranks)))
-    bounds = {"all pairs": rank_orders.bound(all_ratings)}
+        ranks = rank_orders.rank_means(own_means), rank_orders.rank_means(other_means)
+        raters.append((rank_orders.correlate(own_means, other_means), rank_orders.correlate(*ranks),
+                       rank_orders.count_swaps(*ranks)))
+    bounds = {"all pairs": rank_orders.correlation_bound(all_ratings)}
     for kind in dict.fromkeys(kind for kind, _ in ratings):
         matrices = [matrix for (matrix_kind, _), matrix in ratings.items() if matrix_kind == kind]
-        bounds[f"{kind} pairs"] = rank_orders.bound(np.concatenate(matrices))
-    bounds |= {group: rank_orders.bound(matrix) for (kind, group), matrix in ratings.items() if kind != RANDOM}
+        bounds[f"{kind} pairs"] = rank_orders.correlation_bound(np.concatenate(matrices))
+    bounds |= {group: rank_orders.correlation_bound(matrix) for (kind, group), matrix in ratings.items() if kind != RANDOM}
     indicator = [float(kind != RANDOM) for (kind, _), pairs in pairs_by_set.items() for _ in pairs]
     scores = [pair.score for pairs in pairs_by_set.values() for pair in pairs]
-    correlation = rank_orders.spearman_of_order(rank_orders.ranks(indicator), rank_orders.ranks(scores))
+    correlation = rank_orders.correlate(rank_orders.rank_means(indicator), rank_orders.rank_means(scores))
     return RaterAgreement(tuple(raters), bounds, correlation)
 
 

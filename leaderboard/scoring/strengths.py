@@ -52,7 +52,7 @@ def score_parts(samples: Samples, name: str, task: str, measures: Measured) -> I
                 continue
             condition = BY_MEASURE.get(measure)
             if condition is not None:
-                where = f"{condition.kind} of {condition.size:.0%} of the tokens, {condition.place}"
+                where = f"{condition.kind} of {condition.size:.0%} of the tokens, {condition.position}"
                 yield where, 1 - abs(estimate.value - condition.ideal)
             elif ": " in measure:
                 yield measure, estimate.value

@@ -25,7 +25,7 @@ from harness.sandbox.limits import Limits
 from harness.submission.submission import Entry, Submission, load_submission
 from tasks.corpus.known_similarity import CorpusSize
 from tasks.data.loading import dataset_fingerprint
-from tasks.properties.axioms import DOMAINS, Trials, Verdict, describe_verdict, worst_cases
+from tasks.properties.axioms import DOMAINS, Trials, Verdict, describe_verdict, find_worst_cases
 from tasks.registry import TASKS
 
 SEED = 7
@@ -106,18 +106,8 @@ def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Pr
     finally:
         desk.close()
     has_matrix = any(trial.axiom == "matrix_agrees" for item in observations for trial in item.trials)
-    return CheckReport(
-        entry,
-        merge_trials(axioms, observations),
-        worst_cases(observations),
-        accuracy,
-        rate,
-        on_core,
-        has_matrix,
-        tuple(failures),
-        tuple(desk.refused_attempts),
-        time.monotonic() - started,
-    )
+    return CheckReport(entry, merge_trials(axioms, observations), find_worst_cases(observations), accuracy, rate, on_core,
+                       has_matrix, tuple(failures), tuple(desk.refused_attempts), time.monotonic() - started)
 
 
 def check_units(model: Source) -> tuple[list[TaskUnit], TaskUnit]:

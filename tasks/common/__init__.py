@@ -1,1 +1,1 @@
-"""What several tasks share: sampling, transformations, correlations, consistency checks.  May import `tasks.data`."""
+"""Helpers that several tasks share: sampling, transformations, correlations, consistency checks."""

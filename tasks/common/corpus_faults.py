@@ -1,6 +1,7 @@
-"""Faults of generated corpora, put into a copy of a corpus at a known strength: pure functions of texts and a seed.
+"""Faults of generated corpora, inserted into a copy of a corpus at a given strength.
 
-Strength 0 changes nothing.  Of one seed, what is wrong at some strength is wrong at every larger one too.
+The functions are pure: they depend on texts and a seed only. Strength 0 changes nothing. With the same seed, the changes at a
+smaller strength are contained in those at a larger one.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import numpy as np
 
 from tasks.common.thesaurus import SYNONYMS
 
-MODES = 20                                  # of so many texts one is a mode that others collapse to
-FEWEST_WORDS = 10                           # what is left of a vocabulary that is shrunk to nothing
+MODES = 20                                  # one in so many texts is a mode that others collapse to
+FEWEST_WORDS = 10                           # size of the vocabulary at full strength
 
 
 class CorpusFault(enum.StrEnum):
+    """A fault of generated corpora."""
+
     MODE_COLLAPSE = "mode_collapse"
     PLAGIARISM = "plagiarism"
     EDA_NOISE = "eda_noise"
@@ -27,117 +30,125 @@ class CorpusFault(enum.StrEnum):
     VOCABULARY_SHRINK = "vocabulary_shrink"
 
 
-MEANING: Mapping[CorpusFault, str] = {
-    CorpusFault.MODE_COLLAPSE: "texts replaced by copies of few",
+FAULT_DESCRIPTIONS: Mapping[CorpusFault, str] = {
+    CorpusFault.MODE_COLLAPSE: "texts replaced by copies of a few",
     CorpusFault.PLAGIARISM: "texts replaced by copies of training texts",
     CorpusFault.EDA_NOISE: "words replaced by synonyms, inserted, swapped, deleted",
     CorpusFault.CONTAMINATION: "texts replaced by those of another domain",
-    CorpusFault.WORD_SALAD: "texts replaced by as many words drawn from all",
-    CorpusFault.VOCABULARY_SHRINK: "the rarest words replaced by commoner ones",
+    CorpusFault.WORD_SALAD: "texts replaced by equally many random words",
+    CorpusFault.VOCABULARY_SHRINK: "the rarest words replaced by more frequent ones",
 }
 
 
 @dataclass(frozen=True)
 class FaultMaterial:
-    """What faults are made of, beside the texts themselves: at least as many as there are texts."""
+    """Other texts that faults are made of: at least as many as there are texts."""
 
     train: Sequence[str]
     elsewhere: Sequence[str]                # of another domain
 
 
 def insert_fault(fault: CorpusFault, texts: Sequence[str], strength: float, material: FaultMaterial, seed: int) -> list[str]:
-    """A copy of the texts with the fault in it."""
+    """Return a copy of the texts with the fault."""
     return FAULTS[fault](texts, strength, material, np.random.default_rng(seed))
 
 
 def replace_share(texts: Sequence[str], by: Sequence[str], strength: float, rng: np.random.Generator) -> list[str]:
-    """A share of the texts, each replaced by what stands at its place."""
-    places = set(rng.permutation(len(texts))[:round(strength * len(texts))].tolist())
-    return [by[place] if place in places else text for place, text in enumerate(texts)]
+    """Return the texts with a share of them replaced by the texts at the same index in `by`."""
+    rows = set(rng.permutation(len(texts))[:round(strength * len(texts))].tolist())
+    return [by[row] if row in rows else text for row, text in enumerate(texts)]
 
 
 def mode_collapse(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
+    """Replace texts by copies of a few of them."""
     modes = rng.choice(len(texts), max(1, len(texts) // MODES), replace=False)
     copies = [texts[mode] for mode in rng.choice(modes, len(texts))]
     return replace_share(texts, copies, strength, rng)
 
 
 def plagiarism(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
+    """Replace texts by copies of training texts."""
     copies = [material.train[row] for row in rng.choice(len(material.train), len(texts), replace=False)]
     return replace_share(texts, copies, strength, rng)
 
 
 def contamination(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
+    """Replace texts by texts of another domain."""
     others = [material.elsewhere[row] for row in rng.choice(len(material.elsewhere), len(texts), replace=False)]
     return replace_share(texts, others, strength, rng)
 
 
 def word_salad(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
+    """Replace texts by equally long sequences of words drawn from all texts."""
     words = [word for text in texts for word in text.split()]
-    salads = [" ".join(words[place] for place in rng.integers(len(words), size=len(text.split()))) for text in texts]
+    salads = [" ".join(words[index] for index in rng.integers(len(words), size=len(text.split()))) for text in texts]
     return replace_share(texts, salads, strength, rng)
 
 
 def vocabulary_shrink(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
-    """The commonest words stay; each other is one of these from here on, drawn as often as they occur."""
+    """Keep the most frequent words; replace every other word by one of them, drawn by frequency."""
     counts = Counter(word for text in texts for word in text.split())
     ordered = sorted(counts, key=lambda word: (-counts[word], word))
-    kept = max(min(FEWEST_WORDS, len(ordered)), round((1 - strength) * len(ordered)))
-    reach = np.cumsum([counts[word] for word in ordered])
-    place = rng.random(len(ordered))        # one draw a word, so that it does not depend on the strength
-    stand_in = {word: ordered[int(np.searchsorted(reach, place[row] * reach[kept - 1], side="right"))] if row >= kept else word
-                for row, word in enumerate(ordered)}
-    return [" ".join(stand_in[word] for word in text.split()) if changes_text(text, stand_in) else text for text in texts]
+    kept_count = max(min(FEWEST_WORDS, len(ordered)), round((1 - strength) * len(ordered)))
+    cumulative_counts = np.cumsum([counts[word] for word in ordered])
+    draws = rng.random(len(ordered))        # one draw per word, independent of the strength
+    indices = np.searchsorted(cumulative_counts, draws * cumulative_counts[kept_count - 1], side="right")
+    replacement = {word: ordered[indices[row]] if row >= kept_count else word for row, word in enumerate(ordered)}
+    return [" ".join(replacement[word] for word in text.split()) if changes_text(text, replacement) else text for text in texts]
 
 
-def changes_text(text: str, stand_in: Mapping[str, str]) -> bool:
-    return any(stand_in[word] != word for word in text.split())
+def changes_text(text: str, replacement: Mapping[str, str]) -> bool:
+    """Return whether the replacement changes a word of the text."""
+    return any(replacement[word] != word for word in text.split())
 
 
 def eda_noise(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
+    """Apply easy data augmentation to every text."""
     seeds = rng.integers(1 << 62, size=len(texts))
     return [eda(text, strength, np.random.default_rng(int(seed))) for text, seed in zip(texts, seeds, strict=True)]
 
 
 def eda(text: str, strength: float, rng: np.random.Generator) -> str:
-    """Noise by the operations of easy data augmentation: each word meets each of the four with a quarter of the strength."""
+    """Apply easy data augmentation to a text: each operation applies to each word with a quarter of the strength."""
     return edit_text(text, rng.random((4, len(text.split()))) < strength / 4, rng)
 
 
 def augment_text(text: str, rng: np.random.Generator, share: float = 0.1) -> str:
-    """Easy data augmentation as its authors do it (Wei and Zou 2019): one operation, to a tenth of the words, to one at least."""
+    """Apply one operation of easy data augmentation (Wei and Zou 2019) to 10% of the words, and at least one."""
     count = len(text.split())
-    met = np.zeros((4, count), dtype=bool)
-    met[rng.integers(4), rng.choice(count, max(1, int(share * count)), replace=False)] = True
-    return edit_text(text, met, rng)
+    selected = np.zeros((4, count), dtype=bool)
+    selected[rng.integers(4), rng.choice(count, max(1, int(share * count)), replace=False)] = True
+    return edit_text(text, selected, rng)
 
 
-def edit_text(text: str, met: np.ndarray, rng: np.random.Generator) -> str:
-    """The text after the operations that its words meet, 4 x words.
+def edit_text(text: str, selected: np.ndarray, rng: np.random.Generator) -> str:
+    """Return the text after the operations selected for its words.
 
-    A synonym replaces it, where our small thesaurus knows one; it changes places with another; it is deleted, unless it is the
-    last that is left; a synonym of it, or else itself, is inserted somewhere.
+    The rows of `selected` (4 x words) are: replace the word by a synonym, if the thesaurus has one; swap it with another word;
+    delete
+    it, unless it is the last one left; insert a synonym of it, or the word itself, at a random position.
     """
     words = text.split()
     count = len(words)
-    choice, place = rng.random(count), rng.random((2, count))
-    if not met.any():
+    choice, positions = rng.random(count), rng.random((2, count))
+    if not selected.any():
         return text
 
     def synonym(word: str, draw: float) -> str:
-        known = SYNONYMS.get(word.lower(), (word,))
-        return known[int(draw * len(known))]
+        candidates = SYNONYMS.get(word.lower(), (word,))
+        return candidates[int(draw * len(candidates))]
 
-    replaced_words = [synonym(word, choice[i]) if met[0, i] else word for i, word in enumerate(words)]
-    for i in np.flatnonzero(met[1]).tolist():
-        j = int(place[0, i] * count)
+    replaced_words = [synonym(word, choice[i]) if selected[0, i] else word for i, word in enumerate(words)]
+    for i in np.flatnonzero(selected[1]).tolist():
+        j = int(positions[0, i] * count)
         replaced_words[i], replaced_words[j] = replaced_words[j], replaced_words[i]
-    left = [word for i, word in enumerate(replaced_words) if not met[2, i]] or replaced_words[:1]
-    for i in np.flatnonzero(met[3]).tolist():
-        left.insert(int(place[1, i] * (len(left) + 1)), synonym(words[i], choice[i]))
-    return " ".join(left)
+    remaining = [word for i, word in enumerate(replaced_words) if not selected[2, i]] or replaced_words[:1]
+    for i in np.flatnonzero(selected[3]).tolist():
+        remaining.insert(int(positions[1, i] * (len(remaining) + 1)), synonym(words[i], choice[i]))
+    return " ".join(remaining)
 
 
 FAULTS: Mapping[CorpusFault, Callable[[Sequence[str], float, FaultMaterial, np.random.Generator], list[str]]] = {
     CorpusFault.MODE_COLLAPSE: mode_collapse, CorpusFault.PLAGIARISM: plagiarism, CorpusFault.EDA_NOISE: eda_noise,
-    CorpusFault.CONTAMINATION: contamination, CorpusFault.WORD_SALAD: word_salad, CorpusFault.VOCABULARY_SHRINK: vocabulary_shrink}
+    CorpusFault.CONTAMINATION: contamination, CorpusFault.WORD_SALAD: word_salad,
+    CorpusFault.VOCABULARY_SHRINK: vocabulary_shrink}

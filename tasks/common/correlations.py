@@ -8,16 +8,17 @@ import numpy as np
 
 
 def next_power_of_two(largest: float) -> float:
-    """The power of two just below a number: dividing by it is exact, and squares no longer overflow or vanish."""
+    """Return the largest power of two that is not above a number: dividing by it is exact and avoids overflow of squares."""
     return float(2.0 ** np.floor(np.log2(largest))) if largest > 0 else 1.0
 
 
 def pearson(x: np.ndarray, y: np.ndarray) -> float:
+    """Return Pearson's correlation."""
     return float(np.corrcoef(x, y)[0, 1])
 
 
 def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:
-    """(SS_l - df_l MS_res) / (SS_tot + MS_res) of a one-way analysis of variance."""
+    """Return (SS_l - df_l MS_res) / (SS_tot + MS_res) of a one-way analysis of variance."""
     groups = [values[factor == level] for level in np.unique(factor)]
     mean = values.mean()
     between = sum(len(group) * (group.mean() - mean) ** 2 for group in groups)
@@ -27,25 +28,25 @@ def omega_squared(values: np.ndarray, factor: np.ndarray) -> float:
 
 
 def weighted_means(values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The mean of what is known, under each row of counts; not a number where nothing is."""
-    known = np.isfinite(values)
-    weight = counts[:, known].sum(axis=1)
-    return np.asarray(np.divide(counts[:, known] @ values[known], weight, out=np.full(len(counts), np.nan), where=weight > 0))
+    """Return the mean of the finite values under each row of counts or weights; NaN if there are none."""
+    finite = np.isfinite(values)
+    weight = counts[:, finite].sum(axis=1)
+    return np.asarray(np.divide(counts[:, finite] @ values[finite], weight, out=np.full(len(counts), np.nan), where=weight > 0))
 
 
 def mean_of_arrays(parts: Iterable[np.ndarray]) -> np.ndarray:
-    """Elementwise, the mean of the parts that are known there."""
+    """Return the elementwise mean of the finite values of several arrays; NaN if there are none."""
     stacked = np.array(list(parts))
-    known = np.isfinite(stacked)
-    count = known.sum(axis=0)
-    whole = np.where(known, stacked, 0).sum(axis=0)
-    return np.asarray(np.divide(whole, count, out=np.full(stacked.shape[1:], np.nan), where=count > 0))
+    finite = np.isfinite(stacked)
+    count = finite.sum(axis=0)
+    total = np.where(finite, stacked, 0).sum(axis=0)
+    return np.asarray(np.divide(total, count, out=np.full(stacked.shape[1:], np.nan), where=count > 0))
 
 
 def weighted_correlations(x: np.ndarray, y: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Pearson's r under each row of counts; not a number where x or y is constant."""
-    x, y = x - x.mean(), y - y.mean()       # so that little is lost below
-    sums = counts @ np.column_stack([np.ones_like(x), x, y, x ** 2, y ** 2, x * y])         # the counts are large: read once
+    """Return Pearson's r under each row of counts; NaN if x or y is constant."""
+    x, y = x - x.mean(), y - y.mean()       # centring reduces cancellation below
+    sums = counts @ np.column_stack([np.ones_like(x), x, y, x ** 2, y ** 2, x * y])         # counts is large: pass over it once
     with np.errstate(invalid="ignore", divide="ignore"):
         mx, my, xx, yy, xy = (sums[:, 1:] / sums[:, :1]).T
         vx, vy = xx - mx ** 2, yy - my ** 2

@@ -1,6 +1,6 @@
-"""Datasets in the order of a metric's means and of people's: the measures of Yamshchikov et al. 2020, and what raters agree on.
+"""Agreement of the order of datasets by a metric and by raters (Yamshchikov et al. 2020), and agreement among raters.
 
-Pure functions.  `metric` and `human` hold one number a dataset, the larger the more alike.
+`metric` and `human` hold one similarity per dataset.
 """
 
 from __future__ import annotations
@@ -8,36 +8,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 
-def ranks(means: Sequence[float]) -> np.ndarray:
-    """1 for the dataset whose texts are most alike; equal ones share the mean of their ranks."""
+def rank_means(means: Sequence[float]) -> np.ndarray:
+    """Return the rank of each dataset, 1 for the largest similarity; ties share the mean of their ranks."""
     return np.asarray(stats.rankdata(-np.asarray(means, dtype=float)))
 
 
-def pearson_of_means(metric: Sequence[float], human: Sequence[float]) -> float | None:
-    """Pearson's correlation of the means; the paper prints its absolute value.  None: one of them is constant."""
-    return correlation(np.asarray(metric, dtype=float), np.asarray(human, dtype=float))
-
-
-def spearman_of_order(metric: np.ndarray, human: np.ndarray) -> float | None:
-    """Pearson's correlation of two orders, given as ranks."""
-    return correlation(metric, human)
-
-
-def coinciding_ranks(metric: np.ndarray, human: np.ndarray) -> int:
-    """How many datasets have the same rank in both orders."""
+def count_coinciding_ranks(metric: np.ndarray, human: np.ndarray) -> int:
+    """Return the number of datasets with the same rank in both orders."""
     return int(np.sum(metric == human))
 
 
-def swaps(metric: np.ndarray, human: np.ndarray) -> float:
-    """Half the Spearman footrule, sum|rank_m - rank_h|/2: neither the inversions nor the least number of transpositions."""
+def count_swaps(metric: np.ndarray, human: np.ndarray) -> float:
+    """Return half the Spearman footrule, sum|rank_m - rank_h|/2; it is not the number of inversions or transpositions."""
     return float(np.abs(metric - human).sum() / 2)
 
 
 def variability(metric: Sequence[float], random: Sequence[bool]) -> float | None:
-    """(max - min over the random sets)/(max - min over all)."""
+    """Return (max - min over the random sets)/(max - min over all)."""
     means, chosen = np.asarray(metric, dtype=float), np.asarray(random, dtype=bool)
     if not chosen.any() or np.ptp(means) == 0:
         return None
@@ -45,23 +36,25 @@ def variability(metric: Sequence[float], random: Sequence[bool]) -> float | None
 
 
 def separates(metric: Sequence[float], random: Sequence[bool], among: Sequence[bool]) -> bool:
-    """Whether every random set is at most as alike as every one of some others: inequality 1."""
+    """Return whether no random set is more similar than any of the sets in `among`: inequality 1."""
     means = np.asarray(metric, dtype=float)
     return bool(means[np.asarray(random, dtype=bool)].max() <= means[np.asarray(among, dtype=bool)].min())
 
 
-def correlation(x: np.ndarray, y: np.ndarray) -> float | None:
+def correlate(x: ArrayLike, y: ArrayLike) -> float | None:
+    """Return Pearson's correlation of means or of ranks, or None for fewer than three or constant values."""
+    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if len(x) < 3 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return None
     return float(np.corrcoef(x, y)[0, 1])
 
 
-# ---- what raters agree on ------------------------------------------------------------------------------------------------
+# ---- agreement of raters --------------------------------------------------------------------------------------------------
 
-def agreement(ratings: np.ndarray) -> tuple[float, float] | None:
-    """ICC(1) and ICC(1, k) of pairs x k ratings, by one-way analysis of variance (Shrout and Fleiss 1979); None of no variance.
+def reliability_of_ratings(ratings: np.ndarray) -> tuple[float, float] | None:
+    """Return ICC(1) and ICC(1, k) of pairs x k ratings by one-way analysis of variance, or None if there is no variance.
 
-    Raters are nobody in particular: each pair has k of its own.
+    See Shrout and Fleiss (1979). Each pair has its own k raters.
     """
     pairs, k = ratings.shape
     if pairs < 3 or k < 2:
@@ -73,7 +66,7 @@ def agreement(ratings: np.ndarray) -> tuple[float, float] | None:
     return float((between - within) / (between + (k - 1) * within)), float((between - within) / between)
 
 
-def bound(ratings: np.ndarray) -> float | None:
-    """How high a correlation with the mean rating can be expected to be: the root of its reliability, ICC(1, k)."""
-    found = agreement(ratings)
-    return None if found is None or found[1] <= 0 else float(np.sqrt(found[1]))
+def correlation_bound(ratings: np.ndarray) -> float | None:
+    """Return the largest correlation with the mean rating to be expected: the root of its reliability ICC(1, k)."""
+    reliability = reliability_of_ratings(ratings)
+    return None if reliability is None or reliability[1] <= 0 else float(np.sqrt(reliability[1]))

@@ -1,4 +1,4 @@
-"""The papers that tasks are taken from."""
+"""Papers that define tasks."""
 
 from __future__ import annotations
 

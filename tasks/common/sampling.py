@@ -1,7 +1,8 @@
-"""Samples of texts by seed: the same documents, in the same order, for every task of a suite that names a dataset.
+"""Samples of datasets by seed: all tasks of a suite use the same documents of a dataset in the same order.
 
-A unit names the places in that order that it takes.  A dataset that holds fewer has nothing at the later places; they are
-among the units all the same, so that what is planned does not depend on what is at hand.
+A test unit names a range of indices in that order. Units beyond the end of a small dataset exist but are empty, so that the plan
+of
+a run does not depend on the size of datasets.
 """
 
 from __future__ import annotations
@@ -16,24 +17,27 @@ import pandas as pd
 
 from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus, load_dataset
 
 ASPECTS = ("overall", "accuracy", "coverage", "coherence")
 
-UNITS_KEPT = 512                            # whose texts are made for the first metric and kept for the others
+NEEDLE_DOCUMENTS = 200
+CACHED_UNITS = 512                            # of test units whose texts are cached for the next metrics
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
 class Document:
+    """A document, with the summary that its dataset has for it."""
+
     text: str
-    summary: str | None                     # by a person, where the dataset has one
+    summary: str | None                     # None if the dataset has none
 
 
 @dataclass(frozen=True)
 class RatedDocument:
-    """A text with all its summaries, and what people think of each."""
+    """A document with all its summaries and their ratings."""
 
     text: str
     summaries: tuple[str, ...]
@@ -42,99 +46,120 @@ class RatedDocument:
 
 @dataclass(frozen=True)
 class ComparedSummaries:
-    """A text with all pairs of its summaries that people chose from."""
+    """A document with the pairs of summaries that people chose from."""
 
     text: str
     pairs: tuple[tuple[str, str], ...]
     choices: tuple[int, ...]                # 0: the first, 1: the second
 
+    @property
+    def summaries(self) -> tuple[str, ...]:
+        """The first and the second summary of each pair."""
+        return tuple(summary for pair in self.pairs for summary in pair)
+
 
 def batch_ranges(count: int, size: int) -> Iterator[tuple[int, int]]:
-    """(start, stop) of each batch of places."""
+    """Return (start, stop) of each batch of indices."""
     return ((start, min(start + size, count)) for start in range(0, count, size))
 
 
 @lru_cache(maxsize=32)
 def sample_documents(name: str, seed: int) -> tuple[Document, ...]:
-    """The documents of a dataset of any kind that has some."""
+    """Return the documents of a dataset of any kind that has documents."""
     tables, kind = tables_of_kind(name, "summarized", "documents", "clustering", "corpus", "retrieval")
     rows = tables["corpus" if kind == "retrieval" else "data"]
     if kind == "summarized":
-        found = [Document(text, summary) for text, summary in zip(rows.document, rows.summary, strict=True)]
+        documents = [Document(text, summary) for text, summary in zip(rows.document, rows.summary, strict=True)]
     else:
-        found = [Document(text, None) for text in rows.text]
-    return shuffle_items(found, name, seed)
+        documents = [Document(text, None) for text in rows.text]
+    return shuffle_items(documents, name, seed)
+
+
+@lru_cache(maxsize=8)
+def sample_needles(name: str, seed: int) -> tuple[str, ...]:
+    """Return the tokens of some documents of a dataset, one document after the other."""
+    return tuple(token for document in sample_documents(name, seed)[:NEEDLE_DOCUMENTS] for token in document.text.split())
+
+
+def cut_needle(tokens: Sequence[str], count: int, rng: np.random.Generator) -> list[str]:
+    """Return `count` successive tokens from a random start; after the last token follows the first."""
+    start = int(rng.integers(len(tokens)))
+    return [tokens[(start + i) % len(tokens)] for i in range(count)]
 
 
 @lru_cache(maxsize=32)
 def sample_rated(name: str, seed: int) -> tuple[RatedDocument, ...]:
+    """Return the documents of a dataset of rated summaries."""
     tables, _ = tables_of_kind(name, "rated_summaries")
     rows = tables["data"]
     aspects = [aspect for aspect in ASPECTS if aspect in rows.columns]
-    found = [RatedDocument(str(text), tuple(mine.summary), {aspect: tuple(map(float, mine[aspect])) for aspect in aspects})
-             for text, mine in rows.groupby("document", sort=False)]
-    return shuffle_items(found, name, seed)
+    documents = [RatedDocument(str(text), tuple(group.summary), {aspect: tuple(map(float, group[aspect])) for aspect in aspects})
+                 for text, group in rows.groupby("document", sort=False)]
+    return shuffle_items(documents, name, seed)
 
 
 @lru_cache(maxsize=32)
 def sample_compared(name: str, seed: int) -> tuple[ComparedSummaries, ...]:
+    """Return the documents of a dataset of preferences."""
     tables, _ = tables_of_kind(name, "preferences")
-    found = [ComparedSummaries(str(text), tuple(zip(mine.summary_a, mine.summary_b, strict=True)), tuple(map(int, mine.choice)))
-             for text, mine in tables["data"].groupby("document", sort=False)]
-    return shuffle_items(found, name, seed)
+    documents = [ComparedSummaries(str(text), tuple(zip(group.summary_a, group.summary_b, strict=True)),
+                                   tuple(map(int, group.choice)))
+                 for text, group in tables["data"].groupby("document", sort=False)]
+    return shuffle_items(documents, name, seed)
 
 
 @dataclass(frozen=True)
 class Collection:
-    """A sample of a collection's documents, and queries to which some of them are relevant."""
+    """A sample of documents, and queries with at least one relevant document among them."""
 
     texts: tuple[str, ...]
     queries: tuple[str, ...]
-    relevant: np.ndarray                    # queries x documents: whether
+    relevant: np.ndarray                    # bool, queries x documents
 
 
 @lru_cache(maxsize=16)
-def sample_collection(name: str, seed: int, most_documents: int, most_queries: int) -> Collection:
-    """Documents first, drawn whatever they are relevant to; then queries that have at least one of them."""
+def sample_collection(name: str, seed: int, max_documents: int, max_queries: int) -> Collection:
+    """Return a collection: documents are sampled independently of the queries, then queries with a relevant document."""
     tables, _ = tables_of_kind(name, "retrieval")
     rows = tables["corpus"]
     texts = [f"{title}\n{text}".strip() for title, text in zip(rows.title.fillna(""), rows.text, strict=True)]
-    chosen = shuffle_items(list(zip(rows.doc_id, texts, strict=True)), name, seed)[:most_documents]
-    column = {identity: place for place, (identity, _) in enumerate(chosen)}
+    chosen = shuffle_items(list(zip(rows.doc_id, texts, strict=True)), name, seed)[:max_documents]
+    column = {doc_id: index for index, (doc_id, _) in enumerate(chosen)}
     judged: pd.DataFrame = tables["qrels"]
     judged = judged[(judged.relevance > 0) & judged.doc_id.isin(column)]
-    by_query = {query: [column[one] for one in mine.doc_id] for query, mine in judged.groupby("query_id", sort=False)}
-    asked = [(text, by_query[query]) for query, text in
-             shuffle_items(list(zip(tables["queries"].query_id, tables["queries"].text, strict=True)), f"queries of {name}", seed)
-             if query in by_query][:most_queries]
-    relevant = np.zeros((len(asked), len(chosen)), dtype=bool)
-    for row, (_, columns) in enumerate(asked):
+    by_query = {query: [column[doc_id] for doc_id in group.doc_id] for query, group in judged.groupby("query_id", sort=False)}
+    queries = list(zip(tables["queries"].query_id, tables["queries"].text, strict=True))
+    chosen_queries = [(text, by_query[query]) for query, text in shuffle_items(queries, f"queries of {name}", seed)
+                      if query in by_query][:max_queries]
+    relevant = np.zeros((len(chosen_queries), len(chosen)), dtype=bool)
+    for row, (_, columns) in enumerate(chosen_queries):
         relevant[row, columns] = True
-    return Collection(tuple(text for _, text in chosen), tuple(text for text, _ in asked), relevant)
+    return Collection(tuple(text for _, text in chosen), tuple(text for text, _ in chosen_queries), relevant)
 
 
 @lru_cache(maxsize=16)
 def sample_labelled(name: str, seed: int) -> tuple[tuple[str, str], ...]:
-    """(Text, label) of a labelled dataset; of "a + b + c", the corpora of that name, each a label of its own."""
-    found: list[tuple[str, str]] = []
+    """Return (text, label) of a labelled dataset, or of several corpora "a + b + c" with their names as labels."""
+    labelled: list[tuple[str, str]] = []
     if " + " in name:
-        found = [(text, part) for part in name.split(" + ") for text in data.load_corpus(part)]
+        labelled = [(text, part) for part in name.split(" + ") for text in load_corpus(part)]
     else:
         tables, _ = tables_of_kind(name, "clustering", "corpus")
         rows = tables["data"]
         if "label" not in rows.columns:
-            raise TouchstoneError(f'The texts of "{name}" have no labels; clustering needs them.')
-        found = [(str(text), str(label)) for text, label in zip(rows.text, rows.label, strict=True)]
-    return shuffle_items(list(dict(found).items()), name, seed)
+            raise TouchstoneError(f'The dataset "{name}" has no labels; clustering requires them.')
+        labelled = [(str(text), str(label)) for text, label in zip(rows.text, rows.label, strict=True)]
+    return shuffle_items(list(dict(labelled).items()), name, seed)
 
 
 def shuffle_items(items: Sequence[Item], name: str, seed: int) -> tuple[Item, ...]:
-    """In an order that the seed and the dataset's name decide."""
-    return tuple(items[place] for place in np.random.default_rng(seed_of(seed, "sample", name)).permutation(len(items)))
+    """Return the items in an order that depends on the seed and the dataset's name."""
+    return tuple(items[index] for index in np.random.default_rng(seed_of(seed, "sample", name)).permutation(len(items)))
 
 
 def tables_of_kind(name: str, *kinds: str) -> tuple[dict[str, Any], str]:
-    loaded = data.load_dataset(name)
+    """Return the tables and the kind of a dataset, which must be one of the given kinds."""
+    loaded = load_dataset(name)
     if loaded.dataset.kind not in kinds:
-        raise TouchstoneError(f'The dataset "{name}" holds {loaded.dataset.kind}; here {" or ".join(kinds)} is needed.')
+        raise TouchstoneError(f'The dataset "{name}" is of the kind {loaded.dataset.kind}; required is {" or ".join(kinds)}.')
     return loaded.tables, loaded.dataset.kind

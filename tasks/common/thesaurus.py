@@ -1,111 +1,37 @@
-"""A small thesaurus of our own: groups of everyday words, each of which may stand for the others.
+"""A small thesaurus for noise: groups of everyday words that may replace each other.
 
-It is for noise, not for meaning: EDA's authors take WordNet, which no package brings along.
+The authors of easy data augmentation use WordNet, which is not available as a package.
 """
 
 from __future__ import annotations
 
 GROUPS = """
-good fine great nice
-bad poor awful terrible
-big large huge
-small little tiny
-fast quick rapid
-easy simple effortless
-hard difficult tough
-new fresh recent
-old aged ancient
-happy glad pleased
-sad unhappy gloomy
-angry mad furious
-help assist aid
-buy purchase get
-pay spend settle
-want wish desire
-need require
-like enjoy love
-hate dislike detest
-make create build
-start begin launch
-stop halt end finish
-find locate discover
-show display present
-tell inform notify
-ask inquire question
-answer reply respond
-say state remark
-see notice spot
-look glance stare
-think believe reckon
-know understand realise
-use employ utilise
-give hand offer
-take grab seize
-send mail dispatch
-receive obtain collect
-keep hold retain
-lose misplace forfeit
-change alter modify
-fix repair mend
-break smash damage
-open unlock unseal
-close shut seal
-work function operate
-job task duty
-money cash funds
-price cost fee charge
-card pass
-account profile
-bank lender
-house home residence
-city town
-country nation state
-road street way
-car vehicle automobile
-flight trip journey
-man guy fellow
-woman lady
-child kid
-people folks persons
-friend pal mate
-president leader chief
-government administration
-law rule statute
-war conflict battle
-movie film picture
-book volume title
-song tune track
-phone mobile handset
-battery cell accumulator
-screen display monitor
-problem issue trouble
-reason cause motive
-way manner method
-place spot location
-time moment period
-day date
-many numerous several
-much plenty
-very really extremely
-also too likewise
-often frequently regularly
-always constantly forever
-now currently presently
-quickly promptly swiftly
-maybe perhaps possibly
-about around regarding
-because since as
+good fine great nice; bad poor awful terrible; big large huge; small little tiny; fast quick rapid; easy simple
+effortless; hard difficult tough; new fresh recent; old aged ancient; happy glad pleased; sad unhappy gloomy; angry mad
+furious; help assist aid; buy purchase get; pay spend settle; want wish desire; need require; like enjoy love; hate
+dislike detest; make create build; start begin launch; stop halt end finish; find locate discover; show display present;
+tell inform notify; ask inquire question; answer reply respond; say state remark; see notice spot; look glance stare;
+think believe reckon; know understand realise; use employ utilise; give hand offer; take grab seize; send mail dispatch;
+receive obtain collect; keep hold retain; lose misplace forfeit; change alter modify; fix repair mend; break smash
+damage; open unlock unseal; close shut seal; work function operate; job task duty; money cash funds; price cost fee
+charge; card pass; account profile; bank lender; house home residence; city town; country nation state; road street way;
+car vehicle automobile; flight trip journey; man guy fellow; woman lady; child kid; people folks persons; friend pal
+mate; president leader chief; government administration; law rule statute; war conflict battle; movie film picture; book
+volume title; song tune track; phone mobile handset; battery cell accumulator; screen display monitor; problem issue
+trouble; reason cause motive; way manner method; place spot location; time moment period; day date; many numerous
+several; much plenty; very really extremely; also too likewise; often frequently regularly; always constantly forever;
+now currently presently; quickly promptly swiftly; maybe perhaps possibly; about around regarding; because since as
 """
 
 
 def parse_groups(groups: str) -> dict[str, tuple[str, ...]]:
-    """Of each word the others of its groups, in order."""
-    found: dict[str, tuple[str, ...]] = {}
-    for line in groups.split("\n"):
+    """Return the other words of its groups for each word."""
+    synonyms: dict[str, tuple[str, ...]] = {}
+    for line in groups.split(";"):
         words = line.split()
         for word in words:
-            found[word] = found.get(word, ()) + tuple(other for other in words if other != word)
-    return found
+            synonyms[word] = synonyms.get(word, ()) + tuple(other for other in words if other != word)
+    return synonyms
 
 
 SYNONYMS = parse_groups(GROUPS)

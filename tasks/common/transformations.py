@@ -1,7 +1,7 @@
-"""What is done to a text: superficial changes, changes of meaning, and tokens put in, taken out, replaced.
+"""Transformations of texts: superficial changes, changes of meaning, and insertion, removal and replacement of tokens.
 
-Pure functions; what is drawn comes from a generator that the caller seeds.  A text that a transformation cannot change gives
-None: there is nothing to ask.
+The functions are pure; randomness comes from the generator passed by the caller. They return None for texts that they cannot
+change.
 """
 
 from __future__ import annotations
@@ -11,27 +11,27 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-CAPITALS = 0.25                             # share of the letters
-EVERY = 10                                  # of which characters, spaces not counted, one is deleted
-DIGITS = str.maketrans("oieOIE", "013013")              # the paper names o -> 0 alone
+CAPITALS = 0.25                             # of the letters
+EVERY = 10                                  # one in so many characters is deleted, not counting spaces
+DIGITS = str.maketrans("oieOIE", "013013")              # the paper names only o -> 0
 HARD_DIGITS = str.maketrans("oleastOLEAST", "013457013457")
 
 Transformation = Callable[[str, np.random.Generator], str | None]
 
 
-# ---- superficial -------------------------------------------------------------------------------------------------------
+# ---- superficial changes -------------------------------------------------------------------------------------------------
 
-def capitals(text: str, rng: np.random.Generator) -> str | None:
-    """A random quarter of the letters as capitals."""
-    letters = [place for place, character in enumerate(text) if character.isalpha()]
+def capitalize_letters(text: str, rng: np.random.Generator) -> str | None:
+    """Turn a random quarter of the letters into capitals."""
+    letters = [index for index, character in enumerate(text) if character.isalpha()]
     if not letters:
         return None
     raised = set(rng.choice(letters, max(1, round(CAPITALS * len(letters))), replace=False).tolist())
-    return unless_equal(text, "".join(one.upper() if place in raised else one for place, one in enumerate(text)))
+    return unless_equal(text, "".join(letter.upper() if index in raised else letter for index, letter in enumerate(text)))
 
 
-def deleted_letters(text: str, _: np.random.Generator) -> str | None:
-    """Every tenth character deleted, white space not counted."""
+def delete_letters(text: str, _: np.random.Generator) -> str | None:
+    """Delete every tenth character that is not white space."""
     kept, counted = [], 0
     for character in text:
         counted += not character.isspace()
@@ -40,22 +40,22 @@ def deleted_letters(text: str, _: np.random.Generator) -> str | None:
     return unless_equal(text, "".join(kept))
 
 
-def digits(text: str, _: np.random.Generator) -> str | None:
-    """o, i, e as 0, 1, 3."""
+def replace_digits(text: str, _: np.random.Generator) -> str | None:
+    """Replace o, i, e by 0, 1, 3."""
     return unless_equal(text, text.translate(DIGITS))
 
 
-def hard_digits(text: str, _: np.random.Generator) -> str | None:
-    """o, l, e, a, s, t as 0, 1, 3, 4, 5, 7."""
+def replace_more_digits(text: str, _: np.random.Generator) -> str | None:
+    """Replace o, l, e, a, s, t by 0, 1, 3, 4, 5, 7."""
     return unless_equal(text, text.translate(HARD_DIGITS))
 
 
-# ---- of meaning --------------------------------------------------------------------------------------------------------
+# ---- changes of meaning --------------------------------------------------------------------------------------------------
 
 VERBS = ("is", "are", "was", "were", "am", "has", "have", "had", "do", "does", "did", "can", "could", "will", "would", "shall",
          "should", "may", "might", "must")
 NOT_OF = {"can": "cannot"}
-CONTRACTED = {"won": "will", "can": "can", "shan": "shall", "ain": "is"}        # before n't, where n't alone is not cut off
+CONTRACTED = {"won": "will", "can": "can", "shan": "shall", "ain": "is"}        # verbs whose form changes before n't
 SHORT = {"s": "is", "re": "are", "m": "am", "ve": "have", "ll": "will", "d": "would"}
 PRONOUNS = "i|you|he|she|it|we|they|that|there|this|what|who|here"
 MARK = "['\N{RIGHT SINGLE QUOTATION MARK}]"
@@ -69,93 +69,96 @@ AUXILIARY = re.compile(
     r")\b", re.IGNORECASE)
 
 
-def negated(text: str, _: np.random.Generator) -> str | None:
-    """Every auxiliary verb negated, or no longer so; a text without one gets "It is not true that" before it."""
-    found = AUXILIARY.sub(negate_match, text)
-    if found != text:
-        return found
+def negate_verbs(text: str, _: np.random.Generator) -> str | None:
+    """Negate every auxiliary verb, or remove its negation; a text without one is prefixed by "It is not true that"."""
+    changed = AUXILIARY.sub(negate_match, text)
+    if changed != text:
+        return changed
     return f"It is not true that {text[:1].lower()}{text[1:]}" if text.strip() else None
 
 
 def negate_match(match: re.Match[str]) -> str:
-    """The opposite of one auxiliary."""
-    said = match[0]
+    """Return the opposite of a matched auxiliary verb."""
+    original = match[0]
     if match["contracted"]:
         word = match["contracted"]
-        return match_case(said, CONTRACTED.get(word.lower(), word.lower()))
+        return match_case(original, CONTRACTED.get(word.lower(), word.lower()))
     if match["cannot"]:
-        return match_case(said, "can")
+        return match_case(original, "can")
     if match["negated"]:
         return match["negated"]
     if match["pronoun"]:
         return f"{match['pronoun']} {SHORT[match['short'].lower()]} not"
-    return match_case(said, NOT_OF.get(match["verb"].lower(), f"{match['verb'].lower()} not"))
+    return match_case(original, NOT_OF.get(match["verb"].lower(), f"{match['verb'].lower()} not"))
 
 
-def match_case(said: str, word: str) -> str:
-    """A word with a capital where what it replaces has one."""
-    return word[:1].upper() + word[1:] if said[:1].isupper() else word
+def match_case(original: str, word: str) -> str:
+    """Return a word, capitalized if the original is."""
+    return word[:1].upper() + word[1:] if original[:1].isupper() else word
 
 
-def shuffled_sentences(text: str, rng: np.random.Generator) -> str | None:
-    """The sentences in another order; None of a single one."""
+def shuffle_sentences(text: str, rng: np.random.Generator) -> str | None:
+    """Shuffle the sentences."""
     return shuffle_parts(re.split(r"(?<=[.!?])\s+", text.strip()), rng)
 
 
-def shuffled_words(text: str, rng: np.random.Generator) -> str | None:
-    """The words in another order."""
+def shuffle_words(text: str, rng: np.random.Generator) -> str | None:
+    """Shuffle the words."""
     return shuffle_parts(text.split(), rng)
 
 
 def shuffle_parts(parts: Sequence[str], rng: np.random.Generator) -> str | None:
-    """The parts in an order that is not theirs; None if there is none."""
+    """Return the parts in another order, or None if there is none."""
     if len(set(parts)) < 2:
         return None
     while True:
-        order = [parts[place] for place in rng.permutation(len(parts))]
+        order = [parts[index] for index in rng.permutation(len(parts))]
         if order != list(parts):
             return " ".join(order)
 
 
-def unless_equal(text: str, found: str) -> str | None:
-    return None if found == text else found
+def unless_equal(text: str, changed: str) -> str | None:
+    """Return the changed text, or None if it equals the text."""
+    return None if changed == text else changed
 
 
-SUPERFICIAL: dict[str, Transformation] = {"capitals": capitals, "deleted_letters": deleted_letters, "digits": digits}
+SUPERFICIAL: dict[str, Transformation] = {"capitals": capitalize_letters, "deleted_letters": delete_letters,
+                                          "digits": replace_digits}
 SEMANTIC: dict[str, Transformation] = {
-    "negation": negated, "shuffled_sentences": shuffled_sentences, "shuffled_words": shuffled_words}
-BESIDE: dict[str, Transformation] = {"hard_digits": hard_digits}
+    "negation": negate_verbs, "shuffled_sentences": shuffle_sentences, "shuffled_words": shuffle_words}
+HARD_SUPERFICIAL: dict[str, Transformation] = {"hard_digits": replace_more_digits}
 
 
-# ---- of length ---------------------------------------------------------------------------------------------------------
+# ---- changes of length ---------------------------------------------------------------------------------------------------
 
-PLACES = ("begin", "middle", "end")
+POSITIONS = ("begin", "middle", "end")
 
 
-def token_count(share: float, tokens: Sequence[str]) -> int:
-    """k = max(1, round(x n))."""
+def count_tokens(share: float, tokens: Sequence[str]) -> int:
+    """Return k = max(1, round(x n))."""
     return max(1, round(share * len(tokens)))
 
 
-def insert_tokens(tokens: Sequence[str], share: float, place: str, needle: Sequence[str]) -> str:
-    """The tokens with k of the needle's before, in the middle of (n//2), or after them."""
-    at = {"begin": 0, "middle": len(tokens) // 2, "end": len(tokens)}[place]
-    return " ".join([*tokens[:at], *needle[:token_count(share, tokens)], *tokens[at:]])
+def insert_tokens(tokens: Sequence[str], share: float, position: str, needle: Sequence[str]) -> str:
+    """Insert k tokens of the needle before, in the middle of (n//2), or after the tokens."""
+    start = {"begin": 0, "middle": len(tokens) // 2, "end": len(tokens)}[position]
+    return " ".join([*tokens[:start], *needle[:count_tokens(share, tokens)], *tokens[start:]])
 
 
-def remove_tokens(tokens: Sequence[str], share: float, place: str) -> str:
-    """The tokens without k of them at the begin, in the middle ((n - k)//2), or at the end."""
-    k = token_count(share, tokens)
-    at = start_index(len(tokens), k, place)
-    return " ".join([*tokens[:at], *tokens[at + k:]])
+def remove_tokens(tokens: Sequence[str], share: float, position: str) -> str:
+    """Remove k tokens at the beginning, in the middle ((n - k)//2), or at the end."""
+    k = count_tokens(share, tokens)
+    start = start_index(len(tokens), k, position)
+    return " ".join([*tokens[:start], *tokens[start + k:]])
 
 
-def replace_tokens(tokens: Sequence[str], share: float, place: str, needle: Sequence[str]) -> str:
-    """The tokens with k of them replaced by as many of the needle's: as long as before."""
-    k = token_count(share, tokens)
-    at = start_index(len(tokens), k, place)
-    return " ".join([*tokens[:at], *needle[:k], *tokens[at + k:]])
+def replace_tokens(tokens: Sequence[str], share: float, position: str, needle: Sequence[str]) -> str:
+    """Replace k tokens by as many of the needle; the length is unchanged."""
+    k = count_tokens(share, tokens)
+    start = start_index(len(tokens), k, position)
+    return " ".join([*tokens[:start], *needle[:k], *tokens[start + k:]])
 
 
-def start_index(count: int, k: int, place: str) -> int:
-    return {"begin": 0, "middle": (count - k) // 2, "end": count - k}[place]
+def start_index(count: int, k: int, position: str) -> int:
+    """Return the index of the first of k tokens to change."""
+    return {"begin": 0, "middle": (count - k) // 2, "end": count - k}[position]

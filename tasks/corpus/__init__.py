@@ -1,1 +1,1 @@
-"""Tasks for corpus metrics.  May import `tasks.common`, `tasks.generators` and `tasks.data`; never another task."""
+"""Tasks for corpus metrics. A task never imports another task."""

@@ -1,9 +1,9 @@
-"""Size and imbalance robustness (Kour et al. 2022, section 4.5): does the distance settle as samples grow, and stay when
-they are unequal?
+"""Robustness against the size and imbalance of samples (Kour et al. 2022, section 4.5).
 
-As published, both can be driven to 1 by adding a constant to the distance, and to minus infinity by a distance near 0.
-The contrasts, ours, measure the same errors in units of what there is to see: the distance between the two sources less
-that of two samples of one source.
+The published measures can be driven to 1 by adding a constant to the distance, and to minus infinity by a distance near 0. The
+contrasts, which are ours, divide the same errors by the difference between the distance of the two sources and that of two
+samples
+of one source.
 """
 
 from __future__ import annotations
@@ -14,62 +14,63 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Curve, Measures, Presentation, Task, TaskInfo
+from harness.evaluation.task import Context, Curve, Measures, Presentation, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import PooledTask, TaskSettings
 from tasks.common.curves import mean_points
 from tasks.common.references import KOUR_2022
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 
-TOLD_APART = 3.0                            # standard deviations between d* and the self-distance
+MIN_DEVIATIONS = 3.0                        # standard deviations between d* and the self-distance
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
     pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
     sizes: Annotated[tuple[Annotated[int, Field(ge=2)], ...], Field(min_length=1)]      # s
-    total: Annotated[int, Field(ge=4)]                                                  # N, of the imbalanced
-    reference: Annotated[int, Field(ge=2)]                                              # the size at which d* is taken
+    total: Annotated[int, Field(ge=4)]                                                  # N, of unequal samples
+    reference: Annotated[int, Field(ge=2)]                                              # sample size of d*
     repetitions: Annotated[int, Field(ge=1, le=1000)]
 
 
 @dataclass(frozen=True)
 class ConvergenceCurves:
-    """The raw answers of one repetition; every sample is drawn anew, the first corpus of a pair is always of source A."""
+    """The raw answers of one repetition; all samples are independent, the first corpus of a pair is from source A."""
 
-    sizes: tuple[int, ...]                  # s, as far as both sources have so many texts
+    sizes: tuple[int, ...]                  # s, up to the size of the smaller source
     equal: tuple[float, ...]                # d(a_s, b_s)
     total: int                              # N
     first: tuple[int, ...]                  # s < N
     unequal: tuple[float, ...]              # d(a_s, b_(N-s))
     reference: int
     far: float                              # d(a, b) at the reference size: its mean over repetitions is d*
-    self_sizes: tuple[int, int]             # of the disjoint samples of one source: half of it where it is small
+    self_sizes: tuple[int, int]             # sizes of disjoint samples of one source, at most half of it
     near: tuple[float, float]               # d(a, a'), d(b, b')
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class Convergence(Task[ConvergenceCurves]):
-    """Does the distance settle as samples grow, and stay when they are unequal?"""
+class Convergence(PooledTask[ConvergenceCurves]):
+    """Does the distance converge as samples grow, and is it unaffected by unequal sizes?"""
 
     name: ClassVar[str] = "convergence"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = ConvergenceCurves
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Size and imbalance", short="si", score="none: a property", chance=0.0, worst=0.0, unit="repetition",
+        title="Size and imbalance", short="si", score="none (property)", chance=0.0, worst=0.0, unit="repetition",
         strata=("pair",), observe_version=1, measure_version=1, ranked=False,
         paper=KOUR_2022, measures={
-            "size_contrast": "1 - mean of min(1, |d(a_s,b_s)-d*| / |d*-d_self|): error over what there is to see",
-            "imbalance_contrast": "the same with |a_s| = s, |b_s| = N - s",
+            "size_contrast": "1 - mean of min(1, |d(a_s,b_s)-d*| / |d*-d_self|): error relative to the contrast",
+            "imbalance_contrast": "size_contrast with |a_s| = s, |b_s| = N - s",
             "size_robustness": "S: 1 - mean over s of |d(a_s,b_s)-d*|/d*",
-            "imbalance_robustness": "I: the same with |a_s| = s, |b_s| = N - s",
-            "imbalance_robustness_unnormalised": "I as the published code has it, not divided by d*",
+            "imbalance_robustness": "I: S with |a_s| = s, |b_s| = N - s",
+            "imbalance_robustness_unnormalised": "I as in the published code, not divided by d*",
             "reference_distance": "d*: mean distance at the reference size",
             "self_distance": "mean distance of two samples of one source",
         },
@@ -92,14 +93,14 @@ class Convergence(Task[ConvergenceCurves]):
         return (text for pair in self.samples(unit) for corpus in pair for text in corpus)
 
     def sizes(self, unit: Unit) -> SampleSizes:
-        """The design's sizes, as far as the two sources allow them."""
+        """Return the sizes of the design that the two sources allow."""
         p = unit.parameters
-        return sample_sizes(p, len(data.load_corpus(p["source_a"])), len(data.load_corpus(p["source_b"])))
+        return sample_sizes(p, len(load_corpus(p["source_a"])), len(load_corpus(p["source_b"])))
 
     def samples(self, unit: Unit) -> list[tuple[list[str], list[str]]]:
-        """Pairs of corpora: of growing size; of unequal sizes; of the reference size; of one source, A and B."""
+        """Return pairs of corpora: of growing size, of unequal sizes, of the reference size, and of one source (A, then B)."""
         p, rng = unit.parameters, np.random.default_rng(unit.seed)
-        a, b = data.load_corpus(p["source_a"]), data.load_corpus(p["source_b"])
+        a, b = load_corpus(p["source_a"]), load_corpus(p["source_b"])
         sizes = self.sizes(unit)
 
         def sample(texts: Sequence[str], n: int) -> list[str]:
@@ -109,30 +110,28 @@ class Convergence(Task[ConvergenceCurves]):
         pairs += [(sample(a, s), sample(b, sizes.total - s)) for s in sizes.first]
         pairs.append((sample(a, sizes.reference), sample(b, sizes.reference)))
         for texts, n in zip((a, b), sizes.of_one, strict=True):
-            both = sample(texts, 2 * n)
-            pairs.append((both[:n], both[n:]))
+            drawn_texts = sample(texts, 2 * n)
+            pairs.append((drawn_texts[:n], drawn_texts[n:]))
         return pairs
 
     def observe(self, unit: Unit, metric: MetricSession) -> ConvergenceCurves:
         sizes, pairs = self.sizes(unit), self.samples(unit)
         answers = [0.0] * len(pairs)
-        for place in np.random.default_rng([unit.seed, 1]).permutation(len(pairs)).tolist():
-            answers[place], = metric.corpus_distances(pairs[place], [(0, 1)], order=place, first=place)
-        rest = iter(answers)
-        equal, unequal = (tuple(next(rest) for _ in drawn) for drawn in (sizes.equal, sizes.first))
-        return ConvergenceCurves(sizes.equal, equal, sizes.total, sizes.first, unequal, sizes.reference, next(rest), sizes.of_one,
-                                 (next(rest), next(rest)), metric.scale)
+        for index in np.random.default_rng([unit.seed, 1]).permutation(len(pairs)).tolist():
+            answers[index], = metric.corpus_distances(pairs[index], [(0, 1)], order=index, first=index)
+        remaining = iter(answers)
+        equal, unequal = (tuple(next(remaining) for _ in sample) for sample in (sizes.equal, sizes.first))
+        return ConvergenceCurves(sizes.equal, equal, sizes.total, sizes.first, unequal, sizes.reference, next(remaining),
+                                 sizes.of_one, (next(remaining), next(remaining)), metric.scale)
 
-    def measure(self, unit: Unit, seen: ConvergenceCurves) -> Measures:
-        return self.measure_all([unit], [seen])[0]
-
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[ConvergenceCurves]) -> list[Measures]:
-        """d* and the self-distance are means over all repetitions of a pair of sources."""
-        together: dict[tuple[str, ...], list[ConvergenceCurves]] = defaultdict(list)
-        for unit, one in zip(units, seen, strict=True):
-            together[unit.stratum].append(one)
-        levels = {stratum: ReferenceDistances.of(curves) for stratum, curves in together.items()}
-        return [Measures(None, robustness(one, levels[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
+    def measure_all(self, units: Sequence[Unit], observations: Sequence[ConvergenceCurves]) -> list[Measures]:
+        """Return the measures; d* and the self-distance are means over all repetitions of a pair of sources."""
+        curves_by_stratum: dict[tuple[str, ...], list[ConvergenceCurves]] = defaultdict(list)
+        for unit, observation in zip(units, observations, strict=True):
+            curves_by_stratum[unit.stratum].append(observation)
+        levels = {stratum: ReferenceDistances.from_curves(curves) for stratum, curves in curves_by_stratum.items()}
+        return [Measures(None, measure_robustness(observation, levels[unit.stratum]))
+                for unit, observation in zip(units, observations, strict=True)]
 
     def curves(self, title: str, observations: Sequence[ConvergenceCurves]) -> list[Curve]:
         """Return the distance over d* by sample size and by imbalance; nothing where d* is not positive."""
@@ -149,7 +148,7 @@ class Convergence(Task[ConvergenceCurves]):
 
 @dataclass(frozen=True)
 class SampleSizes:
-    """The sizes that two sources allow."""
+    """The sample sizes that two sources allow."""
 
     equal: tuple[int, ...]
     total: int
@@ -159,45 +158,50 @@ class SampleSizes:
 
 
 def sample_sizes(p: Any, size_a: int, size_b: int) -> SampleSizes:
-    """The sizes of the design, cut down to what the smaller source holds; refuses sources that are too small for any."""
+    """Return the sizes of the design, reduced to the size of the smaller source.
+
+    Raises:
+        TouchstoneError: If a source is too small for the smallest size.
+    """
     smaller = min(size_a, size_b)
     equal = tuple(s for s in p["sizes"] if s <= smaller)
     total = min(p["total"], smaller)
     first = tuple(s for s in p["sizes"] if s < total)
     reference = min(p["reference"], smaller)
     if not equal or not first or smaller < 4:
-        raise TouchstoneError(f'Convergence takes samples of {min(p["sizes"])} texts and more; "{p["source_a"]}" has {size_a:,} '
-                              f'and "{p["source_b"]}" {size_b:,}. Take smaller sizes, or other sources.')
+        raise TouchstoneError(f'Convergence needs samples of at least {min(p["sizes"])} texts; "{p["source_a"]}" has {size_a:,} '
+                              f'and "{p["source_b"]}" {size_b:,}. Choose smaller sizes or other sources.')
     return SampleSizes(equal, total, first, reference, (min(reference, size_a // 2), min(reference, size_b // 2)))
 
 
 @dataclass(frozen=True)
 class ReferenceDistances:
-    """What the errors are measured in."""
+    """The distances by which errors are divided."""
 
     far: float                              # d*
     near: float                             # d_self
-    spread: float | None                    # the larger standard deviation of the two; None with one repetition
+    spread: float | None                    # the larger of their standard deviations; None with one repetition
 
     @classmethod
-    def of(cls, curves: Sequence[ConvergenceCurves]) -> ReferenceDistances:
-        far = np.array([one.scale.as_distance(np.array(one.far)) for one in curves])
-        near = np.array([one.scale.as_distance(np.array(one.near)) for one in curves])
+    def from_curves(cls, curves: Sequence[ConvergenceCurves]) -> ReferenceDistances:
+        """Return the reference distances of all repetitions."""
+        far = np.array([curve.scale.as_distance(np.array(curve.far)) for curve in curves])
+        near = np.array([curve.scale.as_distance(np.array(curve.near)) for curve in curves])
         spread = max(float(far.std(ddof=1)), float(near.std(axis=0, ddof=1).max())) if len(curves) > 1 else None
         return cls(float(far.mean()), float(near.mean()), spread)
 
     @property
     def contrast(self) -> float | None:
-        """|d* - d_self|, if it is there for sure."""
-        found = abs(self.far - self.near)
-        return found if self.spread is not None and found > 0 and found >= TOLD_APART * self.spread else None
+        """|d* - d_self|, or None if it is not significant."""
+        contrast = abs(self.far - self.near)
+        return contrast if self.spread is not None and contrast > 0 and contrast >= MIN_DEVIATIONS * self.spread else None
 
 
-def robustness(seen: ConvergenceCurves, levels: ReferenceDistances) -> dict[str, float | None]:
-    """The measures of one repetition."""
+def measure_robustness(curves: ConvergenceCurves, levels: ReferenceDistances) -> dict[str, float | None]:
+    """Return the measures of one repetition."""
     values: dict[str, float | None] = {"reference_distance": levels.far, "self_distance": levels.near}
-    for name, answers in (("size", seen.equal), ("imbalance", seen.unequal)):
-        errors = np.abs(seen.scale.as_distance(np.array(answers)) - levels.far)
+    for name, answers in (("size", curves.equal), ("imbalance", curves.unequal)):
+        errors = np.abs(curves.scale.as_distance(np.array(answers)) - levels.far)
         contrast = levels.contrast
         values[f"{name}_robustness"] = float(1 - errors.mean() / levels.far) if levels.far > 0 else None
         values[f"{name}_contrast"] = float(1 - np.minimum(1, errors / contrast).mean()) if contrast else None

@@ -1,7 +1,8 @@
-"""Diagnostics of generated corpora (after Zwerdling et al.): which faults does a metric see, and from what strength on?
+"""Diagnostics of generated corpora (after Zwerdling et al.): which faults does a metric detect, and from which strength?
 
-A corpus is compared with another sample of its source while a fault is put into it, ever more of it.  What the distance does
-before it leaves the band of distances between fault-free samples says nothing.
+A corpus is compared with another sample of its source while a fault of growing strength is inserted into it. Changes of the
+distance
+within the range of distances between fault-free samples are not meaningful.
 """
 
 from __future__ import annotations
@@ -13,27 +14,28 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy import stats
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Curve, FaultDetection, Measures, Presentation, Task, TaskInfo
+from harness.evaluation.task import Context, Curve, FaultDetection, Measures, Presentation, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import PooledTask, TaskSettings
 from tasks.common.consistency import TOLERANCE
-from tasks.common.corpus_faults import MEANING, CorpusFault, FaultMaterial, insert_fault
+from tasks.common.corpus_faults import FAULT_DESCRIPTIONS, CorpusFault, FaultMaterial, insert_fault
 from tasks.common.correlations import pearson
 from tasks.common.curves import mean_points, standardise_rows
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 
 STRENGTHS = tuple(round(0.1 * step, 1) for step in range(11))
-BANDS = 2                                   # pairs of fault-free samples a unit
+BANDS = 2                                   # pairs of fault-free samples per unit
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
     source: str
     elsewhere: str
@@ -51,25 +53,26 @@ class DiagnosticAnswers:
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class Diagnostics(Task[DiagnosticAnswers]):
-    """Which faults of generated corpora does the metric see?"""
+class Diagnostics(PooledTask[DiagnosticAnswers]):
+    """Which faults of generated corpora does the metric detect?"""
 
     name: ClassVar[str] = "diagnostics"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = DiagnosticAnswers
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Diagnostics", short="dg", score="mean over the faults of the rank correlation of strength and distance",
+        title="Diagnostics", short="dg", score="mean over faults of the rank correlation of strength and distance",
         chance=0.0, worst=-1.0, unit="repetition", strata=("fault",), observe_version=1, measure_version=1,
         measures={
-            **{fault.value: "sensitivity: Spearman correlation of strength and distance; "
-                            f"{MEANING[fault]}" for fault in CorpusFault},
-            "noticed": "share of units in which the distance leaves the self-distance band at some strength",
-            "onset": "the smallest strength at which it does, where it does",
-            "itself_in_band": "share of units in which a corpus is no further from itself than fault-free samples are",
+            **{fault.value: f"Spearman correlation of strength and distance: {FAULT_DESCRIPTIONS[fault]}"
+               for fault in CorpusFault},
+            "noticed": "share of units in which the distance exceeds the range of self-distances at some strength",
+            "onset": "smallest strength at which the distance exceeds this range, if it does",
+            "itself_in_band": "share of units in which d(p, p) is within the range of distances of fault-free samples",
         },
         presentation=Presentation(
             example="a corpus in which more and more texts are copies of a few; its distance from its source should grow.",
-            curves_title="Distance by strength of a fault", faults={fault.value: meaning for fault, meaning in MEANING.items()}))
+            curves_title="Distance by strength of a fault",
+            faults={fault.value: meaning for fault, meaning in FAULT_DESCRIPTIONS.items()}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {settings.source, settings.elsewhere}
@@ -84,9 +87,10 @@ class Diagnostics(Task[DiagnosticAnswers]):
         return itertools.chain.from_iterable(self.samples(unit).corpora)
 
     def samples(self, unit: Unit) -> SourceSamples:
+        """Return the corpora of a unit and the pairs to compare."""
         p = unit.parameters
-        return draw_samples(p["source"], data.load_corpus(p["source"]), p["elsewhere"], data.load_corpus(p["elsewhere"]), p["n"], CorpusFault(p["fault"]),
-                            unit.seed)
+        return draw_samples(p["source"], load_corpus(p["source"]), p["elsewhere"], load_corpus(p["elsewhere"]), p["n"],
+                            CorpusFault(p["fault"]), unit.seed)
 
     def observe(self, unit: Unit, metric: MetricSession) -> DiagnosticAnswers:
         samples = self.samples(unit)
@@ -94,17 +98,14 @@ class Diagnostics(Task[DiagnosticAnswers]):
         count = len(STRENGTHS)
         return DiagnosticAnswers(tuple(answers[:count]), answers[count], tuple(answers[count + 1:]), metric.scale)
 
-    def measure(self, unit: Unit, seen: DiagnosticAnswers) -> Measures:
-        return self.measure_all([unit], [seen])[0]
-
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[DiagnosticAnswers]) -> list[Measures]:
-        """The self-distance band is that of all fault-free samples of a source."""
+    def measure_all(self, units: Sequence[Unit], observations: Sequence[DiagnosticAnswers]) -> list[Measures]:
+        """Return the measures; the range of self-distances is that of all fault-free samples of a source."""
         fault_free: dict[str, list[float]] = defaultdict(list)
-        for unit, one in zip(units, seen, strict=True):
-            fault_free[unit.parameters["source"]] += one.scale.as_distance(np.array(one.fault_free)).tolist()
-        highest = {source: upper_edge(np.array(distances)) for source, distances in fault_free.items()}
-        return [self._judged(CorpusFault(unit.parameters["fault"]), one, highest[unit.parameters["source"]])
-                for unit, one in zip(units, seen, strict=True)]
+        for unit, observation in zip(units, observations, strict=True):
+            fault_free[unit.parameters["source"]] += observation.scale.as_distance(np.array(observation.fault_free)).tolist()
+        highest = {source: upper_limit(np.array(distances)) for source, distances in fault_free.items()}
+        return [self._judged(CorpusFault(unit.parameters["fault"]), observation, highest[unit.parameters["source"]])
+                for unit, observation in zip(units, observations, strict=True)]
 
     def curves(self, title: str, observations: Sequence[DiagnosticAnswers]) -> list[Curve]:
         """Return the distance, standardised in each unit, by strength."""
@@ -124,58 +125,60 @@ class Diagnostics(Task[DiagnosticAnswers]):
             detections[fault] = FaultDetection(len(strengths) / len(values), median)
         return detections
 
-    def _judged(self, fault: CorpusFault, seen: DiagnosticAnswers, highest: float) -> Measures:
-        distances = seen.scale.as_distance(np.array(seen.faulty))
-        found = sensitivity(distances)
-        strength = onset(distances, highest)
-        itself = float(seen.scale.as_distance(np.array(seen.itself)))
-        return Measures(found, {fault.value: found, "noticed": float(strength is not None), "onset": strength,
-                                "itself_in_band": float(not share_above(itself, highest))})
+    def _judged(self, fault: CorpusFault, observation: DiagnosticAnswers, highest: float) -> Measures:
+        distances = observation.scale.as_distance(np.array(observation.faulty))
+        score = measure_sensitivity(distances)
+        strength = find_onset(distances, highest)
+        itself = float(observation.scale.as_distance(np.array(observation.itself)))
+        return Measures(score, {fault.value: score, "noticed": float(strength is not None), "onset": strength,
+                                "itself_in_band": float(not is_above(itself, highest))})
 
 
 @dataclass(frozen=True)
 class SourceSamples:
-    """The corpora of a unit, and which of them are compared, in the order of `DiagnosticAnswers`."""
+    """The corpora of a unit, and the pairs of them that are compared, in the order of `DiagnosticAnswers`."""
 
     corpora: list[list[str]]
     pairs: list[tuple[int, int]]
 
 
-def draw_samples(source: str, texts: Sequence[str], elsewhere: str, others: Sequence[str], n: int, fault: CorpusFault, seed: int) -> SourceSamples:
-    """A reference and a corpus without a text in common; the corpus with ever more of the fault; pairs of fault-free samples."""
+def draw_samples(source: str, texts: Sequence[str], elsewhere: str, others: Sequence[str], n: int, fault: CorpusFault,
+                 seed: int) -> SourceSamples:
+    """Return a reference, a disjoint corpus with the fault at every strength, and pairs of fault-free samples."""
     parts = 3 + 2 * BANDS
-    for name, needed, there in ((source, parts * n, len(texts)), (elsewhere, n, len(others))):
-        if there < needed:
-            raise TouchstoneError(f'Diagnostics with n={n} need {needed:,} texts of "{name}", which has {there:,}. '
-                                  "Take a smaller n, or another source.")
+    for name, needed, available in ((source, parts * n, len(texts)), (elsewhere, n, len(others))):
+        if available < needed:
+            raise TouchstoneError(f'Diagnostics with n={n} needs {needed:,} texts of "{name}", which has {available:,}. '
+                                  "Choose a smaller n or another source.")
     rows = np.random.default_rng([seed, 0]).permutation(len(texts))[:parts * n].reshape(parts, n)
     reference, corpus, train, *free = ([texts[row] for row in part] for part in rows.tolist())
     faulty = [insert_fault(fault, corpus, strength, FaultMaterial(train, others), seed) for strength in STRENGTHS]
-    first = 1 + len(faulty)                 # of the fault-free; strength 0 is the corpus itself
-    pairs = [(0, place) for place in range(1, first)] + [(1, 1)]
+    first = 1 + len(faulty)                 # first fault-free sample; strength 0 is the corpus itself
+    pairs = [(0, column) for column in range(1, first)] + [(1, 1)]
     return SourceSamples([reference, *faulty, *free], pairs + [(first + i, first + i + 1) for i in range(0, 2 * BANDS, 2)])
 
 
-def upper_edge(distances: np.ndarray) -> float:
-    """What a further fault-free distance exceeds in 2.5% of all draws, were they normal: mean + t s sqrt(1 + 1/m)."""
+def upper_limit(distances: np.ndarray) -> float:
+    """Return the upper limit of 95% of further fault-free distances if they are normal: mean + t s sqrt(1 + 1/m)."""
     m = len(distances)
     if m < 2:
         return float(distances.max())
     return float(distances.mean() + stats.t.ppf(0.975, m - 1) * distances.std(ddof=1) * np.sqrt(1 + 1 / m))
 
 
-def share_above(distance: float, edge: float) -> bool:
+def is_above(distance: float, edge: float) -> bool:
+    """Return whether a distance is above the upper limit."""
     return distance > edge + TOLERANCE * max(1e-6, abs(edge))
 
 
-def sensitivity(distances: np.ndarray) -> float | None:
-    """Spearman correlation with the strength; unknown where all distances are equal."""
+def measure_sensitivity(distances: np.ndarray) -> float | None:
+    """Return Spearman's correlation with the strength, or None if all distances are equal."""
     if np.ptp(distances) == 0:
         return None
     return pearson(np.arange(len(distances)), stats.rankdata(distances))
 
 
-def onset(distances: np.ndarray, highest: float) -> float | None:
-    """The smallest strength at which the distance is above the band; None if it never is."""
+def find_onset(distances: np.ndarray, highest: float) -> float | None:
+    """Return the smallest strength at which the distance is above the upper limit, or None."""
     return next((strength for strength, distance in zip(STRENGTHS, distances.tolist(), strict=True)
-                 if strength > 0 and share_above(distance, highest)), None)
+                 if strength > 0 and is_above(distance, highest)), None)

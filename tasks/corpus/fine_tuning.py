@@ -9,69 +9,69 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy import stats
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import PooledTask, TaskSettings
 from tasks.common.correlations import pearson
 from tasks.common.references import KOUR_2022
-from tasks.data import loading as data
-from tasks.generators import causal_lm as gpt2
-from tasks.generators import progressive as grown
-from tasks.generators.progressive import Labelled, Step, type_token_ratio
+from tasks.data.loading import load_corpus, load_dataset
+from tasks.generators.causal_lm import digest_of_weights, finetune_and_generate
+from tasks.generators.progressive import Labelled, Step, generate_steps, type_token_ratio
 
 
-class GeneratorSettings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class GeneratorSettings(TaskSettings):
+    """A source, and how texts are generated from it."""
 
     name: str
-    by_label: bool = False                  # write label by label, and let a classifier choose
+    by_label: bool = False                  # generate by label, filtered by a classifier
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
     sources: Annotated[tuple[GeneratorSettings, ...], Field(min_length=1)]
     steps: Annotated[int, Field(ge=2, le=100)]                          # N
     n: Annotated[int, Field(ge=2, le=10_000)]
     self_distances: Annotated[int, Field(ge=1, le=100)] = 5
     seeds: Annotated[int, Field(ge=1, le=1000)]
-    train: Annotated[int, Field(ge=2)] | None = None        # texts to learn from at most; None: all that are left
+    train: Annotated[int, Field(ge=2)] | None = None        # maximal number of training texts; None: all that remain
     generator: Literal["ngrams", "gpt2"] = "ngrams"
-    weights: str | None = None              # of gpt2: a folder, or a name of the hub
+    weights: str | None = None              # of gpt2: a folder or a name on the hub
 
 
 @dataclass(frozen=True)
 class TrainingCurve:
-    """The raw answers of one generator, and what it generated."""
+    """The raw answers for one generator, and properties of the generated corpora."""
 
     distances: tuple[float, ...]            # d(A_sample, g_i), i = 1..N
     fault_free: tuple[float, ...]           # d(r1, r2) of samples of A: the self-distances
     scale: Annotated[ScoreScale, StoredAs("orientation")]
     type_token_ratios: tuple[float, ...]    # of g_1..g_N
     of_sample: float                        # that of A_sample
-    perplexities: tuple[float, ...]         # of A_sample to the generators
+    perplexities: tuple[float, ...]         # of A_sample, by the generators
 
 
-class FineTuning(Task[TrainingCurve]):
-    """Does the distance from a source fall as a generator learns more of it?"""
+class FineTuning(PooledTask[TrainingCurve]):
+    """Does the distance from a source fall as a generator learns from it?"""
 
     name: ClassVar[str] = "fine_tuning"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = TrainingCurve
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Fine-tuning", short="ft", score="ifc_monotonicity", chance=0.0, worst=-1.0, unit="generator seed",
-        strata=("source",), observe_version=1, measure_version=1, paper=KOUR_2022,
+        title="Fine-tuning", short="ft", score="Spearman correlation of training and closeness", chance=0.0, worst=-1.0,
+        unit="generator seed", strata=("source",), observe_version=1, measure_version=1, paper=KOUR_2022,
         measures={
             "ifc_monotonicity": "-Spearman correlation of training and distance",
-            "ifc_gap": "(d_N - mean self-distance)/(sd of the self-distances): what the last generator still lacks",
-            "first_gap": "the same of the first generator",
-            "type_token_ratio_rise": "type-token ratio of the last generated corpus less that of the first",
+            "ifc_gap": "(d_N - mean self-distance)/(SD of the self-distances): remaining distance of the last generator",
+            "first_gap": "(d_1 - mean self-distance)/(SD of the self-distances): distance of the first generator",
+            "type_token_ratio_rise": "type-token ratio of the last generated corpus minus that of the first",
         })
 
     def datasets(self, settings: Settings) -> set[str]:
@@ -79,11 +79,11 @@ class FineTuning(Task[TrainingCurve]):
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         if (settings.generator == "gpt2") != (settings.weights is not None):
-            raise TouchstoneError('tasks.fine_tuning: `weights` names the folder or hub name of the model, with generator = '
-                                  '"gpt2" only.')
+            raise TouchstoneError('tasks.fine_tuning: set `weights`, a folder or a name on the hub, if and only if generator = '
+                                  '"gpt2".')
         generator: dict[str, Any] = {"generator": settings.generator, "train": settings.train}
         if settings.weights is not None:
-            generator |= {"weights": settings.weights, "digest": gpt2.digest_of_weights(settings.weights)}
+            generator |= {"weights": settings.weights, "digest": digest_of_weights(settings.weights)}
         for source in settings.sources:
             for seed in range(settings.seeds):
                 yield self.unit(context, (source.name,), {
@@ -94,82 +94,81 @@ class FineTuning(Task[TrainingCurve]):
         return (text for corpus in self.corpora(unit)[0] for text in corpus)
 
     def corpora(self, unit: Unit) -> tuple[list[list[str]], list[Step]]:
-        """A_sample, g_1..g_N, and pairs of samples of A; and what is known of the generators."""
+        """Return A_sample, g_1..g_N and pairs of samples of A; and the steps of the generator."""
         p, rng = unit.parameters, np.random.default_rng(unit.seed)
         n, loaded = p["n"], labelled_texts(p["source"], p["by_label"])
         if len(loaded.texts) < 3 * n:
             raise TouchstoneError(f'Fine-tuning with n={n} needs {3 * n:,} texts of "{p["source"]}", which has '
-                                  f'{len(loaded.texts):,}. '
-                                  "Take a smaller n, or another source.")
+                                  f"{len(loaded.texts):,}. Choose a smaller n or another source.")
         order = rng.permutation(len(loaded.texts)).tolist()
         sample = [loaded.texts[row] for row in order[:n]]
         free = [[loaded.texts[row] for row in rng.choice(len(loaded.texts), 2 * n, replace=False)]
                 for _ in range(p["self_distances"])]
-        left = order[n:] if p["train"] is None else order[n:n + p["train"]]
-        rest = Labelled([loaded.texts[row] for row in left], [loaded.labels[row] for row in left])
-        steps = GENERATED.of(unit, rest, sample)
+        unused_rows = order[n:] if p["train"] is None else order[n:n + p["train"]]
+        train = Labelled([loaded.texts[row] for row in unused_rows], [loaded.labels[row] for row in unused_rows])
+        steps = GENERATED.generate(unit, train, sample)
         halves = [half for both in free for half in (both[:n], both[n:])]
         return [sample, *(step.texts for step in steps), *halves], steps
 
     def observe(self, unit: Unit, metric: MetricSession) -> TrainingCurve:
         corpora, steps = self.corpora(unit)
-        metric.start()                      # what the generator took is not the metric's time
+        metric.start()                      # the time of the generator is not the metric's
         first = 1 + len(steps)
-        pairs = [(0, place) for place in range(1, first)] + [(place, place + 1) for place in range(first, len(corpora), 2)]
+        pairs = [(0, index) for index in range(1, first)] + [(index, index + 1) for index in range(first, len(corpora), 2)]
         answers = metric.corpus_distances(corpora, pairs)
         return TrainingCurve(tuple(answers[:len(steps)]), tuple(answers[len(steps):]), metric.scale,
                              tuple(type_token_ratio(step.texts) for step in steps), type_token_ratio(corpora[0]),
                              tuple(step.perplexity for step in steps))
 
-    def measure(self, unit: Unit, seen: TrainingCurve) -> Measures:
-        return self.measure_all([unit], [seen])[0]
-
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[TrainingCurve]) -> list[Measures]:
-        """The self-distances of a source are those of all its units."""
+    def measure_all(self, units: Sequence[Unit], observations: Sequence[TrainingCurve]) -> list[Measures]:
+        """Return the measures; the self-distances of a source are those of all its units."""
         fault_free: dict[tuple[str, ...], list[float]] = defaultdict(list)
-        for unit, one in zip(units, seen, strict=True):
-            fault_free[unit.stratum] += one.scale.as_distance(np.array(one.fault_free)).tolist()
-        return [training_measures(one, np.array(fault_free[unit.stratum])) for unit, one in zip(units, seen, strict=True)]
+        for unit, observation in zip(units, observations, strict=True):
+            fault_free[unit.stratum] += observation.scale.as_distance(np.array(observation.fault_free)).tolist()
+        return [training_measures(observation, np.array(fault_free[unit.stratum]))
+                for unit, observation in zip(units, observations, strict=True)]
 
 
-def training_measures(seen: TrainingCurve, fault_free: np.ndarray) -> Measures:
-    """What one curve says, beside the self-distances of its source."""
-    distances = seen.scale.as_distance(np.array(seen.distances))
+def training_measures(curve: TrainingCurve, fault_free: np.ndarray) -> Measures:
+    """Return the measures of one curve, relative to the self-distances of its source."""
+    distances = curve.scale.as_distance(np.array(curve.distances))
     spread = float(fault_free.std(ddof=1)) if len(fault_free) > 1 else 0.0
-    first, last = ((float(one - fault_free.mean()) / spread if spread > 0 else None) for one in distances[[0, -1]])
+    first, last = ((float(distance - fault_free.mean()) / spread if spread > 0 else None) for distance in distances[[0, -1]])
     falling = None
     if np.ptp(distances) > 0:
         falling = -pearson(np.arange(len(distances)), stats.rankdata(distances))
-    ratios = seen.type_token_ratios
+    ratios = curve.type_token_ratios
     return Measures(falling, {"ifc_monotonicity": falling, "ifc_gap": last, "first_gap": first,
                               "type_token_ratio_rise": ratios[-1] - ratios[0]})
 
 
 def labelled_texts(name: str, by_label: bool) -> Labelled:
-    """The texts of a corpus with their labels, or with one label for all."""
-    texts = data.load_corpus(name)
+    """Return the texts of a corpus with their labels, or with equal labels."""
+    texts = load_corpus(name)
     if not by_label:
         return Labelled(texts, [""] * len(texts))
-    rows = data.load_dataset(name).rows
+    rows = load_dataset(name).rows
     if "label" not in rows.columns:
-        raise TouchstoneError(f'The corpus "{name}" has no labels to write by; leave `by_label` out.')
+        raise TouchstoneError(f'The corpus "{name}" has no labels. Remove the setting `by_label`.')
     return Labelled(texts, [str(label) for label in rows.label])
 
 
 class GeneratedTexts:
-    """What generators have written, by unit: each is asked about by many metrics, and written once."""
+    """A cache of generated texts by unit, so that they are generated once for all metrics."""
 
     def __init__(self) -> None:
-        self._known: dict[str, list[Step]] = {}
+        self._steps: dict[str, list[Step]] = {}
         self._lock = threading.Lock()
 
-    def of(self, unit: Unit, train: Labelled, held_out: Sequence[str]) -> list[Step]:
+    def generate(self, unit: Unit, train: Labelled, held_out: Sequence[str]) -> list[Step]:
+        """Return the generated corpora of a unit."""
         p = unit.parameters
         with self._lock:
-            if unit.id not in self._known:
-                asked = train, held_out, p["steps"], p["n"], unit.seed
-                self._known[unit.id] = gpt2.finetune_and_generate(p["weights"], *asked) if p["generator"] == "gpt2" else grown.generate_steps(*asked)
-            return self._known[unit.id]
+            if unit.id not in self._steps:
+                arguments = train, held_out, p["steps"], p["n"], unit.seed
+                self._steps[unit.id] = (finetune_and_generate(p["weights"], *arguments) if p["generator"] == "gpt2" else
+                                        generate_steps(*arguments))
+            return self._steps[unit.id]
 
 
 GENERATED = GeneratedTexts()

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy import stats
 
 from harness.base.units import Unit
@@ -17,28 +17,35 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Curve, Measures, Presentation, Task, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import RecheckedAnswer, context_marks, differ, remove_excused_marks, value_or_chance
+from tasks.common.base import TaskSettings
+from tasks.common.consistency import (
+    RecheckedAnswer,
+    context_marks,
+    differ,
+    recheck_measures,
+    remove_excused_marks,
+    value_or_chance,
+)
 from tasks.common.correlations import next_power_of_two, omega_squared, pearson
 from tasks.common.curves import mean_points
 from tasks.common.mixtures import draw_mixtures, separated_pairs
 from tasks.common.references import KOUR_2022
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 
-CHECKED_SHARE, CHECKED_LEAST = 0.05, 5      # of the pairs of a collection, asked again alone
-CHECKED_THOROUGHLY = 2                      # repetitions; of those after, one pair: fresh workers would take most of the time
-MIRRORED = 5                                # pairs asked in the other direction too, of a metric that says it is symmetric
+CHECKED_SHARE, CHECKED_LEAST = 0.05, 5      # of the pairs of a collection, repeated alone
+CHECKED_THOROUGHLY = 2                      # repetitions; one pair in later ones, since fresh workers are slow
+MIRRORED = 5                                # pairs compared in both directions if the metric declares symmetry
 
 
-
-class CorpusSize(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class CorpusSize(TaskSettings):
+    """The number of corpora k and their size n."""
 
     k: Annotated[int, Field(ge=3, le=50)]
     n: Annotated[int, Field(ge=2, le=10_000)]
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
     pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
     levels: Annotated[tuple[CorpusSize, ...], Field(min_length=1)]
@@ -52,17 +59,17 @@ class MixtureDistances:
     k: int
     forward: tuple[float, ...]              # d(c_i, c_j), i < j, in the order of `separated_pairs`
     backward: tuple[float, ...]             # d(c_j, c_i), the same pairs
-    mirrored: int                           # how many answers of the two are those of the other direction, which alone was asked:
-                                            # where a metric says it is symmetric, and was on all that were asked
+    mirrored: int                           # how many answers were copied from the other direction:
+                                            # if the metric declares symmetry, and no answer contradicts it
     scale: Annotated[ScoreScale, StoredAs("orientation")]
     rechecked: tuple[RecheckedAnswer, ...]
 
 
 class KnownSimilarity(Task[MixtureDistances]):
-    """Does the distance grow as the corpora grow apart?"""
+    """Does the distance grow as the shares of the two sources diverge?"""
 
     name: ClassVar[str] = "known_similarity"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = MixtureDistances
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Known similarity", short="ks",
@@ -70,20 +77,20 @@ class KnownSimilarity(Task[MixtureDistances]):
         chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=3, measure_version=1,
         paper=KOUR_2022,
         measures={
-            "accuracy": "A: share of nested interval pairs judged right, ties one half",
-            "weighted_accuracy": "Aw: the same, weighted by 1/(difference in separation)",
+            "accuracy": "A: share of nested interval pairs judged correctly, ties one half",
+            "weighted_accuracy": "Aw: A weighted by 1/(difference in separation)",
             "monotonicity": "Spearman correlation of separation and distance",
             "signed_separability": "omega squared of separation, with the sign of the correlation",
             "signed_linearity": "r|r| of the regression on separation",
             "separability": "omega squared of separation as a factor",
             "linearity": "R squared of the regression on separation",
-            "linearity_r": "r, as the published column has it",
+            "linearity_r": "r, as in the published column",
             "accuracy_tree": "A over the published multiset of judgements, strict",
             "weighted_accuracy_tree": "Aw over the published multiset of judgements, strict",
-            "accuracy_le": "A with ties counted as right, the paper's formula",
-            "asymmetry": "mean |d(p,q) - d(q,p)|, in standard deviations of the distances",
-            "context_difference": "mean change of an answer when its pair is asked alone, in the same unit",
-            "repeat_spread": "mean change of an answer when it is asked again, in the same unit",
+            "accuracy_le": "A with ties counted as correct, the paper's formula",
+            "asymmetry": "mean |d(p,q) - d(q,p)|, in SD of the distances",
+            "context_difference": "mean change of an answer when its pair is compared alone, in SD of the distances",
+            "repeat_spread": "mean change of an answer when it is repeated, in SD of the distances",
         },
         presentation=Presentation(
             example="corpora mixed from two sources in different proportions; those with similar proportions should be closer.",
@@ -103,44 +110,43 @@ class KnownSimilarity(Task[MixtureDistances]):
         return itertools.chain.from_iterable(self.corpora(unit))
 
     def corpora(self, unit: Unit) -> list[list[str]]:
+        """Return the mixtures of a unit."""
         p = unit.parameters
-        return draw_mixtures(p["source_a"], data.load_corpus(p["source_a"]), p["source_b"], data.load_corpus(p["source_b"]), p["k"], p["n"],
-                             np.random.default_rng(unit.seed))
+        a, b = p["source_a"], p["source_b"]
+        return draw_mixtures(a, load_corpus(a), b, load_corpus(b), p["k"], p["n"], np.random.default_rng(unit.seed))
 
     def observe(self, unit: Unit, metric: MetricSession) -> MixtureDistances:
         corpora, k = self.corpora(unit), unit.parameters["k"]
-        there = separated_pairs(k)
-        pairs = [*there, *((j, i) for i, j in there)]
-        answers, mirrored = both_directions(metric, corpora, pairs, unit.seed)
+        forward = separated_pairs(k)
+        pairs = [*forward, *((j, i) for i, j in forward)]
+        answers, mirrored = compare_both_directions(metric, corpora, pairs, unit.seed)
         checked = pairs_to_recheck(k, unit.seed, unit.parameters["repetition"])
         alone = metric.recheck_corpora(corpora, pairs, checked)
-        rechecked = tuple(RecheckedAnswer(pairs[place], answers[place], first, again)
-                          for place, (first, again) in zip(checked, alone, strict=True))
-        return MixtureDistances(k, tuple(answers[:len(there)]), tuple(answers[len(there):]), mirrored, metric.scale, rechecked)
+        rechecked = tuple(RecheckedAnswer(pairs[index], answers[index], first, again)
+                          for index, (first, again) in zip(checked, alone, strict=True))
+        half = len(forward)
+        return MixtureDistances(k, tuple(answers[:half]), tuple(answers[half:]), mirrored, metric.scale, rechecked)
 
-    def measure(self, unit: Unit, seen: MixtureDistances) -> Measures:
-        forward = seen.scale.as_distance(np.array(seen.forward))
-        backward = seen.scale.as_distance(np.array(seen.backward))
+    def measure(self, unit: Unit, observation: MixtureDistances) -> Measures:
+        forward = observation.scale.as_distance(np.array(observation.forward))
+        backward = observation.scale.as_distance(np.array(observation.backward))
         unit_of_scale = next_power_of_two(max(np.abs(forward).max(), np.abs(backward).max()))
         forward, backward = forward / unit_of_scale, backward / unit_of_scale
         distances = (forward + backward) / 2
         spread = float(distances.std()) if np.ptp(distances) else None
-
-        def relative(a: float, b: float) -> float:
-            return min(abs(a - b) / unit_of_scale / spread, 1e9) if spread else 0.0     # differences, too, can overflow
         values: dict[str, float | None] = {
-            **distance_measures(distances, seen.k),
+            **measure_distances(distances, observation.k),
             "asymmetry": float(np.abs(forward - backward).mean()) / spread if spread else None,
-            "context_difference": float(np.mean([relative(r.among_others, r.alone) for r in seen.rechecked])),
-            "repeat_spread": float(np.mean([relative(r.alone_again, r.alone) for r in seen.rechecked])),
+            **recheck_measures(observation.rechecked, spread * unit_of_scale if spread else None),
         }
         ranked = [2 * value_or_chance(values["accuracy"], 0.5) - 1, 2 * value_or_chance(values["weighted_accuracy"], 0.5) - 1,
                   *(value_or_chance(values[name], 0.0) for name in ("monotonicity", "signed_separability", "signed_linearity"))]
-        return Measures(float(np.mean(ranked)), values, context_marks(seen.rechecked))
+        return Measures(float(np.mean(ranked)), values, context_marks(observation.rechecked))
 
-    def answers(self, seen: MixtureDistances) -> np.ndarray:
-        """The means of both directions, z-scored in their collection; zeros where all are equal."""
-        forward, backward = (seen.scale.as_distance(np.array(side)) for side in (seen.forward, seen.backward))
+    def answers(self, observation: MixtureDistances) -> np.ndarray:
+        """Return the means of both directions, z-scored in their collection; zeros if all are equal."""
+        forward = observation.scale.as_distance(np.array(observation.forward))
+        backward = observation.scale.as_distance(np.array(observation.backward))
         distances = forward / 2 + backward / 2
         spread = distances.std()
         return np.asarray((distances - distances.mean()) / spread if spread > 0 and np.isfinite(spread) else distances * 0)
@@ -157,38 +163,39 @@ class KnownSimilarity(Task[MixtureDistances]):
         return remove_excused_marks(super().marks(measured), measured)
 
 
-def both_directions(metric: MetricSession, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]],
-                    seed: int) -> tuple[list[float], int]:
-    """The answers for all pairs, the second half being the first the other way round; and how many were taken from there.
+def compare_both_directions(metric: MetricSession, corpora: Sequence[Sequence[str]], pairs: Sequence[tuple[int, int]],
+                            seed: int) -> tuple[list[float], int]:
+    """Return the answers for all pairs, whose second half is the reversed first half, and how many of them were mirrored.
 
-    A metric that says it is symmetric is asked each pair in one direction, drawn for it so that the directions say nothing of
-    the order of the corpora, and five in the other one too; if one of those answers differs, all the others as well.
+    For a metric that declares symmetry, each pair is compared in one random direction, which reveals nothing about the order of
+    the
+    corpora, and five pairs in both directions. If any of these answers differ, all pairs are compared in both directions.
     """
     half = len(pairs) // 2
-    rest: list[int] = []
+    omitted: list[int] = []
     if metric.entry.header.symmetric:
         rng = np.random.default_rng([seed, half])
         other_side = np.arange(half) + half * rng.integers(2, size=half)
-        rest = sorted(other_side[rng.permutation(half)[MIRRORED:]].tolist())
-    skipped = set(rest)
-    first = [place for place in range(len(pairs)) if place not in skipped]
-    answers = dict(zip(first, metric.corpus_distances(corpora, [pairs[place] for place in first]), strict=True))
+        omitted = sorted(other_side[rng.permutation(half)[MIRRORED:]].tolist())
+    skipped = set(omitted)
+    first = [index for index in range(len(pairs)) if index not in skipped]
+    answers = dict(zip(first, metric.corpus_distances(corpora, [pairs[index] for index in first]), strict=True))
 
-    def mirror(place: int) -> int:
-        return (place + half) % len(pairs)
-    if any(differ(answers[place], answers[mirror(place)]) for place in first if mirror(place) not in skipped):
-        found = metric.corpus_distances(corpora, [pairs[place] for place in rest], order=1, first=len(pairs))
-        answers |= dict(zip(rest, found, strict=True))
-        rest = []
-    answers |= {place: answers[mirror(place)] for place in rest}
-    return [answers[place] for place in range(len(pairs))], len(rest)
+    def mirror(index: int) -> int:
+        return (index + half) % len(pairs)
+    if any(differ(answers[index], answers[mirror(index)]) for index in first if mirror(index) not in skipped):
+        remaining = metric.corpus_distances(corpora, [pairs[index] for index in omitted], order=1, first=len(pairs))
+        answers |= dict(zip(omitted, remaining, strict=True))
+        omitted = []
+    answers |= {index: answers[mirror(index)] for index in omitted}
+    return [answers[index] for index in range(len(pairs))], len(omitted)
 
 
 def pairs_to_recheck(k: int, seed: int, repetition: int) -> list[int]:
-    """Which questions are asked again alone: as many as 5% of the k(k-1)/2 pairs, at least five, of either direction.
+    """Return the indices of the pairs to repeat alone: 5% of the k(k-1)/2 pairs, at least five, in either direction.
 
-    They are drawn so that a metric cannot know them.  After some repetitions one each is enough: a metric is told neither
-    which repetition it is in nor anything of those before, and is judged by all of them together.
+    They are random, so a metric cannot predict them. After the first repetitions one pair is enough: a metric does not know which
+    repetition it is in, and all repetitions are judged together.
     """
     pairs = len(separated_pairs(k))
     count = max(CHECKED_LEAST, round(CHECKED_SHARE * pairs)) if repetition < CHECKED_THOROUGHLY else 1
@@ -197,45 +204,47 @@ def pairs_to_recheck(k: int, seed: int, repetition: int) -> list[int]:
 
 @dataclass(frozen=True)
 class Judgements:
-    """The set J of equation 5 as arrays: which interval lies strictly inside which, and how it is counted."""
+    """The set J of equation 5 as arrays: pairs of an interval and one strictly inside it, with their weights."""
 
     inner: np.ndarray                       # indices into separated_pairs(k)
     outer: np.ndarray
     weight: np.ndarray                      # 1/(l2 - l1)
-    in_tree: np.ndarray                     # times the authors' recursion meets it
+    in_tree: np.ndarray                     # how often the authors' recursion visits it
 
 
 @lru_cache
-def judgements(k: int) -> Judgements:
-    """All ((q,r),(i,j)) with [q,r] strictly inside [i,j]: the set J, equation 5.
+def list_judgements(k: int) -> Judgements:
+    """Return all ((q,r),(i,j)) with [q,r] strictly inside [i,j]: the set J, equation 5.
 
-    The authors' recursion visits an interval once for each path that leads to it.  A visit of (s,e) makes one judgement
-    against each of its strict sub-intervals, and then visits (s,e-1) and (s+1,e); so a judgement is counted as often as its
-    outer interval is visited: binomial(missing, missing on the left) times.
+    The authors' recursion visits an interval once for each path that leads to it. A visit of (s,e) makes one judgement against
+    each of
+    its strict sub-intervals, and then visits (s,e-1) and (s+1,e). Hence a judgement is counted as often as its outer interval is
+    visited:
+    binomial(missing, missing on the left) times.
     """
     pairs = separated_pairs(k)
     visits = {(0, k - 1): 1}
     for length in range(k - 1, 1, -1):
-        for s in range(k - length):
-            e = s + length
-            for child in ((s, e - 1), (s + 1, e)):
-                visits[child] = visits.get(child, 0) + visits[s, e]
-    found = [(inner, outer) for outer, (i, j) in enumerate(pairs) for inner, (q, r) in enumerate(pairs)
-             if i <= q and r <= j and (q, r) != (i, j)]
-    inner, outer = (np.array(side, dtype=int) for side in zip(*found, strict=True))
+        for start in range(k - length):
+            end = start + length
+            for child in ((start, end - 1), (start + 1, end)):
+                visits[child] = visits.get(child, 0) + visits[start, end]
+    nested = [(inner, outer) for outer, (i, j) in enumerate(pairs) for inner, (q, r) in enumerate(pairs)
+              if i <= q and r <= j and (q, r) != (i, j)]
+    inner, outer = (np.array(side, dtype=int) for side in zip(*nested, strict=True))
     separation = np.array([j - i for i, j in pairs])
     return Judgements(inner, outer, 1 / (separation[outer] - separation[inner]),
                       np.array([visits[pairs[o]] for o in outer], dtype=float))
 
 
-def distance_measures(distances: np.ndarray, k: int) -> dict[str, float | None]:
-    """Everything that the distances of one set of k corpora say, in the order of `separated_pairs`."""
-    return {**accuracies(distances, k), **trend(distances, np.array([j - i for i, j in separated_pairs(k)]))}
+def measure_distances(distances: np.ndarray, k: int) -> dict[str, float | None]:
+    """Return all measures of the distances of one set of k corpora, in the order of `separated_pairs`."""
+    return {**measure_accuracies(distances, k), **measure_trend(distances, np.array([j - i for i, j in separated_pairs(k)]))}
 
 
-def accuracies(distances: np.ndarray, k: int) -> dict[str, float | None]:
-    """Shares of J judged right: d(inner) < d(outer), ties one half; weighted; over the tree multiset; with <=."""
-    j = judgements(k)
+def measure_accuracies(distances: np.ndarray, k: int) -> dict[str, float | None]:
+    """Return shares of J judged correctly: d(inner) < d(outer), ties one half; weighted; over the tree multiset; with <=."""
+    j = list_judgements(k)
     inner, outer = distances[j.inner], distances[j.outer]
     right, tied = (inner < outer).astype(float), (inner == outer).astype(float)
     halves = right + tied / 2
@@ -248,8 +257,8 @@ def accuracies(distances: np.ndarray, k: int) -> dict[str, float | None]:
     }
 
 
-def trend(distances: np.ndarray, separation: np.ndarray) -> dict[str, float | None]:
-    """Monotonicity, separability and linearity; unknown where all distances are equal.  None of them depends on scale."""
+def measure_trend(distances: np.ndarray, separation: np.ndarray) -> dict[str, float | None]:
+    """Return monotonicity, separability and linearity, which do not depend on scale; None if all distances are equal."""
     names = ("monotonicity", "separability", "linearity", "linearity_r", "signed_separability", "signed_linearity")
     if np.ptp(distances) == 0:
         return dict.fromkeys(names)

@@ -1,7 +1,7 @@
-"""Local perturbation (Ackerman, Kour and Farchi, section 2): how soon does a metric notice that a few neighbours moved?
+"""Local perturbation (Ackerman, Kour and Farchi, section 2): how soon does a metric detect that a few neighbours moved?
 
-No text: A is a mixture of three normal distributions in q dimensions, B is A with a little noise; then a point of B and its
-nearest neighbours, a share p of B, go by delta away from the centres of their components.
+Without text: A is a mixture of three normal distributions in q dimensions, B is A with a little noise; then a point of B and its
+nearest neighbours, a share p of B, move by delta away from the centres of their components.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.hashing import seed_of
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Task, TaskInfo
+from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
 from harness.submission.header import Header
+from tasks.common.base import PooledTask, TaskSettings
 from tasks.common.correlations import pearson
 from tasks.common.references import ACKERMAN
 
@@ -29,12 +30,12 @@ JITTER = 0.1
 DELTAS = tuple(0.5 * step for step in range(21))
 SHARES = tuple(round(0.05 * step, 2) for step in range(11))
 DIMENSIONS = (2, 3, 4, 5, 6)
-DELTA, SHARE = 3.0, 0.1                     # where they are held
+DELTA, SHARE = 3.0, 0.1                     # the values in the other sweeps
 NOTICED = 2.0                               # standard errors between d(max) and d(0) of the mean curve
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
     repetitions: Annotated[int, Field(ge=1, le=1000)]
 
@@ -49,18 +50,18 @@ class PerturbationCurves:
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class LocalPerturbation(Task[PerturbationCurves]):
-    """How soon does the metric notice that a few neighbours moved?"""
+class LocalPerturbation(PooledTask[PerturbationCurves]):
+    """How soon does the metric detect that a few neighbours moved?"""
 
     name: ClassVar[str] = "local_perturbation"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = PerturbationCurves
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Local perturbation", short="lp", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=(),
+        title="Local perturbation", short="lp", score="none (property)", chance=0.0, worst=0.0, unit="repetition", strata=(),
         observe_version=1, measure_version=1, ranked=False, paper=ACKERMAN,
         measures={
-            "locality": "area under the mean curve of (d(delta)-d(0))/(d(max)-d(0)): 1 notices the smallest move, 0 waits",
-            "noticed": "d(max)-d(0) of the mean curve, in its standard errors; below 2 the locality is unknown",
+            "locality": "area under the mean curve of (d(delta)-d(0))/(d(max)-d(0)): 1 if the smallest move is detected",
+            "noticed": "d(max)-d(0) of the mean curve, in standard errors; below 2 the locality is unknown",
             "rise_with_share": "correlation of p and the mean distance",
             "rise_with_dimension": "correlation of q and the mean distance",
         })
@@ -77,42 +78,41 @@ class LocalPerturbation(Task[PerturbationCurves]):
 
     def inapplicable_reason(self, unit: Unit, header: Header) -> str | None:
         if header.kind != "corpus" or header.input != "embeddings":
-            return "only corpus metrics that take embeddings can be asked about points without text"
+            return "points without text apply only to corpus metrics that take embeddings"
         return None
 
     def observe(self, unit: Unit, metric: MetricSession) -> PerturbationCurves:
         corpora: list[np.ndarray] = []
         pairs: list[tuple[int, int]] = []
-        for a, perturbed in sweeps(unit.parameters["mixtures"], unit.seed):
+        for a, perturbed in generate_sweeps(unit.parameters["mixtures"], unit.seed):
             corpora.append(a)
-            pairs += [(len(corpora) - 1, len(corpora) + place) for place in range(len(perturbed))]
+            pairs += [(len(corpora) - 1, len(corpora) + index) for index in range(len(perturbed))]
             corpora += perturbed
         answers = tuple(metric.corpus_distances(corpora, pairs))
         first, second = len(DELTAS), len(DELTAS) + len(SHARES)
         return PerturbationCurves(answers[:first], answers[first:second], answers[second:], metric.scale)
 
-    def measure(self, unit: Unit, seen: PerturbationCurves) -> Measures:
-        return self.measure_all([unit], [seen])[0]
-
-    def measure_all(self, units: Sequence[Unit], seen: Sequence[PerturbationCurves]) -> list[Measures]:
-        """Locality is of the mean curve; a repetition gets its jackknife pseudo-value, so that their spread gives an interval."""
-        if not seen:
+    def measure_all(self, units: Sequence[Unit], observations: Sequence[PerturbationCurves]) -> list[Measures]:
+        """Return the measures; the locality of a repetition is the jackknife pseudo-value of that of the mean curve."""
+        if not observations:
             return []
-        curves = np.array([one.scale.as_distance(np.array(one.by_delta)) for one in seen])
-        whole, n = locality(curves), len(curves)
-        if whole is None or n < 3:
-            localities = [whole] * n
+        scale = observations[0].scale
+        curves = scale.as_distance(np.array([observation.by_delta for observation in observations]))
+        overall, n = measure_locality(curves), len(curves)
+        if overall is None or n < 3:
+            localities = [overall] * n
         else:
-            without = [area(np.delete(curves, row, axis=0)) for row in range(n)]
-            localities = [n * whole - (n - 1) * (one if one is not None else whole) for one in without]
-        scale = seen[0].scale
-        common = {"noticed": smallest_noticed(curves), "rise_with_share": rise(SHARES, [one.by_share for one in seen], scale),
-                  "rise_with_dimension": rise(DIMENSIONS, [one.by_dimension for one in seen], scale)}
-        return [Measures(None, {"locality": one, **common}) for one in localities]
+            without = [area_under_curve(np.delete(curves, row, axis=0)) for row in range(n)]
+            localities = [n * overall - (n - 1) * (overall if partial is None else partial) for partial in without]
+        common = {"noticed": detection_ratio(curves),
+                  "rise_with_share": measure_rise(SHARES, [observation.by_share for observation in observations], scale),
+                  "rise_with_dimension": measure_rise(DIMENSIONS, [observation.by_dimension for observation in observations],
+                                                      scale)}
+        return [Measures(None, {"locality": value, **common}) for value in localities]
 
 
-def sweeps(mixtures: int, seed: int) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
-    """A and every B' of the sweep of delta; of p; of q.  A and B are the same in every repetition, the moved points are not."""
+def generate_sweeps(mixtures: int, seed: int) -> Iterator[tuple[np.ndarray, list[np.ndarray]]]:
+    """Yield A and every B' for the sweeps of delta, p and q; A and B are equal in all repetitions, the moved points differ."""
     mixture = Mixture.draw(2, np.random.default_rng([mixtures, 0]))
     yield mixture.a, [mixture.perturbed(delta, SHARE, np.random.default_rng([seed, 1])) for delta in DELTAS]
     yield mixture.a, [mixture.perturbed(DELTA, share, np.random.default_rng([seed, 1])) for share in SHARES]
@@ -123,7 +123,7 @@ def sweeps(mixtures: int, seed: int) -> Iterator[tuple[np.ndarray, list[np.ndarr
 
 @dataclass(frozen=True)
 class Mixture:
-    """A, and B with the centre that each of its points belongs to: POINTS x q."""
+    """A, and B with the centre of each of its points: POINTS x q."""
 
     a: np.ndarray
     b: np.ndarray
@@ -131,12 +131,13 @@ class Mixture:
 
     @classmethod
     def draw(cls, q: int, rng: np.random.Generator) -> Mixture:
+        """Return a random mixture in q dimensions."""
         centres = rng.uniform(-BOX, BOX, (COMPONENTS, q))[np.arange(POINTS) % COMPONENTS]
         a = centres + SPREAD * rng.normal(size=(POINTS, q))
         return cls(a.astype(np.float32), a + JITTER * rng.normal(size=(POINTS, q)), centres)
 
     def perturbed(self, delta: float, share: float, rng: np.random.Generator) -> np.ndarray:
-        """B' : the share of B nearest to a random point of it, moved by delta away from their components' centres."""
+        """Return B': the share of B nearest to a random point of it, moved by delta away from their components' centres."""
         chosen = self.b[rng.integers(len(self.b))]
         nearest = np.argsort(np.linalg.norm(self.b - chosen, axis=1), kind="stable")[:round(share * len(self.b))]
         away = self.b[nearest] - self.centres[nearest]
@@ -145,21 +146,21 @@ class Mixture:
         return moved.astype(np.float32)
 
 
-def smallest_noticed(curves: np.ndarray) -> float | None:
-    """The mean of d(max)-d(0) over its standard error; unknown with one repetition, or without spread."""
+def detection_ratio(curves: np.ndarray) -> float | None:
+    """Return the mean of d(max)-d(0) over its standard error, or None without spread."""
     grown = curves[:, -1] - curves[:, 0]
     spread = float(grown.std(ddof=1)) if len(grown) > 1 else 0.0
     return float(grown.mean()) / spread * float(np.sqrt(len(grown))) if spread > 0 else None
 
 
-def locality(curves: np.ndarray) -> float | None:
-    """The area under the mean curve; unknown where the largest move is hardly noticed."""
-    found = smallest_noticed(curves)
-    return area(curves) if found is not None and found >= NOTICED else None
+def measure_locality(curves: np.ndarray) -> float | None:
+    """Return the area under the mean curve, or None if the largest move is hardly detected."""
+    noticed = detection_ratio(curves)
+    return area_under_curve(curves) if noticed is not None and noticed >= NOTICED else None
 
 
-def area(curves: np.ndarray) -> float | None:
-    """Under (d(delta)-d(0))/(d(max)-d(0)) of the mean curve, clipped to [0, 1], over delta scaled to [0, 1]."""
+def area_under_curve(curves: np.ndarray) -> float | None:
+    """Return the area under (d(delta)-d(0))/(d(max)-d(0)) of the mean curve, clipped to [0, 1], over delta scaled to [0, 1]."""
     mean = curves.mean(axis=0)
     if mean[-1] <= mean[0]:
         return None
@@ -167,7 +168,7 @@ def area(curves: np.ndarray) -> float | None:
     return float(((share[1:] + share[:-1]) / 2).mean())
 
 
-def rise(x: Sequence[float], curves: Sequence[Sequence[float]], scale: ScoreScale) -> float | None:
-    """Correlation with the mean curve; unknown where it is flat."""
+def measure_rise(x: Sequence[float], curves: Sequence[Sequence[float]], scale: ScoreScale) -> float | None:
+    """Return the correlation with the mean curve, or None if it is flat."""
     mean = scale.as_distance(np.array(curves)).mean(axis=0)
     return pearson(np.array(x), mean) if np.ptp(mean) > 0 else None

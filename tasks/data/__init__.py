@@ -1,1 +1,1 @@
-"""Datasets: what is registered, and loading it in one normal form.  May import `harness`."""
+"""The registry of datasets, and loading datasets in one normal form."""

@@ -1,4 +1,7 @@
-"""Mirrors: folders of Parquet snapshots in the normal form, one folder a dataset, a file a table, with a `source.json`."""
+"""Mirrors: folders of Parquet snapshots in the normal form.
+
+A mirror has one folder per dataset with one file per table and a `source.json`.
+"""
 
 from __future__ import annotations
 
@@ -21,65 +24,61 @@ if TYPE_CHECKING:
 
 
 def find_snapshot(dataset: Dataset) -> Path | None:
-    """The folder of a dataset in the mirror, if it is there."""
+    """Return the folder of a dataset in the mirror, or None."""
     mirror = mirror_folder()
     if mirror is None:
         return None
     if not mirror.is_dir():
-        raise TouchstoneError(f"TOUCHSTONE_DATA names {mirror}, which is no folder; correct it or unset it.")
+        raise TouchstoneError(f"TOUCHSTONE_DATA is set to {mirror}, which is not a folder. Correct it or unset it.")
     folder = mirror / dataset.name
     return folder if any((folder / f"{table}.parquet").exists() for table in FORMS[dataset.kind]) else None
 
 
 def read_snapshot(dataset: Dataset, folder: Path) -> Tables:
-    """The tables of a snapshot."""
+    """Return the tables of a snapshot."""
     tables = {}
     for table in FORMS[dataset.kind]:
         path = folder / f"{table}.parquet"
         try:
             tables[table] = pd.read_parquet(path)
-        except (OSError, ValueError) as wrong:
-            raise TouchstoneError(f"{path} cannot be read as Parquet ({wrong}).") from None
-    noted = snapshot_fingerprint(folder)
-    if noted is not None and noted != fingerprint_tables(tables):
-        raise TouchstoneError(f"{folder} does not hold the rows it was written with (fingerprint "
-                              f"{fingerprint_tables(tables)[:16]}, its source.json says {noted[:16]}): it was damaged or "
-                              "changed. Fetch it again.")
+        except (OSError, ValueError) as error:
+            raise TouchstoneError(f"{path} cannot be read as Parquet ({error}).") from None
+    recorded = snapshot_fingerprint(folder)
+    fingerprint = fingerprint_tables(tables)
+    if recorded not in (None, fingerprint):
+        raise TouchstoneError(f"The rows of {folder} have changed since it was written: their fingerprint is {fingerprint[:16]}, "
+                              f"source.json has {str(recorded)[:16]}. Fetch the dataset again.")
     return tables
 
 
 def snapshot_fingerprint(folder: Path) -> str | None:
+    """Return the fingerprint in a snapshot's `source.json`, or None."""
     try:
-        noted = json.loads((folder / "source.json").read_text()).get("fingerprint")
+        recorded = json.loads((folder / "source.json").read_text()).get("fingerprint")
     except (OSError, ValueError, AttributeError):
-        return None                         # a snapshot that somebody else made may have none
-    return noted if isinstance(noted, str) else None
+        return None                         # snapshots from other tools may have none
+    return recorded if isinstance(recorded, str) else None
 
 
 def write_snapshot(loaded: LoadedDataset, mirror: Path) -> Path:
-    """A snapshot of a dataset, whole or not at all."""
+    """Write a snapshot of a dataset atomically and return its folder."""
     dataset = loaded.dataset
     final, partial = mirror / dataset.name, mirror / f".{dataset.name}.{os.getpid()}"
-    about = {field.name: getattr(dataset, field.name) for field in dataclasses.fields(dataset)
-             if field.name not in ("source", "rows", "fingerprint")}
-    about |= {"read_from": loaded.origin, "rows": {name: len(table) for name, table in loaded.tables.items()},
-              "fingerprint": loaded.fingerprint, "verified": loaded.verified}
+    description = {field.name: getattr(dataset, field.name) for field in dataclasses.fields(dataset)
+                   if field.name not in ("source", "rows", "fingerprint")}
+    description |= {"read_from": loaded.origin, "rows": {name: len(table) for name, table in loaded.tables.items()},
+                    "fingerprint": loaded.fingerprint, "verified": loaded.verified}
     try:
         partial.mkdir(parents=True)
         for name, table in loaded.tables.items():
             table.to_parquet(partial / f"{name}.parquet", index=False)
-        (partial / "source.json").write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (partial / "source.json").write_text(json.dumps(description, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         if final.exists():
             shutil.rmtree(final)
         partial.rename(final)
-    except OSError as wrong:
-        raise TouchstoneError(f"The snapshot of {dataset.name} cannot be written to {mirror} ({wrong.strerror}). Make room "
-                              "there, or name another folder with --mirror.") from None
+    except OSError as error:
+        raise TouchstoneError(f"The snapshot of {dataset.name} cannot be written to {mirror} ({error.strerror}). Free space "
+                              "on the disk, or choose another folder with --mirror.") from None
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return final
-
-
-def snapshot_required_message(name: str, origin: str) -> str:
-    return (f'The dataset "{name}" ({origin}) is not fetched by this version; put a snapshot {name}/data.parquet into a '
-            "folder and name the folder with TOUCHSTONE_DATA.")

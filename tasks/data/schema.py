@@ -1,4 +1,4 @@
-"""The normal form: which tables and columns a dataset of each kind has, wherever it comes from."""
+"""The normal form: the tables and columns of datasets of each kind."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ Tables = dict[str, pd.DataFrame]
 
 
 class Columns(NamedTuple):
+    """The required and the optional columns of a table."""
+
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()
 
@@ -38,18 +40,18 @@ FORMS: Mapping[Kind, Mapping[str, Columns]] = {
 
 
 def check_tables(kind: Kind, tables: Tables, origin: str) -> None:
-    """Refuses tables that are not of the kind's form."""
+    """Raise TouchstoneError if a table or a required column of the kind is missing."""
     for table, columns in FORMS[kind].items():
         if table not in tables:
-            raise TouchstoneError(f'{origin} has no table "{table}"; a dataset of the kind {kind} has {", ".join(FORMS[kind])}.')
-        lacking = [column for column in columns.required if column not in tables[table].columns]
-        if lacking:
-            raise TouchstoneError(f'{origin}, table "{table}", has no column "{lacking[0]}"; it should have '
+            raise TouchstoneError(f'{origin} has no table "{table}". Datasets of the kind {kind} have {", ".join(FORMS[kind])}.')
+        missing = [column for column in columns.required if column not in tables[table].columns]
+        if missing:
+            raise TouchstoneError(f'{origin} has no column "{missing[0]}" in the table "{table}". Required are '
                                   f'{", ".join(columns.required)}.')
 
 
 def normalize_tables(rows: pd.DataFrame, texts: tuple[str, ...]) -> pd.DataFrame:
-    """Texts stripped, no row without text, no row twice, in order."""
+    """Return rows with stripped texts, without empty texts and duplicates, in the original order."""
     rows = rows.assign(**{column: rows[column].astype(str).str.strip() for column in texts})
     rows = rows[(rows[list(texts)] != "").all(axis=1)]
     hashable = rows.map(lambda value: tuple(value) if isinstance(value, list | np.ndarray) else value)
@@ -57,22 +59,23 @@ def normalize_tables(rows: pd.DataFrame, texts: tuple[str, ...]) -> pd.DataFrame
 
 
 def fingerprint_tables(tables: Tables) -> str:
-    """sha256 over the names of the columns and every row, in order; of several tables, over theirs."""
+    """Return the sha256 of the column names and all rows in order; of several tables, the sha256 of their fingerprints."""
     if tables.keys() == {"data"}:
         return fingerprint_rows(tables["data"])
-    each = [[name, fingerprint_rows(tables[name])] for name in sorted(tables)]
-    return hashlib.sha256(json.dumps(each).encode()).hexdigest()
+    fingerprints = [[name, fingerprint_rows(tables[name])] for name in sorted(tables)]
+    return hashlib.sha256(json.dumps(fingerprints).encode()).hexdigest()
 
 
 def fingerprint_rows(rows: pd.DataFrame) -> str:
-    whole = hashlib.sha256(json.dumps(list(rows.columns)).encode())
-    columns = [plain_value(rows[column]) for column in rows.columns]
+    """Return the sha256 of the column names and all rows in order."""
+    digest = hashlib.sha256(json.dumps(list(rows.columns)).encode())
+    columns = [to_json_values(rows[column]) for column in rows.columns]
     encode = json.JSONEncoder(ensure_ascii=True).encode
     for row in zip(*columns, strict=True):
-        whole.update(b"\n" + encode(list(row)).encode())
-    return whole.hexdigest()
+        digest.update(b"\n" + encode(list(row)).encode())
+    return digest.hexdigest()
 
 
-def plain_value(column: pd.Series) -> list[Any]:
-    """A column's values as JSON knows them."""
+def to_json_values(column: pd.Series) -> list[Any]:
+    """Return the values of a column as JSON values."""
     return [value.tolist() if isinstance(value, np.ndarray) else value for value in column.tolist()]

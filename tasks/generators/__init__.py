@@ -1,1 +1,1 @@
-"""Models that write texts after having read some: n-grams that are always there, GPT-2 for those who have its weights."""
+"""Generators of texts: n-grams, and fine-tuned causal language models if their weights are available."""

@@ -1,7 +1,6 @@
-"""GPT-2, or any causal model that `transformers` can load, fine-tuned on ever more of a source; for those who have the weights.
+"""GPT-2, or any causal model that `transformers` can load, fine-tuned on growing parts of a source.
 
-Which weights is part of what is measured: the folder or the hub's name, with a digest of the files.  What was generated is kept
-in the cache, since nobody wants to wait for it twice.
+The weights are part of the test unit: the folder or the name on the hub, and a digest of the files. Generated texts are cached.
 """
 
 from __future__ import annotations
@@ -23,49 +22,49 @@ from harness.base.paths import cache_folder
 from tasks.generators.progressive import Labelled, Step
 
 LEARNING_RATE, BATCH, LONGEST = 5e-5, 8, 40
-ROUNDS = 50                                 # of writing, for texts that are not empty
+ROUNDS = 50                                 # attempts to generate non-empty texts
 
 
 def digest_of_weights(weights: str) -> str:
-    """sha256 over the files of a folder; of a name on the hub, the commit that is here."""
+    """Return a digest of the files of a folder, or of the local commit of a model of the hub."""
     folder = Path(weights)
     if folder.is_dir():
-        whole = hashlib.sha256()
+        digest = hashlib.sha256()
         for path in sorted(folder.rglob("*")):
             if path.is_file():
-                whole.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
-        return whole.hexdigest()
+                digest.update(path.name.encode() + hashlib.sha256(path.read_bytes()).digest())
+        return digest.hexdigest()
     from transformers import AutoConfig
 
     try:
         commit = getattr(AutoConfig.from_pretrained(weights), "_commit_hash", None)
-    except (OSError, ValueError) as wrong:
-        raise check_weights(weights, wrong) from None
+    except (OSError, ValueError) as error:
+        raise loading_error(weights, error) from None
     return digest_of([weights, commit])
 
 
 def finetune_and_generate(weights: str, train: Labelled, held_out: Sequence[str], steps: int, n: int, seed: int) -> list[Step]:
-    """g_1..g_N of n texts each; the model goes on learning from one to the next."""
+    """Return g_1..g_N of n texts each; the model is fine-tuned further from step to step."""
     name = digest_of([digest_of_weights(weights), list(train.texts), list(held_out), steps, n, seed])
-    kept = cache_folder() / "generated" / f"{name}.json"
-    if kept.exists():
-        return [Step(**one) for one in json.loads(kept.read_text(encoding="utf-8"))]
+    cached = cache_folder() / "generated" / f"{name}.json"
+    if cached.exists():
+        return [Step(**step) for step in json.loads(cached.read_text(encoding="utf-8"))]
     tuned = TunedGenerator(weights, seed)
     size = -(-len(train.texts) // steps)
-    found = []
+    generated = []
     for start in range(0, size * steps, size):
         tuned.learn(train.texts[start:start + size])
-        read = min(start + size, len(train.texts))
-        found.append(Step(tuned.write(n), None, read, tuned.perplexity(held_out)))
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    partial = kept.with_suffix(f".{os.getpid()}.partial")
-    partial.write_text(json.dumps([dataclasses.asdict(one) for one in found]), encoding="utf-8")
-    partial.replace(kept)
-    return found
+        trained_on = min(start + size, len(train.texts))
+        generated.append(Step(tuned.write(n), None, trained_on, tuned.perplexity(held_out)))
+    cached.parent.mkdir(parents=True, exist_ok=True)
+    partial = cached.with_suffix(f".{os.getpid()}.partial")
+    partial.write_text(json.dumps([dataclasses.asdict(step) for step in generated]), encoding="utf-8")
+    partial.replace(cached)
+    return generated
 
 
 class TunedGenerator:
-    """A causal model that is being fine-tuned."""
+    """A causal model during fine-tuning."""
 
     def __init__(self, weights: str, seed: int) -> None:
         import torch
@@ -74,30 +73,29 @@ class TunedGenerator:
         try:
             self.tokenizer: Any = AutoTokenizer.from_pretrained(weights)
             self.model: Any = AutoModelForCausalLM.from_pretrained(weights)
-        except (OSError, ValueError) as wrong:
-            raise check_weights(weights, wrong) from None
+        except (OSError, ValueError) as error:
+            raise loading_error(weights, error) from None
         if self.tokenizer.eos_token is None:
-            raise TouchstoneError(f'The tokenizer of "{weights}" has no token for the end of a text; name a causal model that '
-                                  'has one.')
+            raise TouchstoneError(f'The tokenizer of "{weights}" has no end-of-text token. Choose a causal model that has one.')
         self.tokenizer.pad_token = self.tokenizer.eos_token
         self._torch, self._seed = torch, seed
         self._optimiser = torch.optim.AdamW(self.model.parameters(), lr=LEARNING_RATE)
 
     def _encoded(self, texts: Sequence[str]) -> list[list[int]]:
-        """Tokens between two ends of text: the first stands for the beginning, as in GPT-2."""
+        """Return token IDs between two end-of-text tokens; the first one marks the beginning, as in GPT-2."""
         end = self.tokenizer.eos_token_id
         return [[end, *tokens[:LONGEST], end] for tokens in self.tokenizer(list(texts), add_special_tokens=False)["input_ids"]]
 
     def _loss(self, rows: Sequence[list[int]]) -> Any:
-        """Mean negative log probability of all tokens but the first."""
+        """Return the mean negative log-probability of all tokens but the first."""
         torch, width = self._torch, max(map(len, rows))
         end = self.tokenizer.eos_token_id
         ids = torch.tensor([row + [end] * (width - len(row)) for row in rows])
-        there = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
-        return self.model(input_ids=ids, attention_mask=there, labels=ids.masked_fill(there == 0, -100)).loss
+        mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
+        return self.model(input_ids=ids, attention_mask=mask, labels=ids.masked_fill(mask == 0, -100)).loss
 
     def learn(self, texts: Sequence[str]) -> None:
-        """Once through the texts."""
+        """Train for one epoch."""
         self._torch.manual_seed(self._seed)
         self.model.train()
         rows = self._encoded(texts)
@@ -107,19 +105,19 @@ class TunedGenerator:
             self._optimiser.step()
 
     def surprise(self, text: str) -> tuple[float, int]:
-        """The negative log probability of a text, its end included, and how many tokens that are."""
+        """Return the negative log-probability of a text including its end, and its number of tokens."""
         row, = self._encoded([text])
         self.model.eval()
         with self._torch.no_grad():
             return float(self._loss([row])) * (len(row) - 1), len(row) - 1
 
     def perplexity(self, texts: Sequence[str]) -> float:
-        """exp of the mean surprise of a token."""
+        """Return exp of the mean negative log-probability per token."""
         surprise, tokens = np.sum([self.surprise(text) for text in texts], axis=0)
         return math.exp(surprise / tokens)
 
     def write(self, n: int) -> list[str]:
-        """n texts that are not empty, drawn from the whole distribution."""
+        """Return n non-empty texts sampled from the full distribution."""
         torch = self._torch
         torch.manual_seed(self._seed)
         self.model.eval()
@@ -129,14 +127,15 @@ class TunedGenerator:
             with torch.no_grad():
                 rows = self.model.generate(input_ids=start, attention_mask=torch.ones_like(start), do_sample=True, top_k=0,
                                            max_new_tokens=LONGEST, pad_token_id=self.tokenizer.eos_token_id)
-            written = (" ".join(text.split()) for text in self.tokenizer.batch_decode(rows, skip_special_tokens=True))
-            texts += [text for text in written if text]
+            decoded = (" ".join(text.split()) for text in self.tokenizer.batch_decode(rows, skip_special_tokens=True))
+            texts += [text for text in decoded if text]
             if len(texts) == n:
                 return texts
-        raise TouchstoneError(f"The model wrote {n - len(texts)} empty texts of {n}, {ROUNDS} times over; it is of no use here.")
+        raise TouchstoneError(f"The model generated empty texts for {n - len(texts)} of {n} texts in {ROUNDS} attempts. "
+                              "Choose another model.")
 
 
-def check_weights(weights: str, wrong: Exception) -> TouchstoneError:
-    return TouchstoneError(f'The weights "{weights}" cannot be loaded ({str(wrong).splitlines()[0][:160]}). Name a folder that '
-                           'holds a '
-                           "model and its tokenizer, or a name of the hub when it is reached.")
+def loading_error(weights: str, error: Exception) -> TouchstoneError:
+    """Return the error for weights that cannot be loaded."""
+    return TouchstoneError(f'The weights "{weights}" cannot be loaded ({str(error).splitlines()[0][:160]}). Give a folder with a '
+                           "model and its tokenizer, or the name of a model on the hub.")

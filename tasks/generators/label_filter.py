@@ -1,4 +1,7 @@
-"""Multinomial naive Bayes over words: a small classifier of texts, to filter what was generated for a label."""
+"""Multinomial naive Bayes over words: the classifier that filters texts generated for a label.
+
+scikit-learn's MultinomialNB rounds differently, which changes the texts that pass the filter and therefore stored results.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +12,22 @@ import numpy as np
 
 
 class NaiveBayes:
-    """Trained on labelled texts; each word adds one to every label's count, so that none is impossible."""
+    """A classifier trained on labelled texts, with add-one smoothing."""
 
     def __init__(self, texts: Sequence[str], labels: Sequence[str]) -> None:
         self.labels = sorted(set(labels))
-        place = {label: row for row, label in enumerate(self.labels)}
-        counts = [Counter[str]() for _ in self.labels]
+        counts = {label: Counter[str]() for label in self.labels}
         for text, label in zip(texts, labels, strict=True):
-            counts[place[label]].update(text.lower().split())
-        self._words = {word: column for column, word in enumerate(sorted(set().union(*counts)))}
-        table = np.ones((len(self.labels), len(self._words)))
-        for row, one in enumerate(counts):
-            for word, count in one.items():
-                table[row, self._words[word]] += count
+            counts[label].update(text.lower().split())
+        words = sorted(set().union(*counts.values()))
+        self._columns = {word: column for column, word in enumerate(words)}
+        table = np.array([[1.0 + counts[label][word] for word in words] for label in self.labels])
         self._logs = np.log(table / table.sum(axis=1, keepdims=True))
-        self._prior = np.log(np.bincount([place[label] for label in labels], minlength=len(self.labels)) / len(labels))
+        self._prior = np.log(np.array([labels.count(label) for label in self.labels]) / len(labels))
 
     def confidences(self, text: str) -> np.ndarray:
-        """The probability of each label, in the order of `labels`; words that were never seen say nothing."""
-        columns = [self._words[word] for word in text.lower().split() if word in self._words]
+        """Return the probability of each label, in the order of `labels`; unknown words are ignored."""
+        columns = [self._columns[word] for word in text.lower().split() if word in self._columns]
         logs = self._prior + self._logs[:, columns].sum(axis=1)
-        found = np.exp(logs - logs.max())
-        return np.asarray(found / found.sum())
+        likelihoods = np.exp(logs - logs.max())
+        return np.asarray(likelihoods / likelihoods.sum())

@@ -1,1 +1,1 @@
-"""Properties of metrics that are measured and never ranked.  May import `tasks.common` and `tasks.data`."""
+"""Properties of metrics, which are measured but not ranked."""

@@ -1,4 +1,4 @@
-"""Axioms: what a metric is, before how good it is.  Properties, shown and never ranked."""
+"""Axioms: formal properties of a metric, shown but not ranked."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
@@ -17,39 +17,40 @@ from harness.evaluation.task import Context, Measures, Presentation, Role, Task,
 from harness.results.outcomes import StoredAs
 from harness.sandbox.faults import Fault, FaultKind
 from harness.submission.submission import Entry
-from tasks.data import loading as data
+from tasks.common.base import TaskSettings
+from tasks.data.loading import load_corpus
 
 Answer = TypeVar("Answer")
-TOLERANCE = 1e-6                            # relative to the larger answer, absolute below 1
+TOLERANCE = 1e-6                            # relative to the largest answer, absolute below 1
 DOMAINS = ("made_weather", "made_kitchen", "made_trains")
 CORPUS_TEXTS = 20
 PAIRS = 12
 
 AXIOMS = {
-    "repeatable": "the same question gets the same answer twice",
-    "order_of_calls": "an answer does not depend on the order of the questions",
-    "company": "an answer does not depend on what else is asked in the same call",
-    "order_of_texts": "the order of the texts in a corpus does not matter",
-    "equal_inputs": "of two equal inputs it does not matter which came first",
-    "matrix_agrees": "the cross matrix holds the same numbers as the pairs",
+    "repeatable": "repeated questions have equal answers",
+    "order_of_calls": "answers do not depend on the order of the questions",
+    "company": "answers do not depend on the other inputs of the same call",
+    "order_of_texts": "answers do not depend on the order of the texts in a corpus",
+    "equal_inputs": "equal inputs have equal answers at any position of a call",
+    "matrix_agrees": "the score matrix has the same numbers as the pairs",
     "symmetric": "d(p, q) = d(q, p)",
-    "identity": "nothing is nearer to a thing than itself; for distances d(p, p) = 0",
-    "within_range": "every answer is in the declared range",
+    "identity": "no input is nearer than the input itself; for distances, d(p, p) = 0",
+    "within_range": "answers are in the declared range",
     "triangle": "d(p, r) <= d(p, q) + d(q, r)",
-    "duplication": "doubling both corpora changes nothing",
-    "finite_when_awkward": "awkward inputs get finite numbers",
+    "duplication": "duplicating the texts of both corpora does not change the answer",
+    "finite_when_awkward": "answers for unusual inputs are finite",
 }
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
     trials: Annotated[int, Field(ge=1, le=1000)]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One check of one axiom: the raw answers it compares, or the fault that stood in their place."""
+    """One check of one axiom: the raw answers that it compares, or the fault that prevented them."""
 
     axiom: str
     about: str
@@ -59,29 +60,31 @@ class Trial:
 
 @dataclass(frozen=True)
 class Trials:
+    """The trials of one unit."""
+
     trials: tuple[Trial, ...]
     scale: Annotated[ScoreScale, StoredAs("orientation")]
-    low: float | None                       # of the declared range of the answers; None: unbounded
+    low: float | None                       # declared range of the answers; None: unbounded
     high: float | None
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a trial went: by how much its axiom is missed, 0 if it holds."""
+    """The result of a trial: the amount by which its axiom is violated, 0 if it holds."""
 
     trial: Trial
     passed: bool
-    deviation: float                        # inf where there is no answer
+    deviation: float                        # inf if there is no answer
 
 
 class Axioms(Task[Trials]):
-    """Cheap checks on every submission, each a share of trials passed."""
+    """Cheap checks of every submission; each measure is a share of trials passed."""
 
     name: ClassVar[str] = "axioms"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = Trials
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Axioms", short="ax", score="share of trials passed, over all axioms", chance=0.0, worst=0.0, unit="trial",
+        title="Axioms", short="ax", score="share of trials passed, mean over axioms", chance=0.0, worst=0.0, unit="trial",
         strata=(), observe_version=1, measure_version=1, ranked=False, measures=AXIOMS,
         presentation=Presentation(axioms=True, roles={Role.SYMMETRIC: "symmetric", Role.REPEATABLE: "repeatable"}))
 
@@ -89,7 +92,7 @@ class Axioms(Task[Trials]):
         return set(DOMAINS)
 
     def accepts(self, entry: Entry) -> bool:
-        """Everybody: text metrics are asked pairs here, not corpora."""
+        """Return True: text metrics are checked on pairs."""
         return True
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
@@ -97,46 +100,45 @@ class Axioms(Task[Trials]):
             yield self.unit(context, (), {"trial": trial}, DOMAINS)
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        p, q, r = corpora(unit)
+        p, q, r = draw_corpora(unit)
         return [*p, *q, *r, *AWKWARD_TEXTS.values()]
 
     def observe(self, unit: Unit, metric: MetricSession) -> Trials:
         low, high = metric.entry.header.range
         trials_of = CorpusTrials if metric.kind == "corpus" else TextTrials
         scale = metric.scale if metric.kind == "corpus" else metric.pair_scale
-        trials = trials_of(metric, corpora(unit), np.random.default_rng([unit.seed, 1])).all()
+        trials = trials_of(metric, draw_corpora(unit), np.random.default_rng([unit.seed, 1])).run()
         return Trials(tuple(trials), scale, low if math.isfinite(low) else None, high if math.isfinite(high) else None)
 
-    def measure(self, unit: Unit, seen: Trials) -> Measures:
-        found = verdicts(seen)
+    def measure(self, unit: Unit, observation: Trials) -> Measures:
+        all_verdicts = judge_trials(observation)
         shares: dict[str, float | None] = {}
         for axiom in AXIOMS:
-            mine = [verdict.passed for verdict in found if verdict.trial.axiom == axiom]
-            shares[axiom] = float(np.mean(mine)) if mine else None
+            passed = [verdict.passed for verdict in all_verdicts if verdict.trial.axiom == axiom]
+            shares[axiom] = float(np.mean(passed)) if passed else None
         marks = {"unrepeatable"} if (shares["repeatable"] or 0.0) < 1 else set()
-        known = [share for share in shares.values() if share is not None]
-        return Measures(float(np.mean(known)), shares, frozenset(marks))
+        known_shares = [share for share in shares.values() if share is not None]
+        return Measures(float(np.mean(known_shares)), shares, frozenset(marks))
 
     def counterexamples(self, observations: Sequence[Trials]) -> dict[str, str]:
         """Return the worst trial of each axiom that fails, as text."""
-        return {axiom: describe_verdict(verdict) for axiom, verdict in worst_cases(observations).items()}
+        return {axiom: describe_verdict(verdict) for axiom, verdict in find_worst_cases(observations).items()}
 
 
-def corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:
-    """Three small corpora, each from two of three domains in a proportion of its own."""
+def draw_corpora(unit: Unit) -> tuple[list[str], list[str], list[str]]:
+    """Return three small corpora, each a random mixture of two of three domains."""
     rng = np.random.default_rng(unit.seed)
-    texts = [data.load_corpus(domain) for domain in DOMAINS]
-    made = []
+    texts = [load_corpus(domain) for domain in DOMAINS]
+    drawn_corpora = []
     for _ in range(3):
         first, second = (texts[i] for i in rng.permutation(len(texts))[:2])
         of_first = int(rng.integers(CORPUS_TEXTS + 1))
-        made.append([first[i] for i in rng.choice(len(first), of_first, replace=False)]
-                    + [second[i] for i in rng.choice(len(second), CORPUS_TEXTS - of_first, replace=False)])
-    p, q, r = made
+        drawn_corpora.append([first[i] for i in rng.choice(len(first), of_first, replace=False)]
+                             + [second[i] for i in rng.choice(len(second), CORPUS_TEXTS - of_first, replace=False)])
+    p, q, r = drawn_corpora
     return p, q, r
 
 
-# Texts of ours.
 AWKWARD_TEXTS = {
     "an empty text": "",
     "white space": " \t\n ",
@@ -149,56 +151,58 @@ AWKWARD_TEXTS = {
 
 
 class _Trials:
-    """Collects trials; a fault in one of them is recorded, and the next one goes on with a fresh worker."""
+    """Collects trials; a fault in one of them is recorded, and the next one continues with a fresh worker."""
 
     def __init__(self, metric: MetricSession, corpora: Sequence[list[str]], rng: np.random.Generator) -> None:
         self.metric, self.corpora, self.rng = metric, corpora, rng
-        self.found: list[Trial] = []
+        self.results: list[Trial] = []
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, question: Hashable) -> int:
-        """The call number of a question: its own, and the same whenever it is asked again."""
+        """Return the call number of a question, which is the same when the question is repeated."""
         return 10 * self._numbers.setdefault(question, len(self._numbers))
 
-    def fresh(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
-        """The answer of a worker that has seen nothing before."""
+    def ask_fresh(self, ask: Callable[..., Answer], *arguments: Any) -> Answer:
+        """Return the answer of a fresh worker."""
         self.metric.stop_worker()
         return ask(*arguments)
 
     def trial(self, axiom: str, about: str, ask: Callable[..., Iterable[float]], *arguments: Any) -> None:
+        """Run one trial."""
         try:
-            self.found.append(Trial(axiom, about, tuple(ask(*arguments))))
+            self.results.append(Trial(axiom, about, tuple(ask(*arguments))))
         except Fault as fault:
             if fault.kind is FaultKind.TIME:
-                raise                       # the unit's time is over, not the trial's
-            self.found.append(Trial(axiom, about, (), fault.sentence))
+                raise                       # the time limit applies to the unit, not to the trial
+            self.results.append(Trial(axiom, about, (), fault.sentence))
 
 
 class CorpusTrials(_Trials):
-    """The axioms of a metric of corpora."""
+    """The axioms of corpus metrics."""
 
-    def all(self) -> list[Trial]:
+    def run(self) -> list[Trial]:
+        """Run all trials."""
         p, q, r = self.corpora
-        one = self.one
+        distance = self.distance
 
         def shuffled(texts: list[str]) -> list[str]:
             return [texts[i] for i in self.rng.permutation(len(texts))]
 
-        self.trial("repeatable", "p, q", lambda: (one(p, q), one(p, q)))
-        self.trial("repeatable", "p, q in two workers", lambda: (self.fresh(one, p, q), self.fresh(one, p, q)))
+        self.trial("repeatable", "p, q", lambda: (distance(p, q), distance(p, q)))
+        self.trial("repeatable", "p, q in two workers", lambda: (self.ask_fresh(distance, p, q), self.ask_fresh(distance, p, q)))
         three = [(0, 1), (1, 2), (0, 2)]
         for at, pair in enumerate(("p, q", "q, r", "p, r")):
-            self.trial("order_of_calls", pair, lambda at: (self.among([p, q, r], three, order)[at] for order in (1, 2)), at)
+            self.trial("order_of_calls", pair, lambda at: (self.distances([p, q, r], three, order)[at] for order in (1, 2)), at)
         self.trial("company", "p, q among others and alone in a fresh worker",
-                   lambda: (self.among([p, q, r], three)[0], self.fresh(one, p, q)))
-        self.trial("order_of_texts", "p, q", lambda: (one(p, q), one(shuffled(p), shuffled(q))))
-        self.trial("equal_inputs", "p, q", lambda: (one(p, q), self.among([q, p, p, q], [(2, 3)])[0]))
+                   lambda: (self.distances([p, q, r], three)[0], self.ask_fresh(distance, p, q)))
+        self.trial("order_of_texts", "p, q", lambda: (distance(p, q), distance(shuffled(p), shuffled(q))))
+        self.trial("equal_inputs", "p, q", lambda: (distance(p, q), self.distances([q, p, p, q], [(2, 3)])[0]))
         for about, a, b in (("p, q", p, q), ("q, r", q, r), ("p, r", p, r)):
-            self.trial("symmetric", about, lambda a, b: (one(a, b), one(b, a)), a, b)
-            self.trial("identity", about, lambda a, b: (one(a, a), one(a, b)), a, b)
-            self.trial("within_range", about, lambda a, b: (one(a, b), one(a, a)), a, b)
-        self.trial("triangle", "p, q, r", lambda: (one(p, r), one(p, q), one(q, r)))
-        self.trial("duplication", "p, q", lambda: (one(p, q), one(p + p, q + q)))
+            self.trial("symmetric", about, lambda a, b: (distance(a, b), distance(b, a)), a, b)
+            self.trial("identity", about, lambda a, b: (distance(a, a), distance(a, b)), a, b)
+            self.trial("within_range", about, lambda a, b: (distance(a, b), distance(a, a)), a, b)
+        self.trial("triangle", "p, q, r", lambda: (distance(p, r), distance(p, q), distance(q, r)))
+        self.trial("duplication", "p, q", lambda: (distance(p, q), distance(p + p, q + q)))
         odd = AWKWARD_TEXTS
         for about, a, b in (
                 ("one text against many", p[:1], q), ("one text against another", p[:1], q[:1]),
@@ -206,26 +210,28 @@ class CorpusTrials(_Trials):
                 ("nothing but empty texts", [""] * 5, q),
                 *((f"{name} among others", [odd[name], *p], q) for name in
                   ("an empty text", "emoji", "right-to-left script", "100 kB"))):
-            self.trial("finite_when_awkward", about, lambda a, b: (one(a, b),), a, b)
-        return self.found
+            self.trial("finite_when_awkward", about, lambda a, b: (distance(a, b),), a, b)
+        return self.results
 
-    def one(self, p: list[str], q: list[str]) -> float:
-        return self.among([p, q], [(0, 1)])[0]
+    def distance(self, p: list[str], q: list[str]) -> float:
+        """Return the answer for one pair of corpora."""
+        return self.distances([p, q], [(0, 1)])[0]
 
-    def among(self, corpora: list[list[str]], pairs: list[tuple[int, int]], order: int = 0) -> list[float]:
-        """The answers for some pairs of corpora; the first pair makes the call's number."""
+    def distances(self, corpora: list[list[str]], pairs: list[tuple[int, int]], order: int = 0) -> list[float]:
+        """Return the answers for some pairs of corpora; the first pair determines the number of the call."""
         first = self.number(tuple(tuple(corpora[c]) for c in pairs[0]))
         return self.metric.corpus_distances(corpora, pairs, order, first)
 
 
 class TextTrials(_Trials):
-    """The axioms of a metric of texts: every pair of a call is a trial of its own."""
+    """The axioms of text metrics; every pair of a call is a trial."""
 
-    def all(self) -> list[Trial]:
+    def run(self) -> list[Trial]:
+        """Run all trials."""
         p, q, r = (texts[:PAIRS] for texts in self.corpora)
         about = [f'"{a}" and "{b}"' for a, b in zip(p, q, strict=True)]
         self.compare("repeatable", about, lambda: (self.ask(p, q), self.ask(p, q)))
-        self.compare("repeatable", about, lambda: (self.fresh(self.ask, p, q), self.fresh(self.ask, p, q)))
+        self.compare("repeatable", about, lambda: (self.ask_fresh(self.ask, p, q), self.ask_fresh(self.ask, p, q)))
 
         def in_other_order() -> tuple[list[float], list[float]]:
             first = self.ask(p, q)
@@ -243,103 +249,108 @@ class TextTrials(_Trials):
         self.compare("company", about, in_other_company)
         for i in range(3):
             self.trial("company", f"{about[i]} alone in a fresh worker",
-                       lambda i: (self.ask(p, q)[i], self.fresh(self.ask, [p[i]], [q[i]])[0]), i)
-        self.compare("equal_inputs", about, lambda: halves(self.ask([*p, *map(copy_corpus, p)], [*map(copy_corpus, q), *q])))
+                       lambda i: (self.ask(p, q)[i], self.ask_fresh(self.ask, [p[i]], [q[i]])[0]), i)
+        self.compare("equal_inputs", about, lambda: split_halves(self.ask([*p, *map(copy_text, p)], [*map(copy_text, q), *q])))
         self.compare("symmetric", about, lambda: (self.ask(p, q), self.ask(q, p)))
         self.compare("identity", about, lambda: (self.ask(p, p), self.ask(p, q)))
         self.compare("within_range", about, lambda: (self.ask(p, q), self.ask(p, p)))
-        self.compare("triangle", [f'{one}, "{c}"' for one, c in zip(about, r, strict=True)],
+        self.compare("triangle", [f'{description}, "{c}"' for description, c in zip(about, r, strict=True)],
                      lambda: (self.ask(p, r), self.ask(p, q), self.ask(q, r)))
         self.matrix(p, q, about)
         for name, text in AWKWARD_TEXTS.items():
             for other, against in (("itself", text), ("an ordinary text", AWKWARD_TEXTS["an ordinary text"])):
                 self.trial("finite_when_awkward", f"{name} against {other}", self.ask, [text], [against])
-        return self.found
+        return self.results
 
     def ask(self, a: list[str], b: list[str]) -> list[float]:
+        """Return the answers for pairs of texts."""
         return self.metric.pair_scores(a, b, self.number((tuple(a), tuple(b))), self.collection)
 
     @property
     def collection(self) -> list[str]:
+        """All texts of the unit."""
         return [text for texts in self.corpora for text in texts]
 
     def compare(self, axiom: str, about: Sequence[str], ask: Callable[[], Sequence[Sequence[float]]]) -> None:
-        """One trial a pair: the answers at the same place of each list."""
+        """Record one trial per pair: the answers at the same index of each list."""
         try:
             answers = ask()
         except Fault as fault:
             if fault.kind is FaultKind.TIME:
                 raise
-            self.found.append(Trial(axiom, "a call of several pairs", (), fault.sentence))
+            self.results.append(Trial(axiom, "a call of several pairs", (), fault.sentence))
             return
-        self.found += [Trial(axiom, words, tuple(row)) for words, row in zip(about, zip(*answers, strict=True), strict=True)]
+        self.results += [Trial(axiom, words, tuple(row)) for words, row in zip(about, zip(*answers, strict=True), strict=True)]
 
     def matrix(self, p: list[str], q: list[str], about: Sequence[str]) -> None:
+        """Compare the score matrix with the answers for pairs."""
         try:
             cross = self.metric.score_matrix(p, q, self.number((tuple(p), tuple(q))), self.collection)
         except Fault as fault:
-            self.found.append(Trial("matrix_agrees", "a cross matrix", (), fault.sentence))
+            self.results.append(Trial("matrix_agrees", "a cross matrix", (), fault.sentence))
             return
         if cross is not None:
             self.compare("matrix_agrees", about, lambda: (self.ask(p, q), np.diag(cross).tolist()))
 
 
-def copy_corpus(text: str) -> str:
-    """An equal text; it reaches the worker as another object."""
+def copy_text(text: str) -> str:
+    """Return an equal text that is another object in the worker."""
     return "".join(text)
 
 
-def halves(answers: list[float]) -> tuple[list[float], list[float]]:
+def split_halves(answers: list[float]) -> tuple[list[float], list[float]]:
+    """Return both halves of a list of answers."""
     return answers[:len(answers) // 2], answers[len(answers) // 2:]
 
 
-def verdicts(seen: Trials) -> list[Verdict]:
-    """Whether each trial's answers are as its axiom has it, and by how much not."""
-    found = []
-    for trial in seen.trials:
-        deviation = math.inf if trial.fault is not None else relative_deviation(trial, seen)
+def judge_trials(observation: Trials) -> list[Verdict]:
+    """Return the verdict of each trial."""
+    results = []
+    for trial in observation.trials:
+        deviation = math.inf if trial.fault is not None else measure_deviation(trial, observation)
         scale = max([1.0, *map(abs, trial.answers)])
-        found.append(Verdict(trial, deviation <= TOLERANCE * scale, deviation))
-    return found
+        results.append(Verdict(trial, deviation <= TOLERANCE * scale, deviation))
+    return results
 
 
-def relative_deviation(trial: Trial, seen: Trials) -> float:
+def measure_deviation(trial: Trial, observation: Trials) -> float:
+    """Return the amount by which the answers of a trial violate its axiom."""
     answers = trial.answers
     if trial.axiom == "finite_when_awkward":
-        return 0.0                          # an answer that is not finite is a fault
+        return 0.0                          # answers that are not finite are faults
     if trial.axiom == "within_range":
-        low = -math.inf if seen.low is None else seen.low
-        high = math.inf if seen.high is None else seen.high
+        low = -math.inf if observation.low is None else observation.low
+        high = math.inf if observation.high is None else observation.high
         return max(0.0, *(low - a for a in answers), *(a - high for a in answers))
     if trial.axiom == "identity":
         itself, other = answers
-        if seen.scale.returns == "distance":
+        if observation.scale.returns == "distance":
             return abs(itself)
         return max(0.0, other - itself)
     if trial.axiom == "triangle":
-        if seen.scale.returns == "similarity" and seen.scale.high is None:
-            return 0.0                      # no distance belongs to an unbounded similarity
-        whole, first, second = seen.scale.as_distance(np.array(answers))
+        if observation.scale.returns == "similarity" and observation.scale.high is None:
+            return 0.0                      # an unbounded similarity has no corresponding distance
+        whole, first, second = observation.scale.as_distance(np.array(answers))
         return max(0.0, float(whole - first - second))
     first, second = answers
     return abs(first - second)
 
 
 def describe_verdict(verdict: Verdict) -> str:
-    """The worst case of an axiom in a line."""
+    """Return the trial and its answers in one line."""
     trial = verdict.trial
     if trial.fault is not None:
         return f"{trial.about}: {trial.fault}"
-    shown = trial.about if len(trial.about) <= 70 else trial.about[:69] + "…"
-    return f"{shown}: {', '.join(f'{answer:.4g}' for answer in trial.answers)}"
+    about = trial.about if len(trial.about) <= 70 else trial.about[:69] + "…"
+    return f"{about}: {', '.join(f'{answer:.4g}' for answer in trial.answers)}"
 
 
-def worst_cases(seen: Iterable[Trials]) -> dict[str, Verdict]:
-    """Of each axiom that is missed anywhere, the trial that misses it most."""
+def find_worst_cases(observations: Iterable[Trials]) -> dict[str, Verdict]:
+    """Return the worst violation of each axiom that is violated."""
     worst: dict[str, Verdict] = {}
-    for trials in seen:
-        for verdict in verdicts(trials):
-            known = worst.get(verdict.trial.axiom)
-            if not verdict.passed and (known is None or verdict.deviation > known.deviation):
+    for trials in observations:
+        for verdict in judge_trials(trials):
+            previous = worst.get(verdict.trial.axiom)
+            if not verdict.passed and (previous is None or verdict.deviation > previous.deviation):
                 worst[verdict.trial.axiom] = verdict
     return worst

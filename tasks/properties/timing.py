@@ -1,8 +1,10 @@
-"""Time and memory: what a metric takes, and how that grows with the corpora; time beside a fixed reference in the same unit.
+"""Time and memory that a metric takes, and how time grows with the corpora, relative to a reference metric in the same unit.
 
-Seconds do not travel between machines, so every unit also times the reference metric on the same corpora, before and
-after.  Units draw texts of their own, and a collection looks like those of known similarity: an answer that is kept from
-before, or skipped where the clock runs, helps nobody.
+Seconds cannot be compared between machines, so every unit also times the reference metric on the same corpora, before and after.
+Units
+sample their own texts, and their collections look like those of known similarity, so that caching answers or detecting the
+measurement
+does not help a metric.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from functools import cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
@@ -21,17 +23,18 @@ from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.task import Context, Curve, Measures, Presentation, Role, Task, TaskInfo
 from harness.submission.submission import Entry, load_submission, published_digest
+from tasks.common.base import TaskSettings
 from tasks.common.curves import mean_points
 from tasks.common.mixtures import draw_mixtures, separated_pairs
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 
 REFERENCE = "chi"
 COLLECTION, GROWTH = "collection", "growth"
 SECONDS, MEGABYTES = "seconds", "MB held at most"             # axes of the curves, as releases name them
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
     pair: tuple[str, str]
     k: Annotated[int, Field(ge=3, le=50)] = 12
@@ -42,29 +45,29 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds, less the way to the worker and back: a whole collection, or one pair of each size, preparing included."""
+    """Seconds without communication: of a whole collection, or of one pair of each size, including preparation."""
 
     calls: int                              # of a collection; 0 for the growth
     seconds: float
-    reference: tuple[float, float]          # the reference metric on the same corpora, before and after
-    by_size: tuple[tuple[int, float], ...]  # n, seconds a pair
-    peaks: tuple[int | None, ...]           # bytes: the most that was held till the end of each size; None: nobody counts
+    reference: tuple[float, float]          # of the reference metric on the same corpora, before and after
+    by_size: tuple[tuple[int, float], ...]  # n, seconds per pair
+    peaks: tuple[int | None, ...]           # peak memory in bytes until the end of each size; None: not measured
 
 
 class Timing(Task[Times]):
-    """How long does it take, and how much memory?"""
+    """How much time and memory does the metric take?"""
 
     name: ClassVar[str] = "timing"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = Times
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Time and memory", short="t", score="none: a property", chance=0.0, worst=0.0, unit="repetition", strata=("what",),
+        title="Time and memory", short="t", score="none (property)", chance=0.0, worst=0.0, unit="repetition", strata=("what",),
         observe_version=2, measure_version=2, ranked=False, alone=True,
         measures={
-            "cost_in_chi": f"time of a collection as a multiple of {REFERENCE}'s on the same corpora",
-            "calls_per_second": "pairs of corpora answered a second, preparing included, on the machine it ran on",
+            "cost_in_chi": f"time of a collection as a multiple of that of {REFERENCE} on the same corpora",
+            "calls_per_second": "pairs of corpora per second including preparation, on the machine of the run",
             "cost_exponent": "slope of log time on log n, for one pair of corpora of n texts each",
-            "peak_megabytes": "the most memory its process held at once over all these n, Python and libraries included; mean",
+            "peak_megabytes": "peak memory of the worker process over all n, including Python and libraries; mean",
         },
         presentation=Presentation(
             columns=("cost_in_chi",), titles={"cost_in_chi": f"Cost, \N{MULTIPLICATION SIGN} {REFERENCE}"},
@@ -86,17 +89,17 @@ class Timing(Task[Times]):
         return (text for corpora, _ in self.portions(unit) for corpus in corpora for text in corpus)
 
     def portions(self, unit: Unit) -> list[tuple[list[list[str]], list[tuple[int, int]]]]:
-        """Corpora and the pairs of them to be asked; for the growth one portion a size, with as many texts in each."""
+        """Return corpora and the pairs to compare; for the growth one portion per size, with equally many texts in each."""
         p, rng = unit.parameters, np.random.default_rng(unit.seed)
         names = (p["source_a"], p["source_b"])
-        a, b = (data.load_corpus(name) for name in names)
+        a, b = (load_corpus(name) for name in names)
         if "k" in p:
             return [(draw_mixtures(names[0], a, names[1], b, p["k"], p["n"], rng), separated_pairs(p["k"]))]
         largest = max(p["sizes"])
         for name, texts in zip(names, (a, b), strict=True):
             if len(texts) < largest:
                 raise TouchstoneError(f'Timing pairs of {largest:,} texts needs as many of "{name}", which has {len(texts):,}. '
-                                      "Take smaller sizes, or another source.")
+                                      "Choose smaller sizes or another source.")
         portions = []
         for n in p["sizes"]:
             corpora = [[texts[i] for i in rng.choice(len(texts), n, replace=False)]
@@ -107,7 +110,7 @@ class Timing(Task[Times]):
     def observe(self, unit: Unit, metric: MetricSession) -> Times:
         portions = self.portions(unit)
         if unit.stratum == (GROWTH,):
-            metric.stop_worker()                  # a worker that was at hand may have held more for other units
+            metric.stop_worker()                  # a used worker may have held more memory for other units
             by_size, peaks = [], []
             for n, (corpora, pairs) in zip(unit.parameters["sizes"], portions, strict=True):
                 by_size.append((n, metric.time_corpora(corpora, pairs) / len(pairs)))
@@ -127,14 +130,14 @@ class Timing(Task[Times]):
         finally:
             other.stop_worker()
 
-    def measure(self, unit: Unit, seen: Times) -> Measures:
+    def measure(self, unit: Unit, times: Times) -> Measures:
         if unit.stratum == (COLLECTION,):
-            # The quicker of the two: what else the machine does makes a few milliseconds ten times as long, never shorter.
-            return Measures(None, {"cost_in_chi": seen.seconds / min(seen.reference),
-                                   "calls_per_second": seen.calls / seen.seconds})
-        n, seconds = np.log(np.array(seen.by_size)).T
+            # The faster one: other processes can slow down a measurement of a few milliseconds tenfold, but never speed it up.
+            return Measures(None, {"cost_in_chi": times.seconds / min(times.reference),
+                                   "calls_per_second": times.calls / times.seconds})
+        n, seconds = np.log(np.array(times.by_size)).T
         return Measures(None, {"cost_exponent": float(np.polyfit(n, seconds, 1)[0]),
-                               "peak_megabytes": None if seen.peaks[-1] is None else seen.peaks[-1] / 1e6})
+                               "peak_megabytes": None if times.peaks[-1] is None else times.peaks[-1] / 1e6})
 
     def curves(self, title: str, observations: Sequence[Times]) -> list[Curve]:
         """Return seconds and peak memory of one pair of corpora by their size."""
@@ -151,5 +154,5 @@ class Timing(Task[Times]):
 
 @cache
 def reference_entry() -> Entry:
-    """The metric that others are timed against."""
+    """Return the metric to which others are compared."""
     return load_submission(SUBMISSIONS / f"{REFERENCE}.py").entries[0]

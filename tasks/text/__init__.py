@@ -1,1 +1,1 @@
-"""Tasks for text metrics.  May import `tasks.common` and `tasks.data`; never another task."""
+"""Tasks for text metrics. A task never imports another task."""

@@ -1,21 +1,21 @@
-"""Alignment (USMB): is the summary that people prefer the one that is closer to the text?"""
+"""Alignment (USMB): is the summary that people prefer more similar to the document?"""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy import stats
 
-from harness.base.units import Cluster, Unit
+from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_correlations, weighted_means
 from tasks.common.sampling import ASPECTS, batch_ranges, sample_compared, sample_rated
@@ -23,61 +23,63 @@ from tasks.text.base import (
     CONTEXT_MEASURES,
     USMB,
     USMB_MEANING,
-    TextTask,
-    document_range,
+    DocumentTask,
+    Stratum,
+    blend_failures,
+    cluster_count,
     score_in_mixed_order,
+    split_strata,
     usmb_presentation,
 )
 
 AXIS, COMPARISONS = "axis", "comparisons"
-NEAR_LENGTH = 0.1                           # lengths in words that differ by at most this share of the longer
-RATINGS = ("accuracy", "precision", "recall", "f1", "accuracy_at_near_length")
+RANKED = {AXIS: "axis", COMPARISONS: "accuracy"}          # the ranked measure of each kind
+NEAR_LENGTH = 0.1                           # relative difference of two lengths in words that counts as near
+
+Documents = Annotated[int, Field(ge=2, le=100_000)]         # maximal number, per dataset
 
 
-Documents = Annotated[int, Field(ge=2, le=100_000)]         # at most, of a dataset
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
-
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-    axis: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]             # rated summaries
-    comparisons: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]      # choices between two
+    axis: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]               # rated summaries
+    comparisons: Annotated[tuple[tuple[str, Documents], ...], Field(min_length=1)]      # choices between two summaries
     batch: Annotated[int, Field(ge=1, le=1000)]
 
 
 @dataclass(frozen=True)
 class AlignmentAnswers:
-    """The raw answers for texts and their summaries, beside what people say of these."""
+    """The raw answers for documents and their summaries, with the judgements of people."""
 
-    places: tuple[int, ...]                 # of the document of each summary, or pair of summaries, in its dataset's order
-    first: tuple[float, ...]                # the answers for the summaries, or for the first of each pair
-    second: tuple[float, ...]               # for the second; nothing of rated summaries
-    ratings: dict[str, tuple[float, ...]]   # by aspect; nothing of pairs
-    choices: tuple[int, ...]                # 1: the second was chosen; nothing of rated summaries
-    words: tuple[tuple[int, int], ...]      # the lengths of both
+    places: tuple[int, ...]                 # index of the document of each summary, or pair of summaries
+    first: tuple[float, ...]                # answers for the summaries, or for the first of each pair
+    second: tuple[float, ...]               # for the second; empty for rated summaries
+    ratings: dict[str, tuple[float, ...]]   # by aspect; empty for pairs
+    choices: tuple[int, ...]                # 1: the second was chosen; empty for rated summaries
+    words: tuple[tuple[int, int], ...]      # lengths in words of both summaries
     scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[RecheckedAnswer, ...]
 
 
-class Alignment(TextTask[AlignmentAnswers]):
-    """Does it agree with people about summaries?"""
+class Alignment(DocumentTask[AlignmentAnswers]):
+    """Does the metric agree with people about summaries?"""
 
     name: ClassVar[str] = "alignment"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = AlignmentAnswers
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Alignment", short="ali", score="mean of 0.5(1 + r) with the overall ratings and the accuracy of choices",
         chance=0.5, worst=0.0, unit="source document with all its summaries", strata=("kind", "dataset"), observe_version=1,
         measure_version=1, track="text", measures={
             USMB: USMB_MEANING,
-            "axis": "0.5(1 + r), r Pearson's correlation with the overall rating, as the published column has it",
-            **{f"pearson_{aspect}": f"Pearson's correlation with people's ratings: {aspect}" for aspect in ASPECTS},
-            **{f"spearman_{aspect}": f"Spearman's: {aspect}" for aspect in ASPECTS},
-            "accuracy": "share of choices agreed with, a tie counts one half",
-            "precision": "of the choices of the second summary, a tie counts one half",
-            "recall": "likewise",
-            "f1": "harmonic mean of the two",
-            "accuracy_at_near_length": "accuracy where both summaries are of nearly the same length",
+            "axis": "0.5(1 + r), r Pearson's correlation with the overall rating, as in the published column",
+            **{f"pearson_{aspect}": f"Pearson's correlation with the ratings of people: {aspect}" for aspect in ASPECTS},
+            **{f"spearman_{aspect}": f"Spearman's correlation with the ratings of people: {aspect}" for aspect in ASPECTS},
+            "accuracy": "share of the choices of people that the metric makes too; a tie counts one half",
+            "precision": "precision for the choice of the second summary; a tie counts one half",
+            "recall": "recall for the choice of the second summary; a tie counts one half",
+            "f1": "harmonic mean of precision and recall",
+            "accuracy_at_near_length": "accuracy for pairs of summaries of nearly equal length",
             **CONTEXT_MEASURES,
         },
         presentation=usmb_presentation(
@@ -87,123 +89,108 @@ class Alignment(TextTask[AlignmentAnswers]):
         return {name for name, _ in (*settings.axis, *settings.comparisons)}
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
-        sets = [*((AXIS, *one) for one in settings.axis), *((COMPARISONS, *one) for one in settings.comparisons)]
-        for kind, name, count in sets:
+        for kind, (name, count) in (*((AXIS, dataset) for dataset in settings.axis),
+                                    *((COMPARISONS, dataset) for dataset in settings.comparisons)):
             for start, stop in batch_ranges(count, settings.batch):
                 yield self.unit(context, (kind, name), {"kind": kind, "dataset": name, "sample": context.seed, "start": start,
                                                         "stop": stop, "documents": count}, (name,))
-
-    def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, str(place)) for unit in units for place in document_range(unit)]
 
     def texts(self, unit: Unit) -> Iterable[str]:
         return {text for _, a, b in pairs_to_score(unit) for text in (a, b)} | set(fit_texts(unit))
 
     def observe(self, unit: Unit, metric: MetricSession) -> AlignmentAnswers:
         questions = pairs_to_score(unit)
-        answers, rechecked = score_in_mixed_order(metric, [(a, b) for _, a, b in questions], fit_texts(unit))
-        scale = ScoreScale.from_header(metric.entry.header)
-        p = unit.parameters
-        places = range(p["start"], p["stop"])
-        if p["kind"] == AXIS:
-            found = sample_rated(p["dataset"], p["sample"])[p["start"]:p["stop"]]
-            ratings = {aspect: tuple(value for one in found for value in one.ratings[aspect]) for aspect in found[0].ratings} \
-                if found else {}
-            words = tuple((len(b.split()), 0) for _, _, b in questions)
-            return AlignmentAnswers(tuple(place for place, _, _ in questions), answers, (), ratings, (), words, scale, rechecked)
-        of_pairs = [(place, one) for place, one in zip(places, sample_compared(p["dataset"], p["sample"])[p["start"]:p["stop"]],
-                                                       strict=False)]
-        words = tuple((len(a.split()), len(b.split())) for _, one in of_pairs for a, b in one.pairs)
-        return AlignmentAnswers(tuple(place for place, one in of_pairs for _ in one.pairs), answers[::2], answers[1::2], {},
-                                tuple(choice for _, one in of_pairs for choice in one.choices), words, scale, rechecked)
+        answers, rechecked = score_in_mixed_order(metric, [(text, summary) for _, text, summary in questions], fit_texts(unit))
+        scale, documents = ScoreScale.from_header(metric.entry.header), documents_of(unit)
+        rows, lengths = [index for index, _, _ in questions], [len(summary.split()) for _, _, summary in questions]
+        if unit.parameters["kind"] == AXIS:
+            aspects = documents[0].ratings if documents else {}
+            ratings = {aspect: tuple(value for document in documents for value in document.ratings[aspect]) for aspect in aspects}
+            words = tuple((length, 0) for length in lengths)
+            return AlignmentAnswers(tuple(rows), answers, (), ratings, (), words, scale, rechecked)
+        choices = tuple(choice for document in documents for choice in document.choices)
+        return AlignmentAnswers(tuple(rows[::2]), answers[::2], answers[1::2], {}, choices,
+                                tuple(zip(lengths[::2], lengths[1::2], strict=True)), scale, rechecked)
 
-    def measure(self, unit: Unit, seen: AlignmentAnswers) -> Measures:
-        ones = np.ones((1, len(seen.places)))
-        found = {name: value for name, (value,) in weighted_measures(seen, ones).items()} if seen.places else {}
-        values: dict[str, float | None] = {name: float(value) if np.isfinite(value) else None for name, value in found.items()}
-        score = values.get("axis" if unit.parameters["kind"] == AXIS else "accuracy")
-        values |= context_measures(seen.rechecked, np.array([*seen.first, *seen.second]))
-        return Measures(score, values, context_marks(seen.rechecked))
+    def measure(self, unit: Unit, observation: AlignmentAnswers) -> Measures:
+        once = np.ones((1, len(observation.places)))
+        measures = weighted_measures(observation, once) if observation.places else {}
+        values: dict[str, float | None] = {name: float(value) if np.isfinite(value) else None
+                                           for name, (value,) in measures.items()}
+        score = values.get(RANKED[unit.parameters["kind"]])
+        values |= context_measures(observation.rechecked, np.array([*observation.first, *observation.second]))
+        return Measures(score, values, context_marks(observation.rechecked))
 
-    def replicates(self, units: Sequence[Unit], seen: Sequence[AlignmentAnswers | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        columns = np.cumsum([0, *(len(document_range(unit)) for unit in units)])
+    def replicates(self, units: Sequence[Unit], observations: Sequence[AlignmentAnswers | None],
+                   counts: np.ndarray) -> Mapping[str, np.ndarray]:
         by_dataset: dict[str, dict[str, np.ndarray]] = {}
-        parts: dict[str, list[np.ndarray]] = {AXIS: [], COMPARISONS: []}
-        for kind, name in dict.fromkeys(unit.stratum for unit in units):
-            mine = [place for place, unit in enumerate(units) if unit.stratum == (kind, name)]
-            whole = np.concatenate([counts[:, columns[i]:columns[i + 1]] for i in mine], axis=1).sum(axis=1)
-            lost = sum((counts[:, columns[i]:columns[i + 1]].sum(axis=1) for i in mine if seen[i] is None), np.zeros(len(counts)))
-            share = np.divide(lost, whole, out=np.zeros(len(counts)), where=whole > 0)
-            told = [(i, one) for i in mine if (one := seen[i]) is not None and one.places]
-            found: dict[str, np.ndarray] = {}
-            if told:
-                where = np.concatenate([columns[i] + np.array(one.places) - units[i].parameters["start"] for i, one in told])
-                found = weighted_measures(merge_observations([one for _, one in told]), counts[:, where])
-            value = found.get("axis" if kind == AXIS else "accuracy", np.full(len(counts), np.nan))
-            value = np.where(np.isfinite(value), value, self.info.chance)
-            parts[kind].append((1 - share) * value + share * self.info.worst)
-            by_dataset[name] = found
-        score = np.mean([np.mean(values, axis=0) for values in parts.values() if values], axis=0)
-        names = dict.fromkeys(name for found in by_dataset.values() for name in found)
-        values = {name: mean_of_arrays(found[name] for found in by_dataset.values() if name in found) for name in names}
-        detail = {f"{name}: {dataset}": found[name] for dataset, found in by_dataset.items() for name in ("axis", "accuracy")
-                  if name in found and len(by_dataset) > 2}
+        scores: dict[str, list[np.ndarray]] = {}
+        for stratum in split_strata(units, observations):
+            kind, name = stratum.key
+            merged = stratum.merge_answers()
+            measures = {} if merged is None else weighted_measures(merged, stratum.counts_of_answers(counts))
+            score = measures.get(RANKED[kind], np.full(len(counts), np.nan))
+            share = failed_share(stratum, counts)
+            scores.setdefault(kind, []).append(blend_failures(score, share, self.info.chance, self.info.worst))
+            by_dataset[name] = measures
+        score = np.mean([np.mean(values, axis=0) for values in scores.values()], axis=0)
+        names = dict.fromkeys(name for measures in by_dataset.values() for name in measures)
+        values = {name: mean_of_arrays(measures[name] for measures in by_dataset.values() if name in measures) for name in names}
+        detail = {f"{name}: {dataset}": measures[name] for dataset, measures in by_dataset.items() for name in RANKED.values()
+                  if name in measures and len(by_dataset) > 2}
         return {"score": score, USMB: score, **values, **detail}
 
 
+def failed_share(stratum: Stratum[AlignmentAnswers], counts: np.ndarray) -> np.ndarray:
+    """Return the share of a stratum's documents in failed units, under each row of counts."""
+    def count_documents(units: Iterable[tuple[Unit, int]]) -> np.ndarray:
+        return sum((counts[:, first:first + cluster_count(unit)].sum(axis=1) for unit, first in units), np.zeros(len(counts)))
+
+    failed = count_documents((unit, first) for unit, observation, first in stratum.members if observation is None)
+    total = count_documents((unit, first) for unit, _, first in stratum.members)
+    return np.asarray(np.divide(failed, total, out=np.zeros(len(counts)), where=total > 0))
+
+
+def sample_of(unit: Unit) -> tuple[Any, ...]:
+    """Return the documents of a unit's dataset, rated or compared, in the order of its sample."""
+    sample: Any = sample_rated if unit.parameters["kind"] == AXIS else sample_compared
+    return tuple(sample(unit.parameters["dataset"], unit.parameters["sample"]))
+
+
+def documents_of(unit: Unit) -> tuple[Any, ...]:
+    """Return the documents of a unit; fewer than its range if the dataset is smaller."""
+    return sample_of(unit)[unit.parameters["start"]:unit.parameters["stop"]]
+
+
 def pairs_to_score(unit: Unit) -> list[tuple[int, str, str]]:
-    """(Place of the document, its text, a summary), of pairs the first and the second in turn."""
-    p = unit.parameters
-    if p["kind"] == AXIS:
-        texts = sample_rated(p["dataset"], p["sample"])
-        return [(place, texts[place].text, summary) for place in range(p["start"], min(p["stop"], len(texts)))
-                for summary in texts[place].summaries]
-    pairs = sample_compared(p["dataset"], p["sample"])
-    return [(place, pairs[place].text, summary) for place in range(p["start"], min(p["stop"], len(pairs)))
-            for both in pairs[place].pairs for summary in both]
+    """Return (index of the document, its text, a summary) of each pair; compared summaries follow each other."""
+    return [(index, document.text, summary) for index, document in enumerate(documents_of(unit), unit.parameters["start"])
+            for summary in document.summaries]
 
 
 def fit_texts(unit: Unit) -> list[str]:
-    """What a metric is fitted on: the texts of all units of the dataset."""
-    p = unit.parameters
-    found: Sequence[Any] = (sample_rated if p["kind"] == AXIS else sample_compared)(p["dataset"], p["sample"])
-    return [one.text for one in found[:p["documents"]]]
+    """Return the texts that a metric is fitted on: those of all units of the dataset."""
+    return [document.text for document in sample_of(unit)[:unit.parameters["documents"]]]
 
 
-def merge_observations(seen: Sequence[AlignmentAnswers]) -> AlignmentAnswers:
-    """The answers of several units of one dataset as one."""
-    aspects = seen[0].ratings
-
-    def all_of(name: str) -> tuple[Any, ...]:
-        return tuple(itertools.chain.from_iterable(getattr(one, name) for one in seen))
-    return AlignmentAnswers(all_of("places"), all_of("first"), all_of("second"),
-                            {aspect: tuple(itertools.chain.from_iterable(one.ratings[aspect] for one in seen)) for aspect in aspects},
-                            all_of("choices"), all_of("words"), seen[0].scale, ())
-
-
-def weighted_measures(seen: AlignmentAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
-    """Every measure under each row of how often each summary, or pair, counts; Spearman's ranks are those of all of them."""
-    first = seen.scale.as_similarity(np.array(seen.first))
-    if seen.ratings:
-        found = {}
-        for aspect, ratings in seen.ratings.items():
-            found[f"pearson_{aspect}"] = weighted_correlations(first, np.array(ratings), times)
-            found[f"spearman_{aspect}"] = weighted_correlations(stats.rankdata(first), stats.rankdata(ratings), times)
-        return {"axis": (1 + found["pearson_overall"]) / 2, **found}
-    second = seen.scale.as_similarity(np.array(seen.second))
-    guessed = np.where(first == second, 0.5, (second > first).astype(float))            # that the second was chosen
-    chosen = np.array(seen.choices, dtype=float)
+def weighted_measures(observation: AlignmentAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
+    """Return every measure under each row of counts of summaries, or pairs; Spearman's ranks are those of all of them."""
+    first = observation.scale.as_similarity(np.array(observation.first))
+    if observation.ratings:
+        values = {}
+        for aspect, ratings in observation.ratings.items():
+            values[f"pearson_{aspect}"] = weighted_correlations(first, np.array(ratings), times)
+            values[f"spearman_{aspect}"] = weighted_correlations(stats.rankdata(first), stats.rankdata(ratings), times)
+        return {"axis": (1 + values["pearson_overall"]) / 2, **values}
+    second = observation.scale.as_similarity(np.array(observation.second))
+    guessed = np.where(first == second, 0.5, (second > first).astype(float))            # whether the second is preferred
+    chosen = np.array(observation.choices, dtype=float)
     agreed = np.where(chosen == 1, guessed, 1 - guessed)
-    lengths = np.array(seen.words, dtype=float)
+    lengths = np.array(observation.words, dtype=float)
     near = np.abs(lengths[:, 0] - lengths[:, 1]) <= NEAR_LENGTH * lengths.max(axis=1)
-    precision = mean_under_weights(chosen, times * guessed)
-    recall = mean_under_weights(guessed, times * chosen)
-    both = precision + recall
+    precision = weighted_means(chosen, times * guessed)
+    recall = weighted_means(guessed, times * chosen)
+    total = precision + recall
     return {"accuracy": weighted_means(agreed, times), "precision": precision, "recall": recall,
-            "f1": np.divide(2 * precision * recall, both, out=np.full(len(times), np.nan), where=both > 0),
+            "f1": np.divide(2 * precision * recall, total, out=np.full(len(times), np.nan), where=total > 0),
             "accuracy_at_near_length": weighted_means(np.where(near, agreed, np.nan), times)}
-
-
-def mean_under_weights(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    whole = weights.sum(axis=1)
-    return np.asarray(np.divide(weights @ values, whole, out=np.full(len(weights), np.nan), where=whole > 0))

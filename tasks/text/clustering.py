@@ -1,4 +1,4 @@
-"""Clustering (USMB): do texts of one label fall together?"""
+"""Clustering (USMB): do similarities group texts by their labels?"""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
@@ -19,6 +19,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.sampling import sample_labelled
 from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs, usmb_presentation
@@ -27,18 +28,18 @@ Linkage = Literal["average", "complete", "ward"]
 LINKAGES: tuple[Linkage, ...] = ("average", "complete", "ward")
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
-    datasets: Annotated[tuple[str, ...], Field(min_length=1)]          # labelled ones, or corpora to be told apart: "a + b + c"
-    texts: Annotated[int, Field(ge=4, le=500)]                         # of a sample
-    samples: Annotated[int, Field(ge=1, le=100)]                       # disjoint ones, of each dataset
-    of_a_label: Annotated[int, Field(ge=2, le=100)] = 25               # at least
+    datasets: Annotated[tuple[str, ...], Field(min_length=1)]          # labelled ones, or corpora to be separated: "a + b"
+    texts: Annotated[int, Field(ge=4, le=500)]                         # per sample
+    samples: Annotated[int, Field(ge=1, le=100)]                       # disjoint samples per dataset
+    of_a_label: Annotated[int, Field(ge=2, le=100)] = 25               # minimum per label
 
 
 @dataclass(frozen=True)
 class ScoreMatrix:
-    """The raw answers for every text of a sample against every other, and their labels."""
+    """The raw answers for every text of a sample with every other, and their labels."""
 
     answers: np.ndarray                     # texts x texts
     labels: tuple[int, ...]
@@ -47,20 +48,21 @@ class ScoreMatrix:
 
 
 class Clustering(TextTask[ScoreMatrix]):
-    """Do texts of one label fall together?"""
+    """Do similarities group texts by their labels?"""
 
     name: ClassVar[str] = "clustering"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = ScoreMatrix
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Clustering", short="clu", score="adjusted mutual information of average linkage and the labels", chance=0.0,
-        worst=0.0, unit="text sample", strata=("dataset",), observe_version=1, measure_version=1, track="text", measures={
+        title="Clustering", short="clu", score="adjusted mutual information of the labels and clusters by average linkage",
+        chance=0.0, worst=0.0, unit="text sample", strata=("dataset",), observe_version=1, measure_version=1, track="text",
+        measures={
             USMB: f"{USMB_MEANING}: V-measure of Ward's linkage on the rows of similarities",
-            "v_measure": "V-measure of average linkage; it rewards chance",
+            "v_measure": "V-measure of average linkage; not corrected for chance",
             "v_measure_of_chance": "V-measure of random labels of the same sizes",
             "complete": "adjusted mutual information of complete linkage",
             "ward": "adjusted mutual information of Ward's linkage on the rows",
-            "labels": "how many labels the samples have",
+            "labels": "number of labels of the samples",
             **CONTEXT_MEASURES,
         },
         presentation=usmb_presentation(
@@ -78,72 +80,74 @@ class Clustering(TextTask[ScoreMatrix]):
         return [text for text, _ in sample_texts(unit)]
 
     def observe(self, unit: Unit, metric: MetricSession) -> ScoreMatrix:
-        mine = sample_texts(unit)
-        texts = [text for text, _ in mine]
+        labelled = sample_texts(unit)
+        texts = [text for text, _ in labelled]
         answers, rechecked = score_all_pairs(metric, texts, texts, texts)
-        numbers = {label: number for number, label in enumerate(dict.fromkeys(label for _, label in mine))}
-        return ScoreMatrix(answers, tuple(numbers[label] for _, label in mine), ScoreScale.from_header(metric.entry.header), rechecked)
+        numbers = {label: number for number, label in enumerate(dict.fromkeys(label for _, label in labelled))}
+        labels = tuple(numbers[label] for _, label in labelled)
+        return ScoreMatrix(answers, labels, ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: ScoreMatrix) -> Measures:
+    def measure(self, unit: Unit, observation: ScoreMatrix) -> Measures:
         from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
-        labels = np.array(seen.labels)
+        labels = np.array(observation.labels)
         by_chance = np.random.default_rng(unit.seed).permutation(labels)
         values: dict[str, float | None] = {"v_measure_of_chance": float(v_measure_score(labels, by_chance)),
-                                           "labels": float(len(set(seen.labels)))}
-        values |= context_measures(seen.rechecked, seen.answers.ravel())
-        similarity = symmetrize(seen)
-        marks = context_marks(seen.rechecked)
-        if np.ptp(similarity[~np.eye(len(labels), dtype=bool)]) == 0:       # a constant has no clusters
+                                           "labels": float(len(set(observation.labels)))}
+        values |= context_measures(observation.rechecked, observation.answers.ravel())
+        similarity = symmetrize(observation)
+        marks = context_marks(observation.rechecked)
+        if np.ptp(similarity[~np.eye(len(labels), dtype=bool)]) == 0:       # a constant metric has no clusters
             return Measures(None, values, marks)
-        guessed = {how: clusters(similarity, how, len(set(seen.labels))) for how in LINKAGES}
-        information = {how: float(adjusted_mutual_info_score(labels, found)) for how, found in guessed.items()}
-        values |= {USMB: float(v_measure_score(labels, guessed["ward"])), "complete": information["complete"],
-                   "v_measure": float(v_measure_score(labels, guessed["average"])), "ward": information["ward"]}
+        predictions = {linkage: cluster_texts(similarity, linkage, len(set(observation.labels))) for linkage in LINKAGES}
+        information = {linkage: float(adjusted_mutual_info_score(labels, predicted))
+                       for linkage, predicted in predictions.items()}
+        values |= {USMB: float(v_measure_score(labels, predictions["ward"])), "complete": information["complete"],
+                   "v_measure": float(v_measure_score(labels, predictions["average"])), "ward": information["ward"]}
         return Measures(information["average"], values, marks)
 
 
 def sample_texts(unit: Unit) -> list[tuple[str, str]]:
-    """The texts and labels of a unit: the samples before it have taken theirs, so that no text is in two of them."""
+    """Return the texts and labels of a unit; the samples of a dataset are disjoint."""
     p = unit.parameters
-    return samples(p["dataset"], p["sample"], p["part"] + 1, p["texts"], p["of_a_label"])[-1]
+    return draw_samples(p["dataset"], p["sample"], p["part"] + 1, p["texts"], p["of_a_label"])[-1]
 
 
 @lru_cache(maxsize=64)
-def samples(name: str, seed: int, count: int, texts: int, of_a_label: int) -> list[list[tuple[str, str]]]:
-    """Disjoint samples: of as many labels as there is room for, enough texts of each, and then any texts of these labels."""
-    left: dict[str, list[str]] = defaultdict(list)
+def draw_samples(name: str, seed: int, count: int, texts: int, of_a_label: int) -> list[list[tuple[str, str]]]:
+    """Return disjoint samples: as many labels as fit, `of_a_label` texts of each, and then random texts of these labels."""
+    remaining_by_label: dict[str, list[str]] = defaultdict(list)
     for text, label in sample_labelled(name, seed):
-        left[label].append(text)
-    drawn = []
+        remaining_by_label[label].append(text)
+    parts = []
     for part in range(count):
         rng = np.random.default_rng(seed_of(seed, name, part))
-        large = [label for label in sorted(left) if len(left[label]) >= of_a_label]
+        large = [label for label in sorted(remaining_by_label) if len(remaining_by_label[label]) >= of_a_label]
         if len(large) < 2:
-            raise TouchstoneError(f'Clustering needs two labels with {of_a_label} texts each; of "{name}" {len(large)} are left '
-                                  'for '
-                                  f"sample {part + 1}. Take fewer samples, or fewer of a label.")
-        labels = [large[place] for place in rng.permutation(len(large))[:texts // of_a_label]]
-        chosen = [(text, label) for label in labels for text in left[label][:of_a_label]]
-        rest = [(text, label) for label in labels for text in left[label][of_a_label:]]
-        chosen += [rest[place] for place in rng.permutation(len(rest))[:texts - len(chosen)]]
+            raise TouchstoneError(f'Clustering needs two labels with {of_a_label} texts each; "{name}" has {len(large)} left for '
+                                  f"sample {part + 1}. Choose fewer samples, or fewer texts per label.")
+        labels = [large[index] for index in rng.permutation(len(large))[:texts // of_a_label]]
+        chosen = [(text, label) for label in labels for text in remaining_by_label[label][:of_a_label]]
+        rest = [(text, label) for label in labels for text in remaining_by_label[label][of_a_label:]]
+        chosen += [rest[index] for index in rng.permutation(len(rest))[:texts - len(chosen)]]
         taken = set(chosen)
-        left = {label: [text for text in mine if (text, label) not in taken] for label, mine in left.items()}
-        drawn.append([chosen[place] for place in rng.permutation(len(chosen))])
-    return drawn
+        remaining_by_label = {label: [text for text in remaining if (text, label) not in taken]
+                              for label, remaining in remaining_by_label.items()}
+        parts.append([chosen[index] for index in rng.permutation(len(chosen))])
+    return parts
 
 
-def symmetrize(seen: ScoreMatrix) -> np.ndarray:
-    """The mean similarity of both directions in [0, 1], 1 on the diagonal."""
-    raw = seen.answers.astype(float)
-    similarity: np.ndarray = seen.scale.to_unit_interval(raw, np.diag(raw)[:, None])
+def symmetrize(observation: ScoreMatrix) -> np.ndarray:
+    """Return the mean similarity of both directions in [0, 1], with 1 on the diagonal."""
+    raw = observation.answers.astype(float)
+    similarity: np.ndarray = observation.scale.to_unit_interval(raw, np.diag(raw)[:, None])
     similarity = np.asarray((similarity + similarity.T) / 2)
     np.fill_diagonal(similarity, 1.0)
     return similarity
 
 
-def clusters(similarity: np.ndarray, linkage: Linkage, count: int) -> np.ndarray:
-    """Agglomerative clusters, as many as there are labels: on 1 - similarity, or by Ward on the rows of similarities."""
+def cluster_texts(similarity: np.ndarray, linkage: Linkage, count: int) -> np.ndarray:
+    """Return agglomerative clusters, as many as there are labels, of 1 - similarity; for Ward, of the rows of similarities."""
     from scipy.cluster.hierarchy import linkage as agglomerate
     from scipy.spatial.distance import squareform
 
@@ -151,10 +155,10 @@ def clusters(similarity: np.ndarray, linkage: Linkage, count: int) -> np.ndarray
         merges = agglomerate(similarity, "ward")
     else:
         merges = agglomerate(squareform(1 - similarity, checks=False), linkage)
-    members = {place: [place] for place in range(len(similarity))}
+    members = {row: [row] for row in range(len(similarity))}
     for number, (a, b) in enumerate(merges[:len(similarity) - count, :2].astype(int)):
         members[len(similarity) + number] = members.pop(a) + members.pop(b)
-    found = np.empty(len(similarity), dtype=int)
-    for number, places in enumerate(members.values()):
-        found[places] = number
-    return found
+    labels = np.empty(len(similarity), dtype=int)
+    for number, rows in enumerate(members.values()):
+        labels[rows] = number
+    return labels

@@ -1,19 +1,19 @@
-"""Human ordering (Yamshchikov et al. 2020): are pairs that people call alike, alike to the metric?
+"""Human ordering (Yamshchikov et al. 2020): does the metric order pairs of texts by similarity as people do?
 
-The paper orders whole datasets by their means, which is easy: that a set holds random pairs tells most of it.  The score is the
-correlation of single pairs with people, within each dataset of parallel texts.
+The paper orders datasets by their means, which is easy, because some consist of random pairs. The score is the correlation of
+single
+pairs with the ratings of people, within each dataset of parallel texts.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy import stats
 
 from harness.base.errors import TouchstoneError
@@ -22,14 +22,23 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, Paper, Presentation, Role, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common import rank_orders as orders
+from tasks.common import rank_orders
+from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_correlations, weighted_means
 from tasks.common.sampling import batch_ranges, shuffle_items
-from tasks.data import loading as data
-from tasks.text.base import CONTEXT_MEASURES, TextTask, score_in_mixed_order
+from tasks.data.loading import load_dataset
+from tasks.text.base import (
+    CONTEXT_MEASURES,
+    TextTask,
+    blend_failures,
+    cluster_count,
+    document_range,
+    score_in_mixed_order,
+    split_strata,
+)
 
-FEWEST_PAIRS = 3
+MIN_PAIRS = 3
 PARALLEL, RANDOM = "parallel", "random"
 
 YAMSHCHIKOV_2020 = Paper(
@@ -38,26 +47,28 @@ YAMSHCHIKOV_2020 = Paper(
     "Artificial Intelligence", 2021, "https://arxiv.org/abs/2004.05001")
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]
-    pairs: Annotated[int, Field(ge=FEWEST_PAIRS, le=100_000)]       # at most, of a group of a dataset
+    pairs: Annotated[int, Field(ge=MIN_PAIRS, le=100_000)]       # maximal number, per group of a dataset
     batch: Annotated[int, Field(ge=1, le=5_000)]
-    together: Annotated[int, Field(ge=1, le=100)] = 5               # so many pairs are drawn again as one
+    together: Annotated[int, Field(ge=1, le=100)] = 5               # number of pairs per cluster
 
 
 @dataclass(frozen=True)
 class Pair:
+    """Two texts with the ratings of their similarity."""
+
     a: str
     b: str
-    score: float                            # what people think, the mean
-    ratings: tuple[float, ...]              # of each of them; nothing where only the mean is known
+    score: float                            # mean rating
+    ratings: tuple[float, ...]              # single ratings; empty if only the mean is known
 
 
 @dataclass(frozen=True)
 class RatedAnswers:
-    """The raw answers for the pairs of a batch, beside what people say."""
+    """The raw answers for the pairs of a batch, with the ratings of people."""
 
     places: tuple[int, ...]
     answers: tuple[float, ...]
@@ -68,26 +79,27 @@ class RatedAnswers:
 
 
 class HumanOrdering(TextTask[RatedAnswers]):
-    """Does it call alike what people call alike?"""
+    """Does the metric order pairs of texts by similarity as people do?"""
 
     name: ClassVar[str] = "human_ordering"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = RatedAnswers
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Human ordering", short="ho", score="mean over the parallel sets of Spearman's correlation of pairs with people",
-        chance=0.0, worst=-1.0, unit="pair", strata=("kind", "dataset"), observe_version=1, measure_version=1, track="text",
+        title="Human ordering", short="ho",
+        score="mean over the parallel sets of Spearman's correlation with the ratings of pairs", chance=0.0, worst=-1.0,
+        unit="pair", strata=("kind", "dataset"), observe_version=1, measure_version=1, track="text",
         paper=YAMSHCHIKOV_2020, measures={
-            "spearman": "Spearman's correlation with people, pair by pair, mean over the parallel sets",
-            "pearson": "Pearson's", "kendall": "Kendall's tau-b",
-            "bound": "how high it can be expected to be: the root of the reliability of the mean rating, ICC(1, k)",
-            "share_of_bound": "Spearman's over the bound, where single ratings are known",
-            "spearman_random": "Spearman's, mean over the sets of random pairs: there is hardly anything to be seen in them",
+            "spearman": "Spearman's correlation with the ratings of pairs, mean over the parallel sets",
+            "pearson": "Pearson's correlation", "kendall": "Kendall's tau-b",
+            "bound": "largest correlation to be expected: the root of the reliability of the mean rating, ICC(1, k)",
+            "share_of_bound": "Spearman's correlation over the bound, if single ratings are known",
+            "spearman_random": "Spearman's correlation, mean over the sets of random pairs, which differ little in similarity",
             "pearson_of_means": "Pearson's correlation of the sets' means, signed",
-            "spearman_of_order": "of the two orders of sets",
-            "coinciding_ranks": "sets of the same rank in both orders",
-            "swaps": "half the footrule of the two orders",
-            "variability": "range of the random sets' means over that of all",
-            "separates_random": "1 where every random set is at most as alike as every parallel one",
+            "spearman_of_order": "Spearman's correlation of the two orders of sets",
+            "coinciding_ranks": "number of sets with the same rank in both orders",
+            "swaps": "half the Spearman footrule of the two orders",
+            "variability": "range of the means of the random sets over that of all sets",
+            "separates_random": "1 if no random set has a larger mean similarity than a parallel one",
             **CONTEXT_MEASURES,
         },
         presentation=Presentation(
@@ -99,157 +111,136 @@ class HumanOrdering(TextTask[RatedAnswers]):
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         for name in settings.datasets:
-            for (kind, group), count in sizes(name).items():
-                count = min(count, settings.pairs)
-                if count < FEWEST_PAIRS:
-                    raise TouchstoneError(f'The set "{group}" of "{name}" has {count} pairs; an order needs {FEWEST_PAIRS}.')
+            for (kind, group), pairs in read_pairs(name).items():
+                count = min(len(pairs), settings.pairs)
+                if count < MIN_PAIRS:
+                    raise TouchstoneError(f'The set "{group}" of "{name}" has {count} pairs; {MIN_PAIRS} are required.')
                 for start, stop in batch_ranges(count, settings.batch):
                     yield self.unit(context, (kind, group), {
                         "dataset": name, "kind": kind, "group": group, "sample": context.seed, "start": start, "stop": stop,
                         "pairs": count, "together": settings.together}, (name,))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, f"{unit.parameters['start']}, {lot}") for unit in units for lot in range(pair_groups(unit))]
+        return [Cluster(unit.stratum, f"{unit.parameters['start']}, {number}") for unit in units
+                for number in range(cluster_count(unit))]
 
     def texts(self, unit: Unit) -> Iterable[str]:
         return (text for pair in pairs_of(unit) for text in (pair.a, pair.b))
 
     def observe(self, unit: Unit, metric: MetricSession) -> RatedAnswers:
-        p, asked = unit.parameters, pairs_of(unit)
-        whole = sets(p["dataset"], p["sample"])[p["kind"], p["group"]][:p["pairs"]]
-        collection = [text for pair in whole for text in (pair.a, pair.b)]
-        answers, rechecked = score_in_mixed_order(metric, [(pair.a, pair.b) for pair in asked], collection)
-        return RatedAnswers(tuple(range(p["start"], p["stop"])), answers, tuple(pair.score for pair in asked),
-                            tuple(pair.ratings for pair in asked), ScoreScale.from_header(metric.entry.header), rechecked)
+        p, pairs = unit.parameters, pairs_of(unit)
+        all_pairs = sample_sets(p["dataset"], p["sample"])[p["kind"], p["group"]][:p["pairs"]]
+        collection = [text for pair in all_pairs for text in (pair.a, pair.b)]
+        answers, rechecked = score_in_mixed_order(metric, [(pair.a, pair.b) for pair in pairs], collection)
+        return RatedAnswers(tuple(range(p["start"], p["stop"])), answers, tuple(pair.score for pair in pairs),
+                            tuple(pair.ratings for pair in pairs), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: RatedAnswers) -> Measures:
+    def measure(self, unit: Unit, observation: RatedAnswers) -> Measures:
         values = {name: None if not np.isfinite(value) else float(value)
-                  for name, (value,) in correlations(seen, np.ones((1, len(seen.places)))).items()}
-        values |= context_measures(seen.rechecked, np.array(seen.answers))
-        return Measures(values["spearman"], values, context_marks(seen.rechecked))
+                  for name, (value,) in measure_correlations(observation, np.ones((1, len(observation.places)))).items()}
+        values |= context_measures(observation.rechecked, np.array(observation.answers))
+        return Measures(values["spearman"], values, context_marks(observation.rechecked))
 
-    def answers(self, seen: RatedAnswers) -> np.ndarray:
-        """The places of the unit's pairs, from 0 for the least alike to 1."""
-        ranks = stats.rankdata(seen.scale.as_similarity(np.array(seen.answers)))
+    def answers(self, observation: RatedAnswers) -> np.ndarray:
+        """Return the ranks of the unit's pairs, from 0 for the least similar to 1."""
+        ranks = stats.rankdata(observation.scale.as_similarity(np.array(observation.answers)))
         return np.asarray((ranks - 1) / max(1, len(ranks) - 1))
 
-    def replicates(self, units: Sequence[Unit], seen: Sequence[RatedAnswers | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        columns = np.cumsum([0, *(pair_groups(unit) for unit in units)])
-        found: dict[tuple[str, str], dict[str, np.ndarray]] = {}
-        means: dict[tuple[str, str], tuple[np.ndarray, float]] = {}
-        scores: dict[tuple[str, str], np.ndarray] = {}
-        for stratum in dict.fromkeys((unit.stratum[0], unit.stratum[1]) for unit in units):
-            mine = [place for place, unit in enumerate(units) if unit.stratum == stratum]
-            told = [(i, one) for i in mine if (one := seen[i]) is not None]
-            lost = 1 - sum(len(one.places) for _, one in told) / sum(len(places_of(units[i])) for i in mine)
-            value = np.full(len(counts), np.nan)
-            if told:
-                where = np.concatenate([columns[i] + (np.array(one.places) - units[i].parameters["start"])
-                                        // units[i].parameters["together"] for i, one in told])
-                both = merge_observations([one for _, one in told])
-                found[stratum] = correlations(both, counts[:, where])
-                alike = both.scale.as_similarity(np.array(both.answers))
-                means[stratum] = (weighted_means(alike, counts[:, where]), float(np.mean(both.human)))
-                value = found[stratum]["spearman"]
-            value = np.where(np.isfinite(value), value, self.info.chance)
-            scores[stratum] = (1 - lost) * value + lost * self.info.worst
-        ranked = [values for (kind, _), values in scores.items() if kind == PARALLEL] or list(scores.values())
-        parallel = [values for (kind, _), values in found.items() if kind == PARALLEL]
-        values = {name: mean_of_arrays(one[name] for one in parallel if name in one)
-                  for name in dict.fromkeys(name for one in parallel for name in one)}
-        random = [one["spearman"] for (kind, _), one in found.items() if kind == RANDOM]
+    def replicates(self, units: Sequence[Unit], observations: Sequence[RatedAnswers | None],
+                   counts: np.ndarray) -> Mapping[str, np.ndarray]:
+        by_set: dict[tuple[str, ...], dict[str, np.ndarray]] = {}
+        means: dict[tuple[str, ...], tuple[np.ndarray, float]] = {}
+        scores: dict[tuple[str, ...], np.ndarray] = {}
+        for stratum in split_strata(units, observations):
+            failed = sum(len(document_range(unit)) for unit, observation, _ in stratum.members if observation is None)
+            score = np.full(len(counts), np.nan)
+            merged = stratum.merge_answers()
+            if merged is not None:
+                weights = stratum.counts_of_answers(counts)
+                by_set[stratum.key] = measure_correlations(merged, weights)
+                similarity = merged.scale.as_similarity(np.array(merged.answers))
+                means[stratum.key] = (weighted_means(similarity, weights), float(np.mean(merged.human)))
+                score = by_set[stratum.key]["spearman"]
+            share = failed / sum(len(document_range(unit)) for unit, _, _ in stratum.members)
+            scores[stratum.key] = blend_failures(score, share, self.info.chance, self.info.worst)
+        ranked = [score for (kind, _), score in scores.items() if kind == PARALLEL] or list(scores.values())
+        parallel = [measures for (kind, _), measures in by_set.items() if kind == PARALLEL]
+        values = {name: mean_of_arrays(measures[name] for measures in parallel if name in measures)
+                  for name in dict.fromkeys(name for measures in parallel for name in measures)}
+        random = [measures["spearman"] for (kind, _), measures in by_set.items() if kind == RANDOM]
         values |= {"spearman_random": mean_of_arrays(random)} if random else {}
-        values |= {f"spearman: {group}{' random' if kind == RANDOM else ''}": one["spearman"]
-                   for (kind, group), one in found.items()}
-        return {"score": np.mean(ranked, axis=0), **values, **dataset_measures(means)}
+        values |= {f"spearman: {group}{' random' if kind == RANDOM else ''}": measures["spearman"]
+                   for (kind, group), measures in by_set.items()}
+        return {"score": np.mean(ranked, axis=0), **values, **measure_datasets(means)}
 
 
-def correlations(seen: RatedAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
-    """Of one set, under each row of how often each pair counts; ranks, Kendall's tau and the bound are those of all pairs."""
-    alike, human = seen.scale.as_similarity(np.array(seen.answers)), np.array(seen.human)
-    found = {"spearman": weighted_correlations(stats.rankdata(alike), stats.rankdata(human), times),
-             "pearson": weighted_correlations(alike, human, times)}
-    once = np.full(len(times), np.nan)
-    constant = len(alike) < FEWEST_PAIRS or np.ptp(alike) == 0 or np.ptp(human) == 0
-    found["kendall"] = only_full_sample(once, np.nan if constant else float(stats.kendalltau(alike, human).statistic))
-    if all(len(ratings) > 1 for ratings in seen.ratings):
-        most = orders.bound(np.array(seen.ratings))
-        if most is not None:
-            found["bound"] = only_full_sample(once, most)
-            found["share_of_bound"] = found["spearman"] / most
-    return found
+def measure_correlations(observation: RatedAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the measures of one set under each row of counts; ranks, Kendall's tau and the bound are those of all pairs."""
+    similarity, human = observation.scale.as_similarity(np.array(observation.answers)), np.array(observation.human)
+    values = {"spearman": weighted_correlations(stats.rankdata(similarity), stats.rankdata(human), times),
+              "pearson": weighted_correlations(similarity, human, times)}
+    constant = len(similarity) < MIN_PAIRS or np.ptp(similarity) == 0 or np.ptp(human) == 0
+    values["kendall"] = only_full_sample(len(times), np.nan if constant else float(stats.kendalltau(similarity, human).statistic))
+    if all(len(ratings) > 1 for ratings in observation.ratings):
+        upper_bound = rank_orders.correlation_bound(np.array(observation.ratings))
+        if upper_bound is not None:
+            values["bound"] = only_full_sample(len(times), upper_bound)
+            values["share_of_bound"] = values["spearman"] / upper_bound
+    return values
 
 
-def only_full_sample(empty: np.ndarray, value: float) -> np.ndarray:
-    """A value that is not drawn again: known for what was seen, under no other counts."""
-    found = empty.copy()
-    found[0] = value
-    return found
+def only_full_sample(length: int, value: float) -> np.ndarray:
+    """Return a column with a value for the full sample and NaN for all resamples."""
+    return np.array([value, *[np.nan] * (length - 1)])
 
 
-def dataset_measures(means: Mapping[tuple[str, str], tuple[np.ndarray, float]]) -> dict[str, np.ndarray]:
-    """The paper's measures of whole sets, as they were seen; nothing of fewer than three."""
-    if len(means) < FEWEST_PAIRS:
+def measure_datasets(means: Mapping[tuple[str, ...], tuple[np.ndarray, float]]) -> dict[str, np.ndarray]:
+    """Return the paper's measures of whole datasets, or none for fewer than three datasets."""
+    if len(means) < MIN_PAIRS:
         return {}
-    once = np.full(len(next(iter(means.values()))[0]), np.nan)
-    metric, human = [drawn[0] for drawn, _ in means.values()], [mean for _, mean in means.values()]
+    metric, human = [float(similarity[0]) for similarity, _ in means.values()], [mean for _, mean in means.values()]
     random = [kind == RANDOM for kind, _ in means]
-    ours, theirs = orders.ranks(metric), orders.ranks(human)
-    found: dict[str, float | None] = {
-        "pearson_of_means": orders.pearson_of_means(metric, human), "spearman_of_order": orders.spearman_of_order(ours, theirs),
-        "coinciding_ranks": orders.coinciding_ranks(ours, theirs), "swaps": orders.swaps(ours, theirs)}
+    metric_ranks, human_ranks = rank_orders.rank_means(metric), rank_orders.rank_means(human)
+    values: dict[str, float | None] = {
+        "pearson_of_means": rank_orders.correlate(metric, human),
+        "spearman_of_order": rank_orders.correlate(metric_ranks, human_ranks),
+        "coinciding_ranks": rank_orders.count_coinciding_ranks(metric_ranks, human_ranks),
+        "swaps": rank_orders.count_swaps(metric_ranks, human_ranks)}
     if any(random) and not all(random):
-        found |= {"variability": orders.variability(metric, random),
-                  "separates_random": float(orders.separates(metric, random, [not one for one in random]))}
-    return {name: only_full_sample(once, value) for name, value in found.items() if value is not None}
+        values |= {"variability": rank_orders.variability(metric, random),
+                   "separates_random": float(rank_orders.separates(metric, random, np.logical_not(random).tolist()))}
+    length = len(next(iter(means.values()))[0])
+    return {name: only_full_sample(length, value) for name, value in values.items() if value is not None}
 
 
-def merge_observations(seen: Sequence[RatedAnswers]) -> RatedAnswers:
-    """The answers of several units of one set as one."""
-    def all_of(name: str) -> tuple[Any, ...]:
-        return tuple(itertools.chain.from_iterable(getattr(one, name) for one in seen))
-    return RatedAnswers(all_of("places"), all_of("answers"), all_of("human"), all_of("ratings"), seen[0].scale, ())
-
-
-# ---- which pairs -----------------------------------------------------------------------------------------------------------
+# ---- datasets of pairs ------------------------------------------------------------------------------------------------------
 
 @lru_cache(maxsize=8)
 def read_pairs(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
-    """The rated pairs of a dataset, by kind and group; a dataset without groups is one, under its own name."""
-    loaded = data.load_dataset(name)
+    """Return the rated pairs of a dataset by kind and group; a dataset without groups is one group of the same name."""
+    loaded = load_dataset(name)
     rows = loaded.rows
     if loaded.dataset.kind != "pairs" or "score" not in rows.columns:
-        raise TouchstoneError(f'The dataset "{name}" has no pairs that people rated; human ordering needs them.')
+        raise TouchstoneError(f'The dataset "{name}" has no rated pairs; human ordering requires them.')
     rows = rows[rows.score.notna()]
     groups = rows["group"].astype(str) if "group" in rows.columns else [name] * len(rows)
-    kinds = [RANDOM if one else PARALLEL for one in rows["random"]] if "random" in rows.columns else [PARALLEL] * len(rows)
-    ratings = [tuple(map(float, one)) for one in rows["ratings"]] if "ratings" in rows.columns else [()] * len(rows)
-    found: dict[tuple[str, str], list[Pair]] = {}
-    for kind, group, a, b, score, each in zip(kinds, groups, rows.text_a, rows.text_b, rows.score, ratings, strict=True):
-        found.setdefault((kind, group), []).append(Pair(str(a), str(b), float(score), each))
-    return {key: tuple(pairs) for key, pairs in found.items()}
-
-
-def sizes(name: str) -> dict[tuple[str, str], int]:
-    return {key: len(pairs) for key, pairs in read_pairs(name).items()}
+    random = rows["random"] if "random" in rows.columns else [False] * len(rows)
+    ratings = [tuple(map(float, row)) for row in rows["ratings"]] if "ratings" in rows.columns else [()] * len(rows)
+    pairs_by_group: dict[tuple[str, str], list[Pair]] = {}
+    for is_random, group, a, b, score, row in zip(random, groups, rows.text_a, rows.text_b, rows.score, ratings, strict=True):
+        key = (RANDOM if is_random else PARALLEL, group)
+        pairs_by_group.setdefault(key, []).append(Pair(str(a), str(b), float(score), row))
+    return {key: tuple(pairs) for key, pairs in pairs_by_group.items()}
 
 
 @lru_cache(maxsize=8)
-def sets(name: str, seed: int) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
-    """The same, each set in an order that the seed decides."""
-    return {(kind, group): shuffle_items(pairs, f"{name}, {kind}, {group}", seed) for (kind, group), pairs in read_pairs(name).items()}
+def sample_sets(name: str, seed: int) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
+    """Return the pairs by kind and group, each group in an order that depends on the seed."""
+    return {(kind, group): shuffle_items(pairs, f"{name}, {kind}, {group}", seed)
+            for (kind, group), pairs in read_pairs(name).items()}
 
 
 def pairs_of(unit: Unit) -> tuple[Pair, ...]:
+    """Return the pairs of a unit."""
     p = unit.parameters
-    return sets(p["dataset"], p["sample"])[p["kind"], p["group"]][p["start"]:p["stop"]]
-
-
-def places_of(unit: Unit) -> range:
-    return range(unit.parameters["start"], unit.parameters["stop"])
-
-
-def pair_groups(unit: Unit) -> int:
-    """How many lots of pairs that are drawn again as one a unit has."""
-    together: int = unit.parameters["together"]
-    return -(-len(places_of(unit)) // together)
+    return sample_sets(p["dataset"], p["sample"])[p["kind"], p["group"]][p["start"]:p["stop"]]

@@ -1,7 +1,8 @@
-"""Retrieval (USMB): are the relevant documents first, and still when all documents are changed?
+"""Retrieval (USMB): are the relevant documents ranked first, also when all documents are changed?
 
-USMB's text has it that the score is retention, augmented over original; every metric and every control retains .8 to 1.0, and
-the published column lies near the augmented score itself.  That is what is ranked; retention stands beside it.
+According to USMB's text, the score is retention, augmented over original. Every metric and every trivial baseline retains 0.8 to
+1.0,
+and the published column is close to the augmented score itself. Therefore the augmented score is ranked and retention is shown.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.hashing import seed_of
 from harness.base.units import Cluster, Unit
@@ -21,52 +22,53 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
+from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_means
-from tasks.common.sampling import UNITS_KEPT, Collection, sample_collection, sample_documents
+from tasks.common.sampling import CACHED_UNITS, Collection, cut_needle, sample_collection, sample_needles
 from tasks.common.transformations import SEMANTIC, SUPERFICIAL, insert_tokens, remove_tokens
 from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs, usmb_presentation
 
 ORIGINAL = "original"
 QUARTER = 0.25
 CONDITIONS = (ORIGINAL, *SUPERFICIAL, *SEMANTIC, "inserted_quarter", "removed_quarter")
-TOLD_APART = 3.0                            # standard errors between the original score and chance, for retention to be said
+MIN_STANDARD_ERRORS = 3.0                   # minimal difference of original and chance for reporting retention
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]
-    documents: Annotated[int, Field(ge=2, le=10_000)]                  # at most, of each collection
+    documents: Annotated[int, Field(ge=2, le=10_000)]                  # maximal number per collection
     queries: Annotated[int, Field(ge=1, le=1_000)]
-    needles: str                            # the dataset of what is put in
+    needles: str                            # the dataset of inserted tokens
 
 
 @dataclass(frozen=True)
 class RetrievalScores:
-    """The raw answers for every query against every document, and which are relevant."""
+    """The raw answers for every query and every document, and the relevant documents."""
 
     answers: np.ndarray                     # queries x documents
-    relevant: tuple[tuple[int, ...], ...]   # of each query: the columns
+    relevant: tuple[tuple[int, ...], ...]   # columns of the relevant documents of each query
     scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[RecheckedAnswer, ...]
 
 
 class Retrieval(TextTask[RetrievalScores]):
-    """Are the relevant documents first?"""
+    """Are the relevant documents ranked first?"""
 
     name: ClassVar[str] = "retrieval"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = RetrievalScores
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Retrieval", short="ret", score="share of the n relevant documents among the first n, of changed documents",
+        title="Retrieval", short="ret", score="share of the n relevant documents among the first n, for changed documents",
         chance=0.0, worst=0.0, unit="query", strata=("collection",), observe_version=1, measure_version=1, track="text",
         measures={
             USMB: USMB_MEANING,
-            "original": "the same on the documents as they are",
-            "retention": "augmented over original; unknown where the original is within 3 standard errors of chance",
-            "chance": "n/N: what a random order scores",
-            **{f"found {condition}": "found/n, documents changed so" for condition in CONDITIONS[1:]},
+            "original": "score for the original documents",
+            "retention": "augmented over original; unknown if the original is within 3 standard errors of chance",
+            "chance": "n/N: the score of a random order",
+            **{f"found {condition}": f"score for documents with {condition.replace('_', ' ')}" for condition in CONDITIONS[1:]},
             **CONTEXT_MEASURES,
         },
         presentation=usmb_presentation(
@@ -83,107 +85,109 @@ class Retrieval(TextTask[RetrievalScores]):
                 "queries": settings.queries, "needles": settings.needles}, (name, settings.needles))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        """A query counts in all conditions alike."""
+        """Return one cluster per query, which spans all conditions."""
         return list(dict.fromkeys(Cluster(unit.stratum, str(query)) for unit in units
                                   for query in range(unit.parameters["queries"])))
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        mine = collection_of(unit)
-        return [*mine.queries, *mine.texts, *augment_collection(unit)]
+        collection = collection_of(unit)
+        return [*collection.queries, *collection.texts, *augment_collection(unit)]
 
     def observe(self, unit: Unit, metric: MetricSession) -> RetrievalScores:
-        mine = collection_of(unit)
-        answers, rechecked = score_all_pairs(metric, mine.queries, augment_collection(unit), mine.texts)
-        return RetrievalScores(answers, tuple(tuple(np.flatnonzero(row).tolist()) for row in mine.relevant),
+        collection = collection_of(unit)
+        answers, rechecked = score_all_pairs(metric, collection.queries, augment_collection(unit), collection.texts)
+        return RetrievalScores(answers, tuple(tuple(np.flatnonzero(row).tolist()) for row in collection.relevant),
                                ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: RetrievalScores) -> Measures:
-        each = precision_at_n(seen)
-        value = float(each.mean()) if len(each) else None
-        values = {"chance": float(expected_precision(seen).mean()) if len(each) else None, **context_measures(seen.rechecked, seen.answers.ravel())}
-        return Measures(value, values, context_marks(seen.rechecked))
+    def measure(self, unit: Unit, observation: RetrievalScores) -> Measures:
+        score = chance = None
+        if observation.relevant:
+            score, chance = float(precision_at_n(observation).mean()), float(expected_precision(observation).mean())
+        values = {"chance": chance, **context_measures(observation.rechecked, observation.answers.ravel())}
+        return Measures(score, values, context_marks(observation.rechecked))
 
-    def chance(self, units: Sequence[Unit], seen: Sequence[RetrievalScores]) -> float:
-        """The mean over collections of the mean over queries of n/N."""
-        each = {unit.stratum: float(expected_precision(one).mean()) for unit, one in zip(units, seen, strict=True) if len(one.relevant)}
-        return float(np.mean(list(each.values()))) if each else self.info.chance
+    def chance(self, units: Sequence[Unit], observations: Sequence[RetrievalScores]) -> float:
+        """Return the mean over collections of the mean over queries of n/N."""
+        means = {unit.stratum: float(expected_precision(observation).mean())
+                 for unit, observation in zip(units, observations, strict=True) if observation.relevant}
+        return float(np.mean(list(means.values()))) if means else self.info.chance
 
-    def replicates(self, units: Sequence[Unit], seen: Sequence[RetrievalScores | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
+    def replicates(self, units: Sequence[Unit], observations: Sequence[RetrievalScores | None],
+                   counts: np.ndarray) -> Mapping[str, np.ndarray]:
         clusters = self.clusters(units)
-        parts: dict[str, list[np.ndarray]] = {}
+        unknown = np.full(len(counts), np.nan)
+        by_condition: dict[str, list[np.ndarray]] = {}
         detail: dict[str, np.ndarray] = {}
         for stratum in dict.fromkeys(unit.stratum for unit in units):
-            mine = [place for place, one in enumerate(clusters) if one.stratum == stratum]
+            columns = [column for column, cluster in enumerate(clusters) if cluster.stratum == stratum]
+            members = [(unit.parameters["condition"], observation)
+                       for unit, observation in zip(units, observations, strict=True) if unit.stratum == stratum]
+            queries = max((len(pairs.relevant) for _, pairs in members if pairs is not None), default=len(columns))
             shares = {}
-            queries = max((len(one.relevant) for unit, one in zip(units, seen, strict=True)
-                           if unit.stratum == stratum and one is not None), default=len(mine))
-            for unit, one in zip(units, seen, strict=True):
-                if unit.stratum == stratum:
-                    each = np.full(len(mine), np.nan)
-                    each[:queries] = self.info.worst if one is None else precision_at_n(one)
-                    shares[unit.parameters["condition"]] = weighted_means(each, counts[:, mine])
-            for condition, share in shares.items():
-                parts.setdefault(condition, []).append(share)
+            for condition, observation in members:
+                precision = np.full(len(columns), np.nan)
+                precision[:queries] = self.info.worst if observation is None else precision_at_n(observation)
+                shares[condition] = weighted_means(precision, counts[:, columns])
             changed = [share for condition, share in shares.items() if condition != ORIGINAL]
-            mean = mean_of_arrays(changed) if changed else np.full(len(counts), np.nan)      # half a run: only the texts as they are
-            parts.setdefault("augmented", []).append(mean)
-            detail[f"augmented: {stratum[0]}"] = mean
-            if ORIGINAL in shares:
-                detail[f"original: {stratum[0]}"] = shares[ORIGINAL]
-        values = {condition: mean_of_arrays(shares) for condition, shares in parts.items()}
-        score = values.pop("augmented")
-        original = values.pop(ORIGINAL, np.full(len(counts), np.nan))
-        told = [(unit, one) for unit, one in zip(units, seen, strict=True) if one is not None]
-        chance = self.chance([unit for unit, _ in told], [one for _, one in told])
-        drawn = original[1 + counts.shape[1]:]
-        spread = float(np.std(drawn[np.isfinite(drawn)])) if np.isfinite(drawn).any() else 0.0
-        sure = original[0] - chance > TOLD_APART * spread
-        retention = np.divide(score, original, out=np.full(len(counts), np.nan), where=(original > 0) & sure)
+            shares["augmented"] = mean_of_arrays(changed) if changed else unknown         # in a partial run
+            for condition, share in shares.items():
+                by_condition.setdefault(condition, []).append(share)
+            detail |= {f"{name}: {stratum[0]}": shares[name] for name in ("augmented", ORIGINAL) if name in shares}
+        values = {condition: mean_of_arrays(shares) for condition, shares in by_condition.items()}
+        score, original = values.pop("augmented"), values.pop(ORIGINAL, unknown)
+        pairs = [(unit, observation) for unit, observation in zip(units, observations, strict=True) if observation is not None]
+        chance = self.chance([unit for unit, _ in pairs], [observation for _, observation in pairs])
+        resampled = original[1 + counts.shape[1]:]
+        error = float(np.std(resampled[np.isfinite(resampled)])) if np.isfinite(resampled).any() else 0.0
+        above_chance = original[0] - chance > MIN_STANDARD_ERRORS * error
+        retention = np.divide(score, original, out=unknown.copy(), where=(original > 0) & above_chance)
         return {"score": np.where(np.isfinite(score), score, chance), USMB: score, "original": original, "retention": retention,
                 "chance": np.full(len(counts), chance), **detail,
                 **{f"found {condition}": share for condition, share in values.items()}}
 
 
 def collection_of(unit: Unit) -> Collection:
+    """Return the documents and queries of a unit."""
     p = unit.parameters
     return sample_collection(p["dataset"], p["sample"], p["documents"], p["queries"])
 
 
-@lru_cache(UNITS_KEPT)
+@lru_cache(CACHED_UNITS)
 def augment_collection(unit: Unit) -> Sequence[str]:
-    """The documents in the unit's condition; one that a transformation cannot change stays as it is."""
+    """Return the documents in the unit's condition; documents that a transformation cannot change stay as they are."""
     p = unit.parameters
     condition, texts = p["condition"], collection_of(unit).texts
     if condition == ORIGINAL:
         return texts
     change = {**SUPERFICIAL, **SEMANTIC}.get(condition)
-    straw = [token for one in sample_documents(p["needles"], p["sample"])[:200] for token in one.text.split()]
-    made = []
+    needles = sample_needles(p["needles"], p["sample"])
+    changed = []
     for text in texts:
         rng = np.random.default_rng(seed_of(p["sample"], p["dataset"], condition, text))
         if change is not None:
-            made.append(change(text, rng) or text)
+            changed.append(change(text, rng) or text)
         elif condition == "removed_quarter":
-            made.append(remove_tokens(text.split(), QUARTER, "end") or text)
+            changed.append(remove_tokens(text.split(), QUARTER, "end") or text)
         else:
-            tokens, start = text.split(), int(rng.integers(len(straw)))
-            made.append(insert_tokens(tokens, QUARTER, "middle", [straw[(start + i) % len(straw)] for i in range(len(tokens))]))
-    return made
+            tokens = text.split()
+            changed.append(insert_tokens(tokens, QUARTER, "middle", cut_needle(needles, len(tokens), rng)))
+    return changed
 
 
-def precision_at_n(seen: RetrievalScores) -> np.ndarray:
-    """Of each query the share of its n relevant documents among the first n, in expectation over the order of ties."""
-    similarity = seen.scale.as_similarity(seen.answers.astype(float))
-    shares = np.empty(len(seen.relevant))
-    for row, columns in enumerate(seen.relevant):
-        n, mine = len(columns), similarity[row]
-        threshold = np.partition(mine, -n)[-n]
-        above, tied = mine > threshold, mine == threshold
+def precision_at_n(observation: RetrievalScores) -> np.ndarray:
+    """Return for each query the share of its n relevant documents among the first n, as expected for a random order of ties."""
+    similarity = observation.scale.as_similarity(observation.answers.astype(float))
+    shares = np.empty(len(observation.relevant))
+    for row, columns in enumerate(observation.relevant):
+        n, scores = len(columns), similarity[row]
+        threshold = np.partition(scores, -n)[-n]
+        above, tied = scores > threshold, scores == threshold
         of_relevant = above[list(columns)].sum() + tied[list(columns)].sum() * (n - above.sum()) / tied.sum()
         shares[row] = of_relevant / n
     return shares
 
 
-def expected_precision(seen: RetrievalScores) -> np.ndarray:
-    """n/N of each query."""
-    return np.asarray(np.array([len(columns) for columns in seen.relevant], dtype=float) / max(1, seen.answers.shape[1]))
+def expected_precision(observation: RetrievalScores) -> np.ndarray:
+    """Return n/N of each query."""
+    counts = np.array([len(columns) for columns in observation.relevant], dtype=float)
+    return np.asarray(counts / max(1, observation.answers.shape[1]))

@@ -1,82 +1,81 @@
-"""Robustness (USMB): is a text closer to itself with typing errors than to its summary, and to that than to its contrary?"""
+"""Robustness (USMB): is a text closer to a copy with typing errors than to its summary, and than to its negation?"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
-from harness.base.units import Cluster, Unit
+from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, TaskInfo
+from harness.evaluation.task import Context, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
-from tasks.common.correlations import mean_of_arrays, weighted_means
-from tasks.common.sampling import UNITS_KEPT, batch_ranges, sample_documents
-from tasks.common.transformations import BESIDE, SEMANTIC, SUPERFICIAL
+from tasks.common.base import TaskSettings
+from tasks.common.consistency import RecheckedAnswer
+from tasks.common.sampling import CACHED_UNITS, batch_ranges, sample_documents
+from tasks.common.transformations import HARD_SUPERFICIAL, SEMANTIC, SUPERFICIAL
 from tasks.text.base import (
     CONTEXT_MEASURES,
     USMB,
     USMB_MEANING,
-    TextTask,
-    document_range,
-    score_by_condition,
-    score_in_mixed_order,
+    DocumentMeansTask,
+    score_pairs,
     usmb_presentation,
 )
 
 SHARES = ("superficial_over_semantic", "summary_over_semantic", "superficial_over_summary")
-# Of a random order: all 3 superficial above all 3 semantic 3!3!/6!; the summary first of 4; the summary last of 4.
+# For a random order: all 3 superficial above all 3 semantic changes 3!3!/6!; the summary first of 4; the summary last of 4.
 CHANCE = (1 / 20 + 1 / 4 + 1 / 4) / 3
-CONDITIONS = ("itself", "summary", *SUPERFICIAL, *SEMANTIC, *BESIDE)
-MORE = " And this was not all that was said of it."        # what is put after a text to see whether it reaches the metric
+CONDITIONS = ("itself", "summary", *SUPERFICIAL, *SEMANTIC, *HARD_SUPERFICIAL)
+MORE = " And this was not all that was said of it."        # appended to a text to test whether its end reaches the metric
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]
-    documents: Annotated[int, Field(ge=2, le=10_000)]                  # of each dataset
+    documents: Annotated[int, Field(ge=2, le=10_000)]                  # per dataset
     batch: Annotated[int, Field(ge=1, le=1000)]
-    mixed: bool = True                      # all conditions in one call; not so in reproductions
+    mixed: bool = True                      # all conditions in one call; false in reproductions
 
 
 @dataclass(frozen=True)
 class RobustnessAnswers:
-    """The raw answers for a text against its summary and its transformed forms."""
+    """The raw answers for documents with their summaries and their transformed forms."""
 
-    places: tuple[int, ...]                 # of the documents in their dataset's order
-    answers: tuple[tuple[float | None, ...], ...]       # a row a document, in the order of CONDITIONS; None: nothing to ask
-    beyond: tuple[bool, ...]                # whether the end of the document does not reach the metric
+    places: tuple[int, ...]                 # indices of the documents
+    answers: tuple[tuple[float | None, ...], ...]       # one row per document, in the order of CONDITIONS; None: no answer
+    beyond: tuple[bool, ...]                # whether the end of the document is cut off
     scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[RecheckedAnswer, ...]
 
 
-class Robustness(TextTask[RobustnessAnswers]):
-    """Does it overlook what does not matter, and see what does?"""
+class Robustness(DocumentMeansTask[RobustnessAnswers]):
+    """Does the metric ignore superficial changes and detect changes of meaning?"""
 
     name: ClassVar[str] = "robustness"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = RobustnessAnswers
+    ranked_measures = usmb_measures = SHARES
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Robustness", short="rob", score="mean of the shares of documents whose order is right in all transformations",
+        title="Robustness", short="rob", score="mean of three shares of documents that are ordered correctly",
         chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
         measures={
             USMB: USMB_MEANING,
             "superficial_over_semantic": "share of documents: every superficial change is closer than every change of meaning",
             "summary_over_semantic": "share of documents: the summary is closer than every change of meaning",
             "superficial_over_summary": "share of documents: every superficial change is closer than the summary",
-            "superficial_over_summary_hard": "the same with more letters as digits (o, l, e, a, s, t) among the changes",
-            "not_applicable": "share of documents that a transformation cannot change (one sentence): not counted",
-            "beyond_the_window": "share of documents whose end does not reach the metric",
+            "superficial_over_summary_hard": "superficial_over_summary, also with o, l, e, a, s, t replaced by digits",
+            "not_applicable": "share of documents that a transformation cannot change, such as a single sentence; excluded",
+            "beyond_the_window": "share of documents whose end is cut off by the metric",
             **CONTEXT_MEASURES,
         },
         presentation=usmb_presentation(
@@ -92,75 +91,60 @@ class Robustness(TextTask[RobustnessAnswers]):
             yield self.unit(context, (name,), {"dataset": name, "sample": context.seed, "start": start, "stop": stop,
                                                "documents": settings.documents, **unmixed}, (name,))
 
-    def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, str(place)) for unit in units for place in document_range(unit)]
-
     def texts(self, unit: Unit) -> Iterable[str]:
-        mine = document_variants(unit).values()
-        made = [text for one in mine for text in one.forms.values() if text is not None]
-        return [*made, *(one.text + MORE for one in mine), *self.collection(unit)]
+        documents = document_variants(unit).values()
+        forms = [text for document in documents for text in document.forms.values() if text is not None]
+        return [*forms, *(document.text + MORE for document in documents), *self.collection(unit)]
 
     def collection(self, unit: Unit) -> list[str]:
-        """What a metric is fitted on: the documents as they are, of all units."""
+        """Return the texts that a metric is fitted on: the original documents of all units."""
         p = unit.parameters
-        return [one.text for one in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]
+        return [document.text for document in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]
 
     def observe(self, unit: Unit, metric: MetricSession) -> RobustnessAnswers:
-        mine = document_variants(unit)
-        asked = [(name, one.text, text) for one in mine.values() for name, text in one.forms.items() if text is not None]
-        pairs, names = [(a, b) for _, a, b in asked], [name for name, _, _ in asked]
-        fitted_on = self.collection(unit)
-        answers, rechecked = (score_in_mixed_order(metric, pairs, fitted_on) if unit.parameters.get("mixed", True) else
-                              score_by_condition(metric, pairs, names, fitted_on))
-        rest = iter(answers)
-        rows = tuple(tuple(None if text is None else next(rest) for text in one.forms.values()) for one in mine.values())
-        texts = [one.text for one in mine.values()]
+        documents = document_variants(unit)
+        pairs = [(document.text, text) for document in documents.values() for text in document.forms.values() if text is not None]
+        names = [name for document in documents.values() for name, text in document.forms.items() if text is not None]
+        answers, rechecked = score_pairs(metric, pairs, names, self.collection(unit))
+        remaining = iter(answers)
+        rows = tuple(tuple(None if text is None else next(remaining) for text in document.forms.values())
+                     for document in documents.values())
+        texts = [document.text for document in documents.values()]
         beyond = metric.same_input(texts, [text + MORE for text in texts])
-        return RobustnessAnswers(tuple(mine), rows, tuple(beyond), ScoreScale.from_header(metric.entry.header), rechecked)
+        return RobustnessAnswers(tuple(documents), rows, tuple(beyond), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: RobustnessAnswers) -> Measures:
-        values: dict[str, float | None] = {name: float(np.nanmean(column)) if np.isfinite(column).any() else None
-                                           for name, column in order_shares(seen).items()}
-        raw = np.array([answer for row in seen.answers for answer in row if answer is not None])
-        values |= context_measures(seen.rechecked, raw)
-        shares = [values[name] for name in SHARES]
-        known = [share for share in shares if share is not None]
-        return Measures(float(np.mean(known)) if known else None, values, context_marks(seen.rechecked))
-
-    def replicates(self, units: Sequence[Unit], seen: Sequence[RobustnessAnswers | None],
-                   counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        return shares_by_dataset(units, seen, counts, self.info.worst)
+    def document_measures(self, observation: RobustnessAnswers) -> dict[str, np.ndarray]:
+        return measure_orders(observation)
 
 
 class DocumentVariants(NamedTuple):
-    """A document, and what it is asked beside, in the order of CONDITIONS; None: there is nothing to change."""
+    """A document and the texts to compare it with, in the order of CONDITIONS; None if it cannot be changed."""
 
     text: str
     forms: Mapping[str, str | None]
 
 
-@lru_cache(UNITS_KEPT)
+@lru_cache(CACHED_UNITS)
 def document_variants(unit: Unit) -> Mapping[int, DocumentVariants]:
-    """The unit's documents in all forms, by their places; what is drawn depends on the document alone."""
+    """Return the unit's documents in all forms by index; random choices depend on the document alone."""
     p = unit.parameters
-    found = sample_documents(p["dataset"], p["sample"])
-    if any(one.summary is None for one in found[:1]):
-        raise TouchstoneError(f'The documents of "{p["dataset"]}" have no summaries; robustness needs them.')
-    made = {}
-    for place in range(p["start"], min(p["stop"], len(found))):
-        text, rng = found[place].text, np.random.default_rng(seed_of(p["sample"], p["dataset"], found[place].text))
-        changed = {name: change(text, rng) for name, change in {**SUPERFICIAL, **SEMANTIC, **BESIDE}.items()}
-        made[place] = DocumentVariants(text, {"itself": text, "summary": found[place].summary, **changed})
-    return made
+    documents = sample_documents(p["dataset"], p["sample"])
+    if any(document.summary is None for document in documents[:1]):
+        raise TouchstoneError(f'The documents of "{p["dataset"]}" have no summaries; robustness requires them.')
+    variants = {}
+    for index in range(p["start"], min(p["stop"], len(documents))):
+        text, rng = documents[index].text, np.random.default_rng(seed_of(p["sample"], p["dataset"], documents[index].text))
+        changed = {name: change(text, rng) for name, change in {**SUPERFICIAL, **SEMANTIC, **HARD_SUPERFICIAL}.items()}
+        variants[index] = DocumentVariants(text, {"itself": text, "summary": documents[index].summary, **changed})
+    return variants
 
 
-def order_shares(seen: RobustnessAnswers) -> dict[str, np.ndarray]:
-    """What is true of each document, 1 or 0; not a number where a transformation has nothing to change."""
-    raw = np.array([[np.nan if answer is None else answer for answer in row] for row in seen.answers], dtype=float)
-    raw = raw.reshape(len(seen.places), len(CONDITIONS))
-    similarity: dict[str, np.ndarray] = dict(zip(CONDITIONS, seen.scale.as_similarity(raw).T, strict=True))
+def measure_orders(observation: RobustnessAnswers) -> dict[str, np.ndarray]:
+    """Return every measure for each document, 1 or 0; NaN if a transformation cannot change the document."""
+    raw = np.array(observation.answers, dtype=float).reshape(len(observation.places), len(CONDITIONS))
+    similarity: dict[str, np.ndarray] = dict(zip(CONDITIONS, observation.scale.as_similarity(raw).T, strict=True))
     superficial, semantic = (np.array([similarity[name] for name in kind]) for kind in (SUPERFICIAL, SEMANTIC))
-    hard = np.array([similarity[name] for name in (*SUPERFICIAL, *BESIDE)])
+    hard = np.array([similarity[name] for name in (*SUPERFICIAL, *HARD_SUPERFICIAL)])
     summary = similarity["summary"]
     whole: np.ndarray = np.isfinite(superficial).all(axis=0) & np.isfinite(semantic).all(axis=0) & np.isfinite(summary)
 
@@ -172,33 +156,5 @@ def order_shares(seen: RobustnessAnswers) -> dict[str, np.ndarray]:
         "superficial_over_summary": where_whole((superficial > summary).all(axis=0)),
         "superficial_over_summary_hard": where_whole((hard > summary).all(axis=0)),
         "not_applicable": (~whole).astype(float),
-        "beyond_the_window": np.array(seen.beyond, dtype=float),
+        "beyond_the_window": np.array(observation.beyond, dtype=float),
     }
-
-
-def shares_by_dataset(units: Sequence[Unit], seen: Sequence[RobustnessAnswers | None], counts: np.ndarray,
-                      worst: float) -> Mapping[str, np.ndarray]:
-    """Every measure as the mean over datasets of the means over documents, and for each dataset, under each row of counts."""
-    values: dict[str, np.ndarray] = {}
-    strata = np.array([unit.stratum[0] for unit in units for _ in document_range(unit)])
-    names = [*SHARES, "superficial_over_summary_hard", "not_applicable", "beyond_the_window"]
-    columns = {name: np.full(len(strata), np.nan) for name in names}
-    at = 0
-    for unit, one in zip(units, seen, strict=True):
-        size = len(document_range(unit))
-        if one is None:
-            for name in SHARES:
-                columns[name][at:at + size] = worst
-        else:
-            for name, column in order_shares(one).items():
-                columns[name][at + np.array(one.places, dtype=int) - unit.parameters["start"]] = column
-        at += size
-    datasets = list(dict.fromkeys(strata))
-    for name, column in columns.items():
-        each = {dataset: weighted_means(column[strata == dataset], counts[:, strata == dataset]) for dataset in datasets}
-        values[name] = mean_of_arrays(each.values())
-        if name in SHARES and len(datasets) > 1:
-            values |= {f"{name}: {dataset}": mean for dataset, mean in each.items()}
-    score = np.mean([values[name] for name in SHARES], axis=0)
-    values[USMB] = score
-    return {"score": np.where(np.isfinite(score), score, CHANCE), **values}

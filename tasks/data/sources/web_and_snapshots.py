@@ -1,4 +1,4 @@
-"""Datasets that are made here, that stand behind addresses on the web, or that are to be had as snapshots only."""
+"""Datasets that are generated, downloaded from the web, or available as snapshots only."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import partial
 import pandas as pd
 
 from tasks.data.schema import Kind, Tables, normalize_tables
-from tasks.data.sources import synthetic as made
+from tasks.data.sources import synthetic
 from tasks.data.types import Dataset, SnapshotSource, SyntheticSource, WebSource
 
 RATED = "https://raw.githubusercontent.com/VAShibaev/semantic_similarity_metrics/e7ddb019059c24639666dd164efd31dd9e7bbd04"
@@ -20,8 +20,8 @@ RATED_SETS = {"bible": "Bible/Bible", "paralex": "Paralex/Paralex", "paraphrase"
 JOHNS_HOPKINS = "Blitzer, Dredze and Pereira 2007, Biographies, Bollywood, boom-boxes and blenders, ACL"
 
 
-def rated_pairs(files: dict[str, bytes]) -> Tables:
-    """The 14 rated sets: text_1, text_2, three labels and their mean; the parallel sets first, then the random pairs."""
+def decode_rated_pairs(files: dict[str, bytes]) -> Tables:
+    """Convert the 14 rated datasets (text_1, text_2, three labels and their mean): parallel pairs first, then random pairs."""
     rows = []
     for name in sorted(files, key=lambda name: name.endswith(" random")):
         rows += [{"text_a": row["text_1"], "text_b": row["text_2"], "score": float(row["avg_score"]),
@@ -32,42 +32,45 @@ def rated_pairs(files: dict[str, bytes]) -> Tables:
 
 
 def made_corpus(domain: str, fingerprint: str) -> Dataset:
-    return Dataset(f"made_{domain}", "corpus", f"Made sentences: {domain}", SyntheticSource(partial(made.make_corpus, domain)), "Apache-2.0",
-                   "this project", made.ROWS, fingerprint, displayable=True)
+    """Return a synthetic corpus."""
+    make = partial(synthetic.make_corpus, domain)
+    return made_here(f"made_{domain}", "corpus", f"Synthetic sentences: {domain}", make, synthetic.ROWS, fingerprint)
 
 
 def made_here(name: str, kind: Kind, title: str, make: Callable[[], pd.DataFrame | Tables], rows: int,
               fingerprint: str) -> Dataset:
+    """Return a synthetic dataset."""
     return Dataset(name, kind, title, SyntheticSource(make), "Apache-2.0", "this project", rows, fingerprint, displayable=True)
 
 
 def snapshot(name: str, kind: Kind, title: str, origin: str, licence: str, citation: str,
              stands_for: str | None = None) -> Dataset:
+    """Return a dataset that is available as a snapshot only."""
     return Dataset(name, kind, title, SnapshotSource(origin), licence, citation, stands_for=stands_for)
 
 
-MADE = (
+SYNTHETIC_DATASETS = (
     made_corpus("weather", "7fc22e15aa7f8109175be97721abeda7843e9f17df59aeb24f9cff8bd7c4cecd"),
     made_corpus("kitchen", "6d6450ef8dbfd40be641ff7493aad9fec128da9ec2d817bdb731bdb8fcf7109e"),
     made_corpus("trains", "52f4b78aa17db3d8241432810e7d55d2dadc5c2e45a2d5eb56d28c3e174b4f56"),
-    made_here("made_reports", "summarized", "Made documents and summaries", made.reports, 72,
+    made_here("made_reports", "summarized", "Synthetic documents and summaries", synthetic.make_reports, 72,
               "2097a6b1a61b84c419468243ca8a14e4e0e3556139f1f2961b64619e7726db04"),
-    made_here("made_ratings", "rated_summaries", "Made summaries, rated by what they are made of", made.ratings, 72,
+    made_here("made_ratings", "rated_summaries", "Synthetic summaries, rated by their sources", synthetic.make_ratings, 72,
               "e7d39c4af5ccf06b799d4fc1eb182125ca6a48e2969c63a45223e718c5556687"),
-    made_here("made_choices", "preferences", "Made summaries, the better one chosen", made.choices, 24,
+    made_here("made_choices", "preferences", "Synthetic summaries, the better one chosen", synthetic.make_choices, 24,
               "18fe1257d92b3c1856c43bb484b4905848d93be8b69497c994f81323912a76a2"),
-    made_here("made_questions", "retrieval", "Made documents and the halves of some", made.questions, 48,
+    made_here("made_questions", "retrieval", "Synthetic documents and queries", synthetic.make_questions, 48,
               "1a20bdafa35c10bf6de4c19e7da6d0d0525ba74bf979b7b0de64add15729d879"),
-    made_here("made_likeness", "pairs", "Made pairs, rated by how many words were exchanged", made.likeness, 120,
+    made_here("made_likeness", "pairs", "Synthetic pairs, rated by exchanged words", synthetic.make_rated_pairs, 120,
               "6834438dbeadc422fafc421d9a229fc5d0a27b7262b8699823755fc414214b2f"),
-    Dataset("made_paraphrases", "pairs", "Made pairs of sentences that say nearly the same", SyntheticSource(made.make_pairs), "Apache-2.0",
-            "this project", made.ROWS, "558f847df0aa4854da23da07f2185b7ede48e88a943b749d89277ea330dce007", displayable=True),
+    made_here("made_paraphrases", "pairs", "Synthetic paraphrases", synthetic.make_pairs, synthetic.ROWS,
+              "558f847df0aa4854da23da07f2185b7ede48e88a943b749d89277ea330dce007"),
 )
 
-ELSEWHERE = (
+OTHER_DATASETS = (
     Dataset("human_similarity_14", "pairs", "Fourteen sets of pairs, each rated by three people",
             WebSource(tuple((f"{group}{' random' if random else ''}", f"{RATED}/{path}{'_random' if random else ''}.csv")
-                            for random in (False, True) for group, path in RATED_SETS.items()), rated_pairs),
+                            for random in (False, True) for group, path in RATED_SETS.items()), decode_rated_pairs),
             "Apache-2.0 (the repository); the source corpora have their own terms",
             "Yamshchikov et al. 2021, Style-transfer and paraphrase: looking for a sensible semantic similarity metric, AAAI"),
     snapshot("nf_cats", "corpus", "Non-factoid questions", "the repository of NF-CATS", "MIT",

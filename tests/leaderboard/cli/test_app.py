@@ -73,11 +73,11 @@ def test_card_shows_scores_with_intervals_axioms_and_provenance(store):
     (["run", "energy", "--suite", "cor"], 'Did you mean "core"'),
     (["run", "energy", "--suite", "smoke", "--only", "axiom"], 'Did you mean "axioms"'),
     (["run", "energy", "--suite", "smoke", "--store", "/proc/store.sqlite"], "cannot be"),
-    (["run", "energy", "--suite", "smoke", "--data-dir", "/nonexistent"], "which is no folder"),
+    (["run", "energy", "--suite", "smoke", "--data-dir", "/nonexistent"], "which is not a folder"),
     (["show", "--store", "/nonexistent.sqlite"], "There is no results store"),
     (["check", "/nonexistent.py"], "cannot be read"),
     (["data", "show", "tweet"], 'Did you mean "tweets"'),
-    (["data", "fetch", "nf_cats"], "is not fetched by this version"),
+    (["data", "fetch", "nf_cats"], "cannot be downloaded automatically"),
 ])
 def test_bad_input_gets_one_sentence_and_exit_code_2(words, sentence, tmp_path):
     extra = [] if "--store" in words or words[0] in ("check", "data") else ["--store", tmp_path / "s.sqlite"]

@@ -81,7 +81,7 @@ def test_components_are_means_over_the_pairs_at_a_separation(smoke, inputs, monk
     units, cache = smoke.units(task), VectorCache(smoke.model.name, cache_folder())
     curves = component_curves(units, task, cache)
     assert {k: rows.shape for k, rows in curves.items()} == {1: (2, 4, 4), 3: (2, 4, 4)}
-    sample = task.drawn(units[0])
+    sample = task.draw_sample(units[0])
     distances = euclidean(cache.vectors(sample.texts))
     last = [components(distances, sample.corpora[start], sample.corpora[start + 4], 3) for start in (0, 5)]
     assert curves[3][0, 3] == pytest.approx(np.mean(last, axis=0))

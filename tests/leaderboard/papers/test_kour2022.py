@@ -28,7 +28,7 @@ from leaderboard.papers.kour2022 import (
     summarize,
 )
 from leaderboard.papers.published_tables import kour2022_rerun, kour2022_table3
-from tasks.corpus.known_similarity import distance_measures
+from tasks.corpus.known_similarity import measure_distances
 from tasks.data.sources import synthetic
 from tasks.suite_files import load_suite
 
@@ -75,7 +75,7 @@ def test_distances_in_the_direction_of_the_authors_code(tmp_path, monkeypatch):
     for name, domain in (("banking77", "weather"), ("clinc150", "trains")):
         (tmp_path / "mirror" / name).mkdir(parents=True)
         synthetic.make_corpus(domain).to_parquet(tmp_path / "mirror" / name / "data.parquet")
-    suite, store = load_suite(SUITE, 2), tmp_path / "store.sqlite"
+    suite, store = load_suite(SUITE, {"known_similarity": {"repetitions": 2}}), tmp_path / "store.sqlite"
     tally = run_suite(select_entries(["chi"], SUBMISSIONS), suite, store, only=["known_similarity"], progress=NoProgress())
     assert (tally.answered, tally.failures) == (4 * 2, [])
     cells = {(cell.k, cell.measure): cell for cell in compare_cells(Store(store, read_only=True), suite)}
@@ -86,6 +86,6 @@ def test_distances_in_the_direction_of_the_authors_code(tmp_path, monkeypatch):
     outcomes = Store(store, read_only=True).outcomes(stored.digest, suite.forms)
     units = [unit for unit in suite.units(task) if unit.parameters["k"] == 7]
     assert {unit.parameters["source_a"] for unit in units} == {"banking77"}
-    expected = [distance_measures(np.array(outcomes[unit.id].observation.forward), 7)["accuracy_tree"] for unit in units]
+    expected = [measure_distances(np.array(outcomes[unit.id].observation.forward), 7)["accuracy_tree"] for unit in units]
     assert cells[7, "accuracy_tree"].ours == Sample(np.mean(expected), pytest.approx(np.std(expected, ddof=1)), 2)
     assert cells[7, "accuracy_tree"].published.mean == 0.945

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from tasks.common.transformations import (
-    PLACES,
-    capitals,
-    deleted_letters,
-    digits,
-    hard_digits,
+    POSITIONS,
+    capitalize_letters,
+    delete_letters,
     insert_tokens,
-    negated,
+    negate_verbs,
     remove_tokens,
+    replace_digits,
+    replace_more_digits,
     replace_tokens,
-    shuffled_sentences,
-    shuffled_words,
+    shuffle_sentences,
+    shuffle_words,
 )
 
 
@@ -42,49 +42,49 @@ def rng() -> np.random.Generator:
     ("Gulls cry.", "It is not true that gulls cry."),
 ])
 def test_negation(text, expected):
-    assert negated(text, rng()) == expected
+    assert negate_verbs(text, rng()) == expected
 
 
 def test_negating_nothing_is_nothing():
-    assert negated("   ", rng()) is None
+    assert negate_verbs("   ", rng()) is None
 
 
 def test_every_tenth_character_is_deleted_and_spaces_are_not_counted():
     #            1234 567890 -> the tenth is the last of "harbour"'s first six
-    assert deleted_letters("Over harbour and quay go the gulls", rng()) == "Over harbor and quay g the gulls"
-    assert deleted_letters("too short", rng()) is None
+    assert delete_letters("Over harbour and quay go the gulls", rng()) == "Over harbor and quay g the gulls"
+    assert delete_letters("too short", rng()) is None
 
 
 def test_letters_become_digits():
-    assert digits("One lion is here", rng()) == "0n3 l10n 1s h3r3"
-    assert hard_digits("A lost sea tale", rng()) == "4 1057 534 7413"
-    assert digits("fly by", rng()) is None
+    assert replace_digits("One lion is here", rng()) == "0n3 l10n 1s h3r3"
+    assert replace_more_digits("A lost sea tale", rng()) == "4 1057 534 7413"
+    assert replace_digits("fly by", rng()) is None
 
 
 def test_a_quarter_of_the_letters_become_capitals():
     text = "the slow boat crosses the wide bay at noon, and back"
-    found = capitals(text, rng())
+    changed = capitalize_letters(text, rng())
     letters = sum(character.isalpha() for character in text)
-    assert found.lower() == text
-    assert sum(character.isupper() for character in found) == round(letters / 4)
-    assert capitals("12, 34.", rng()) is None
-    assert capitals("ALL OF IT", rng()) is None             # nothing to raise
+    assert changed.lower() == text
+    assert sum(character.isupper() for character in changed) == round(letters / 4)
+    assert capitalize_letters("12, 34.", rng()) is None
+    assert capitalize_letters("ALL OF IT", rng()) is None             # nothing to raise
 
 
 def test_sentences_and_words_come_in_another_order_and_are_the_same():
     text = "One came. Two left! Did three stay? Four did."
-    found = shuffled_sentences(text, rng())
-    assert found != text
-    assert sorted(found.replace("! ", "!|").replace(". ", ".|").replace("? ", "?|").split("|")) == [
+    shuffled = shuffle_sentences(text, rng())
+    assert shuffled != text
+    assert sorted(shuffled.replace("! ", "!|").replace(". ", ".|").replace("? ", "?|").split("|")) == [
         "Did three stay?", "Four did.", "One came.", "Two left!"]
-    assert shuffled_sentences("One came. Two left.", rng()) == "Two left. One came."
-    assert sorted(shuffled_words(text, rng()).split()) == sorted(text.split())
-    assert shuffled_words("a b", rng()) == "b a"
+    assert shuffle_sentences("One came. Two left.", rng()) == "Two left. One came."
+    assert sorted(shuffle_words(text, rng()).split()) == sorted(text.split())
+    assert shuffle_words("a b", rng()) == "b a"
 
 
 @pytest.mark.parametrize("text", ["Only one sentence, no more.", "", "Same. Same."])
 def test_what_has_no_other_order_of_sentences_is_not_asked(text):
-    assert shuffled_sentences(text, rng()) is None
+    assert shuffle_sentences(text, rng()) is None
 
 
 TOKENS = ["a", "b", "c", "d", "e", "f", "g", "h"]
@@ -92,14 +92,14 @@ NEEDLE = ["1", "2", "3", "4", "5", "6", "7", "8"]
 
 
 def test_insertion_at_the_begin_the_middle_and_the_end():
-    assert [insert_tokens(TOKENS, 0.25, place, NEEDLE) for place in PLACES] == [
+    assert [insert_tokens(TOKENS, 0.25, position, NEEDLE) for position in POSITIONS] == [
         "1 2 a b c d e f g h", "a b c d 1 2 e f g h", "a b c d e f g h 1 2"]
     assert insert_tokens(TOKENS, 1.0, "begin", NEEDLE) == "1 2 3 4 5 6 7 8 a b c d e f g h"
 
 
 def test_removal_and_replacement_leave_the_other_tokens():
-    assert [remove_tokens(TOKENS, 0.25, place) for place in PLACES] == ["c d e f g h", "a b c f g h", "a b c d e f"]
-    assert [replace_tokens(TOKENS, 0.25, place, NEEDLE) for place in PLACES] == ["1 2 c d e f g h", "a b c 1 2 f g h", "a b c d e f 1 2"]
+    assert [remove_tokens(TOKENS, 0.25, position) for position in POSITIONS] == ["c d e f g h", "a b c f g h", "a b c d e f"]
+    assert [replace_tokens(TOKENS, 0.25, position, NEEDLE) for position in POSITIONS] == ["1 2 c d e f g h", "a b c 1 2 f g h", "a b c d e f 1 2"]
 
 
 def test_at_least_one_token_is_changed():

@@ -29,26 +29,26 @@ def curves(equal=(1.0, 2.0, 3.0), unequal=(2.0, 2.5), far=2.0, near=(0.5, 0.5), 
                              ScoreScale(returns, None, None if returns == "distance" else 10.0))
 
 
-def values(*seen: ConvergenceCurves) -> list[dict[str, float | None]]:
-    return [dict(one.values) for one in TASK.measure_all([unit_of() for _ in seen], seen)]
+def values(*observations: ConvergenceCurves) -> list[dict[str, float | None]]:
+    return [dict(measures.values) for measures in TASK.measure_all([unit_of() for _ in observations], observations)]
 
 
 @pytest.mark.parametrize("returns", ["distance", "similarity"])
 def test_the_measures_by_hand(returns):
     # d* = 2 and d_self = 1/2, without spread; errors 1, 0, 1 of equal sizes and 0, 1/2 of unequal ones.
-    found, again = values(curves(returns=returns), curves(returns=returns))
-    assert found == again
-    assert found["size_robustness"] == pytest.approx(1 - (2 / 3) / 2)
-    assert found["imbalance_robustness"] == pytest.approx(1 - (1 / 4) / 2)
-    assert found["imbalance_robustness_unnormalised"] == pytest.approx(1 - 1 / 4)
-    assert found["size_contrast"] == pytest.approx(1 - (2 / 3) / 1.5)
-    assert found["imbalance_contrast"] == pytest.approx(1 - (1 / 4) / 1.5)
-    assert (found["reference_distance"], found["self_distance"]) == (2.0, 0.5)
+    first, second = values(curves(returns=returns), curves(returns=returns))
+    assert first == second
+    assert first["size_robustness"] == pytest.approx(1 - (2 / 3) / 2)
+    assert first["imbalance_robustness"] == pytest.approx(1 - (1 / 4) / 2)
+    assert first["imbalance_robustness_unnormalised"] == pytest.approx(1 - 1 / 4)
+    assert first["size_contrast"] == pytest.approx(1 - (2 / 3) / 1.5)
+    assert first["imbalance_contrast"] == pytest.approx(1 - (1 / 4) / 1.5)
+    assert (first["reference_distance"], first["self_distance"]) == (2.0, 0.5)
 
 
 def test_the_reference_distance_is_the_mean_over_repetitions_of_one_pair_alone():
     other = TASK.measure_all([unit_of(), unit_of(), unit_of("c, d")], [curves(far=1.0), curves(far=3.0), curves(far=9.0)])
-    assert [one.values["reference_distance"] for one in other] == [2.0, 2.0, 9.0]
+    assert [measures.values["reference_distance"] for measures in other] == [2.0, 2.0, 9.0]
 
 
 def test_a_constant_added_drives_the_published_form_to_1_and_leaves_the_contrast():
@@ -71,11 +71,11 @@ def test_what_cannot_be_told_is_unknown():
 
 def test_sizes_are_cut_down_to_what_the_sources_hold():
     p = {"source_a": "a", "source_b": "b", "sizes": [50, 250, 2850], "total": 2900, "reference": 3000}
-    found = sample_sizes(p, 300, 5000)
-    assert (found.equal, found.total, found.first, found.reference, found.of_one) == ((50, 250), 300, (50, 250), 300, (150, 300))
+    sizes = sample_sizes(p, 300, 5000)
+    assert (sizes.equal, sizes.total, sizes.first, sizes.reference, sizes.of_one) == ((50, 250), 300, (50, 250), 300, (150, 300))
     whole = sample_sizes(p, 6000, 9000)
     assert (whole.equal, whole.total, whole.first, whole.reference, whole.of_one) == ((50, 250, 2850), 2900, (50, 250, 2850), 3000, (3000, 3000))
-    with pytest.raises(TouchstoneError, match=r'samples of 50 texts and more; "a" has 40 and "b" 5,000'):
+    with pytest.raises(TouchstoneError, match=r'samples of at least 50 texts; "a" has 40 and "b" 5,000'):
         sample_sizes(p, 40, 5000)
 
 
@@ -96,8 +96,8 @@ def test_what_is_asked_is_what_is_kept(desk: WorkerSlot, inputs, entry_of, conte
     unit = next(TASK.units(SETTINGS, context))
     outcome = desk.ask(entry, TaskUnit(TASK, unit), inputs)
     assert outcome.status is Status.ANSWERED
-    seen = outcome.observation
-    assert seen.equal == (5005.0, 10010.0, 40040.0)
-    assert seen.unequal == (40005.0, 35010.0, 5040.0)
-    assert (seen.far, seen.near) == (500500.0, (300300.0, 300300.0))
-    assert np.isfinite(TASK.measure(unit, seen).values["size_robustness"])
+    observation = outcome.observation
+    assert observation.equal == (5005.0, 10010.0, 40040.0)
+    assert observation.unequal == (40005.0, 35010.0, 5040.0)
+    assert (observation.far, observation.near) == (500500.0, (300300.0, 300300.0))
+    assert np.isfinite(TASK.measure(unit, observation).values["size_robustness"])

@@ -19,13 +19,21 @@ from harness.submission.selection import load_available
 from harness.submission.submission import load_submission
 from tasks.common.corpus_faults import CorpusFault, FaultMaterial, augment_text, eda, insert_fault
 from tasks.common.thesaurus import SYNONYMS, parse_groups
-from tasks.corpus.diagnostics import STRENGTHS, DiagnosticAnswers, Diagnostics, draw_samples, onset, sensitivity, upper_edge
-from tasks.data import loading as data
+from tasks.corpus.diagnostics import (
+    STRENGTHS,
+    DiagnosticAnswers,
+    Diagnostics,
+    draw_samples,
+    find_onset,
+    measure_sensitivity,
+    upper_limit,
+)
+from tasks.data.loading import load_corpus
 from tests.support.corpora import Direct
 
 TASK = Diagnostics()
-TEXTS = tuple(data.load_corpus("made_kitchen")[:40])
-MATERIAL = FaultMaterial(data.load_corpus("made_kitchen")[100:200], data.load_corpus("made_trains"))
+TEXTS = tuple(load_corpus("made_kitchen")[:40])
+MATERIAL = FaultMaterial(load_corpus("made_kitchen")[100:200], load_corpus("made_trains"))
 EVERY = pytest.mark.parametrize("fault", CorpusFault)
 
 
@@ -39,17 +47,17 @@ def words(texts) -> list[str]:
 def test_strength_0_changes_nothing_and_no_strength_changes_the_number_of_texts(fault):
     assert insert_fault(fault, TEXTS, 0.0, MATERIAL, 3) == list(TEXTS)
     for strength in STRENGTHS[1:]:
-        found = insert_fault(fault, TEXTS, strength, MATERIAL, 3)
-        assert len(found) == len(TEXTS)
-        assert found != list(TEXTS)
-        assert all(found)
-        assert found == insert_fault(fault, TEXTS, strength, MATERIAL, 3)
-        assert found != insert_fault(fault, TEXTS, strength, MATERIAL, 4)
+        faulty = insert_fault(fault, TEXTS, strength, MATERIAL, 3)
+        assert len(faulty) == len(TEXTS)
+        assert faulty != list(TEXTS)
+        assert all(faulty)
+        assert faulty == insert_fault(fault, TEXTS, strength, MATERIAL, 3)
+        assert faulty != insert_fault(fault, TEXTS, strength, MATERIAL, 4)
 
 
 @EVERY
 def test_what_is_changed_stays_changed(fault):
-    changed = [{place for place, (a, b) in enumerate(zip(TEXTS, insert_fault(fault, TEXTS, strength, MATERIAL, 3), strict=True)) if a != b}
+    changed = [{row for row, (a, b) in enumerate(zip(TEXTS, insert_fault(fault, TEXTS, strength, MATERIAL, 3), strict=True)) if a != b}
                for strength in STRENGTHS]
     gone = {CorpusFault.MODE_COLLAPSE: 2, CorpusFault.EDA_NOISE: 4}.get(fault, 0)       # a mode is replaced by itself; a swap may undo a swap
     assert all(len(less - more) <= gone for less, more in itertools.pairwise(changed))
@@ -86,12 +94,12 @@ def test_a_vocabulary_shrinks_from_its_rare_end():
 
 def test_eda_by_its_operations():
     text = "we had lentils and thyme from a clay pot"
-    found = [eda(text, 0.4, np.random.default_rng(seed)) for seed in range(400)]
-    lengths = np.array([len(one.split()) for one in found])
+    changed = [eda(text, 0.4, np.random.default_rng(seed)) for seed in range(400)]
+    lengths = np.array([len(variant.split()) for variant in changed])
     # nine words: 9 x 0.1 deletions and as many insertions are expected of each text
     assert lengths.mean() == pytest.approx(9, abs=4 * lengths.std() / 20)
     assert {7, 8, 9, 10, 11} <= set(lengths.tolist())
-    assert any(sorted(one.split()) == sorted(text.split()) and one != text for one in found)        # a swap alone
+    assert any(sorted(variant.split()) == sorted(text.split()) and variant != text for variant in changed)        # a swap alone
     assert eda("one", 1.0, np.random.default_rng(1)) != ""                                          # the last word stays
     replaced = {eda("good", 1.0, np.random.default_rng(seed)).split()[0] for seed in range(60)}
     assert replaced <= {"good", *SYNONYMS["good"]}
@@ -100,8 +108,8 @@ def test_eda_by_its_operations():
 
 def test_augmentation_does_one_thing_to_a_tenth_of_the_words_and_to_one_at_least():
     text = "alpha beta gamma delta epsilon"                 # none of them has a synonym here
-    found = [augment_text(text, np.random.default_rng(seed)) for seed in range(200)]
-    lengths = [len(one.split()) for one in found]
+    changed = [augment_text(text, np.random.default_rng(seed)) for seed in range(200)]
+    lengths = [len(variant.split()) for variant in changed]
     assert set(lengths) == {4, 5, 6}                        # a deletion, a swap or nothing, an insertion
     assert all(abs(lengths.count(n) - 50) < 25 for n in (4, 6))
     assert augment_text("good", np.random.default_rng(1))
@@ -110,7 +118,7 @@ def test_augmentation_does_one_thing_to_a_tenth_of_the_words_and_to_one_at_least
 
 
 def test_synonyms_stand_for_each_other():
-    assert parse_groups("a b\nb c") == {"a": ("b",), "b": ("a", "c"), "c": ("b",)}
+    assert parse_groups("a b; b c") == {"a": ("b",), "b": ("a", "c"), "c": ("b",)}
     assert all(word in SYNONYMS[other] for word, others in SYNONYMS.items() for other in others)
     assert not any(word in others for word, others in SYNONYMS.items())
 
@@ -118,32 +126,32 @@ def test_synonyms_stand_for_each_other():
 # ---- the task ----------------------------------------------------------------------------------------------------------
 
 def test_samples_share_no_text_and_strength_0_is_the_corpus():
-    texts, others = data.load_corpus("made_kitchen"), data.load_corpus("made_trains")
+    texts, others = load_corpus("made_kitchen"), load_corpus("made_trains")
     samples = draw_samples("made_kitchen", texts, "made_trains", others, 20, CorpusFault.CONTAMINATION, 5)
     assert len(samples.corpora) == 1 + 11 + 4
-    assert samples.pairs == [*((0, place) for place in range(1, 12)), (1, 1), (12, 13), (14, 15)]
-    fault_free = [set(samples.corpora[place]) for place in (0, 1, 12, 13, 14, 15)]
+    assert samples.pairs == [*((0, index) for index in range(1, 12)), (1, 1), (12, 13), (14, 15)]
+    fault_free = [set(samples.corpora[index]) for index in (0, 1, 12, 13, 14, 15)]
     assert len(set.union(*fault_free)) == sum(map(len, fault_free)) == 6 * 20
-    with pytest.raises(TouchstoneError, match=r'n=100 need 700 texts of "made_kitchen", which has 600'):
+    with pytest.raises(TouchstoneError, match=r'n=100 needs 700 texts of "made_kitchen", which has 600'):
         draw_samples("made_kitchen", texts, "made_trains", others, 100, CorpusFault.CONTAMINATION, 5)
 
 
 def test_the_band_and_the_onset_by_hand():
     # mean 2, sd 1, t(.975, 2) = 4.3027: 2 + 4.3027 sqrt(4/3)
-    edge = upper_edge(np.array([1.0, 2.0, 3.0]))
+    edge = upper_limit(np.array([1.0, 2.0, 3.0]))
     assert edge == pytest.approx(2 + 4.30265 * np.sqrt(4 / 3), abs=1e-4)
     curve = np.array([1, 2, 3, 5, 6.9, 7, 7.1, 8, 9, 10, 11])
-    assert onset(curve, edge) == 0.5
-    assert onset(-curve, edge) is None
-    assert upper_edge(np.array([0.5])) == 0.5
-    assert onset(np.full(11, 0.5), 0.5) is None
-    assert onset(np.full(11, 9.0), 1.0) == 0.1              # strength 0 is no fault
+    assert find_onset(curve, edge) == 0.5
+    assert find_onset(-curve, edge) is None
+    assert upper_limit(np.array([0.5])) == 0.5
+    assert find_onset(np.full(11, 0.5), 0.5) is None
+    assert find_onset(np.full(11, 9.0), 1.0) == 0.1              # strength 0 is no fault
 
 
 def test_sensitivity_is_scipys_spearman_and_unknown_of_a_constant():
     curve = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5.0])
-    assert sensitivity(curve) == pytest.approx(stats.spearmanr(range(11), curve).statistic)
-    assert sensitivity(np.ones(11)) is None
+    assert measure_sensitivity(curve) == pytest.approx(stats.spearmanr(range(11), curve).statistic)
+    assert measure_sensitivity(np.ones(11)) is None
 
 
 def test_the_band_is_pooled_over_the_units_of_a_source():
@@ -170,7 +178,7 @@ def test_a_corpus_is_no_further_from_itself_than_fault_free_samples_are(entry, s
     outcomes = [desk.ask(entry, TaskUnit(TASK, unit), inputs) for unit in units]
     assert {outcome.status for outcome in outcomes} == {Status.ANSWERED}
     measured = TASK.measure_all(units, [outcome.observation for outcome in outcomes])
-    assert [one.values["itself_in_band"] for one in measured] == [1.0] * len(units)
+    assert [measures.values["itself_in_band"] for measures in measured] == [1.0] * len(units)
 
 
 def test_mode_collapse_is_seen_by_what_counts_words_and_not_by_the_precision_of_nearest_texts():
@@ -179,15 +187,15 @@ def test_mode_collapse_is_seen_by_what_counts_words_and_not_by_the_precision_of_
     tokens = [[text.split() for text in corpus] for corpus in corpora]
     for name in ("self_bleu", "vocabulary_jsd"):
         metric = Direct(name)
-        assert sensitivity(np.array([metric(tokens[0], one) for one in tokens])) > 0.95
-    place = {text: row for row, text in enumerate(TEXTS)}
+        assert measure_sensitivity(np.array([metric(tokens[0], faulty) for faulty in tokens])) > 0.95
+    index = {text: row for row, text in enumerate(TEXTS)}
     vectors = np.eye(len(TEXTS), dtype=np.float32)
     ahd = Direct("ahd")
-    rows = [np.array([vectors[place[text]] for text in corpus]) for corpus in corpora]
-    precision = [ahd.module.angles((one @ rows[0].T).max(axis=1)).mean() for one in rows]
-    recall = [ahd.module.angles((one @ rows[0].T).max(axis=0)).mean() for one in rows]
+    rows = [np.array([vectors[index[text]] for text in corpus]) for corpus in corpora]
+    precision = [ahd.module.angles((faulty @ rows[0].T).max(axis=1)).mean() for faulty in rows]
+    recall = [ahd.module.angles((faulty @ rows[0].T).max(axis=0)).mean() for faulty in rows]
     assert precision == [0.0] * 11
-    assert sensitivity(np.array(recall)) > 0.95
+    assert measure_sensitivity(np.array(recall)) > 0.95
 
 
 def test_real_metrics_are_asked(smoke, desk, inputs):

@@ -22,15 +22,15 @@ from tasks.corpus.distributionality import (
     Settings,
     angular_distances,
     average_hausdorff,
-    deviations,
     draw_sample,
     energy_distance,
     kernel_density,
+    list_separations,
+    measure_deviations,
     paraphrase_pairs,
-    separations,
     standardize,
 )
-from tasks.data import loading as data
+from tasks.data.loading import dataset_fingerprint
 from tasks.data.sources import synthetic as made
 from tests.support.corpora import Direct, like_embeddings, on_a_grid
 
@@ -93,19 +93,19 @@ def test_the_deviation_of_two_narrow_densities_by_hand():
     mine, other = np.zeros(3), np.full(3, 0.1)
     separation = np.array([1, 1, 2])                                        # both levels alike, so the weights do not matter
     expected = (1 - np.exp(-1)) / (0.05 * np.sqrt(np.pi))
-    assert deviations(mine, other, separation) == pytest.approx([expected, expected], rel=1e-9)
+    assert measure_deviations(mine, other, separation) == pytest.approx([expected, expected], rel=1e-9)
     other[2] = 0.0                                                          # l = 2 agrees
-    assert deviations(mine, other, separation) == pytest.approx([expected, 0], rel=1e-9)
+    assert measure_deviations(mine, other, separation) == pytest.approx([expected, 0], rel=1e-9)
 
 
 def test_the_deviation_is_the_mean_over_distances_with_and_without_the_last():
     """Two levels of two distances and one: the whole is the mean with weights 2 and 1, without l = K the first alone."""
     once = np.array([0.0, 1.0, 3.0])
-    seen = ParaphraseDistances(2, tuple(once), once[None, [0, 2, 1]], once[None, [1, 0, 2]], ScoreScale("distance", None, None))
-    values = Distributionality().measure(Unit("distributionality", 1, ("x",), {}, (), None, 1), seen).values
+    observation = ParaphraseDistances(2, tuple(once), once[None, [0, 2, 1]], once[None, [1, 0, 2]], ScoreScale("distance", None, None))
+    values = Distributionality().measure(Unit("distributionality", 1, ("x",), {}, (), None, 1), observation).values
     mine, energy = standardize(once), standardize(once[[0, 2, 1]])
-    first, last = deviations(mine, energy, separations(seen))
-    assert separations(seen).tolist() == [1, 2, 1]
+    first, last = measure_deviations(mine, energy, list_separations(observation))
+    assert list_separations(observation).tolist() == [1, 2, 1]
     assert values["deviation_energy"] == pytest.approx((2 * first + last) / 3)
     assert values["deviation_energy_without_last"] == pytest.approx(first)
 
@@ -128,9 +128,9 @@ def test_a_constant_is_unknown_and_not_one_half():
 
 def test_the_trend_by_hand():
     """K = 3, one repetition: pairs (0,1) (0,2) (0,3) (1,2) (1,3) (2,3) have l = 1 2 3 1 2 1."""
-    seen = sweep([1, 2, 9, 1, 2, 1], [1, 2, 9, 1, 2, 1], [0, 1, 2, 0, 1, 1])
-    assert separations(seen).tolist() == [1, 2, 3, 1, 2, 1]
-    values = TASK.measure(None, seen).values
+    observation = sweep([1, 2, 9, 1, 2, 1], [1, 2, 9, 1, 2, 1], [0, 1, 2, 0, 1, 1])
+    assert list_separations(observation).tolist() == [1, 2, 3, 1, 2, 1]
+    values = TASK.measure(None, observation).values
     # mean 16/6, variance 92/6 - (16/6)^2 = 8.222; (9 - 2.667)/2.867
     assert values["last"] == pytest.approx(2.2087, abs=1e-4)
     assert values["rise"] == pytest.approx(np.corrcoef([1, 2, 3], [1, 2, 9])[0, 1])
@@ -150,7 +150,7 @@ def test_paraphrases_leave_out_equal_texts_and_low_scores(tmp_path, monkeypatch)
     paraphrase_pairs.cache_clear()
     with pytest.raises(TouchstoneError, match="have no scores"):
         paraphrase_pairs("made_paraphrases", 4.0)
-    with pytest.raises(TouchstoneError, match="holds corpus; here pairs of paraphrases are needed"):
+    with pytest.raises(TouchstoneError, match="is of the kind corpus; pairs of paraphrases are required"):
         paraphrase_pairs("made_weather", None)
 
 
@@ -158,17 +158,17 @@ def test_paraphrases_leave_out_equal_texts_and_low_scores(tmp_path, monkeypatch)
 def test_real_metrics_are_asked_and_the_energy_distance_is_its_own_class(name, desk, inputs, pairs_unit):
     outcome = desk.ask(load_submission(SUBMISSIONS / f"{name}.py").entries[0], TaskUnit(TASK, pairs_unit), inputs)
     assert outcome.status is Status.ANSWERED
-    seen = outcome.observation
-    assert len(seen.answers) == 2 * 10
-    assert seen.energy.shape == seen.ahd.shape == (2, 10)
+    observation = outcome.observation
+    assert len(observation.answers) == 2 * 10
+    assert observation.energy.shape == observation.ahd.shape == (2, 10)
     if name == "energy":
-        assert seen.answers == pytest.approx(seen.energy.ravel(), abs=5e-6)
-    assert 0 <= TASK.measure(pairs_unit, seen).values["distributionality"] <= 1
+        assert observation.answers == pytest.approx(observation.energy.ravel(), abs=5e-6)
+    assert 0 <= TASK.measure(pairs_unit, observation).values["distributionality"] <= 1
 
 
 def test_units_are_redraws():
-    context = Context(5, Source("minilm", "m"), {"made_paraphrases": data.dataset_fingerprint("made_paraphrases")})
+    context = Context(5, Source("minilm", "m"), {"made_paraphrases": dataset_fingerprint("made_paraphrases")})
     units = list(TASK.units(SETTINGS, context))
     assert len({unit.id for unit in units}) == 2
-    assert TASK.drawn(units[0]).texts != TASK.drawn(units[1]).texts
-    assert TASK.drawn(units[0]).texts == TASK.drawn(units[0]).texts
+    assert TASK.draw_sample(units[0]).texts != TASK.draw_sample(units[1]).texts
+    assert TASK.draw_sample(units[0]).texts == TASK.draw_sample(units[0]).texts

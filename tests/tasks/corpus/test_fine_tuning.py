@@ -15,14 +15,14 @@ from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
 from harness.submission.submission import load_submission
 from tasks.corpus.fine_tuning import FineTuning, GeneratorSettings, Settings, TrainingCurve
-from tasks.data import loading as data
+from tasks.data.loading import load_corpus
 from tasks.generators import causal_lm as gpt2
 from tasks.generators.label_filter import NaiveBayes
 from tasks.generators.ngrams import END, START, NGrams
 from tasks.generators.progressive import Labelled, generate_steps, training_sizes, type_token_ratio
 
 TASK = FineTuning()
-KITCHEN = data.load_corpus("made_kitchen")
+KITCHEN = load_corpus("made_kitchen")
 UNLABELLED = Labelled(KITCHEN[:500], [""] * 500)
 
 
@@ -49,9 +49,9 @@ def test_single_words_are_counted_as_they_are():
 def test_probabilities_after_any_history_sum_to_1(order):
     model = NGrams(KITCHEN[:60], order, words=400)
     for history in ([START], [START, "stir"], ["stir", "the"], ["a", "clay", "pot"], ["never", "seen"]):
-        known = sum(model.probability(word, history) for word in model.vocabulary)
+        total = sum(model.probability(word, history) for word in model.vocabulary)
         unseen = (400 - len(model.vocabulary)) * model.probability("never seen", history)
-        assert known + unseen == pytest.approx(1)
+        assert total + unseen == pytest.approx(1)
 
 
 def test_what_is_written_is_drawn_from_the_probabilities():
@@ -70,7 +70,7 @@ def test_perplexity_is_the_inverse_of_the_geometric_mean_probability():
 
 
 def test_held_out_perplexity_falls_step_by_step():
-    for texts in (KITCHEN, data.load_corpus("made_trains"), data.load_corpus("made_weather")):
+    for texts in (KITCHEN, load_corpus("made_trains"), load_corpus("made_weather")):
         steps = generate_steps(Labelled(texts[:500], [""] * 500), texts[500:], 8, 5, seed=1)
         perplexities = [step.perplexity for step in steps]
         assert all(np.diff(perplexities) < 0)
@@ -83,9 +83,9 @@ def test_growth():
 
 
 def test_what_is_generated_depends_on_the_seed_and_on_nothing_else():
-    one, again, other = ([step.texts for step in generate_steps(UNLABELLED, KITCHEN[500:], 3, 10, seed)] for seed in (1, 1, 2))
-    assert one == again != other
-    assert all(text for corpus in one for text in corpus)
+    first, again, other = ([step.texts for step in generate_steps(UNLABELLED, KITCHEN[500:], 3, 10, seed)] for seed in (1, 1, 2))
+    assert first == again != other
+    assert all(text for corpus in first for text in corpus)
 
 
 def test_type_token_ratio_by_hand():
@@ -99,12 +99,12 @@ def test_naive_bayes_by_hand():
 
 
 def test_by_label_every_label_is_written_for_and_a_classifier_chooses():
-    texts = [text for pair in zip(KITCHEN, data.load_corpus("made_trains"), strict=True) for text in pair]
+    texts = [text for pair in zip(KITCHEN, load_corpus("made_trains"), strict=True) for text in pair]
     train = Labelled(texts[:400], ["kitchen", "trains"] * 200)
     last = generate_steps(train, texts[400:440], 2, 30, seed=3)[-1]
     judge = NaiveBayes(texts[600:], ["kitchen", "trains"] * 300)
-    found = [judge.labels[int(judge.confidences(text).argmax())] for text in last.texts]
-    assert found.count("kitchen") == found.count("trains") == 15
+    predicted = [judge.labels[int(judge.confidences(text).argmax())] for text in last.texts]
+    assert predicted.count("kitchen") == predicted.count("trains") == 15
 
 
 # ---- GPT-2 -------------------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_the_perplexity_of_gpt2_is_that_of_its_probabilities(tiny):
         tuned.model.eval()
         with torch.no_grad():
             logs = torch.log_softmax(tuned.model(torch.tensor([ids])).logits[0], dim=-1)
-        surprise -= float(sum(logs[place, ids[place + 1]] for place in range(len(ids) - 1)))
+        surprise -= float(sum(logs[position, ids[position + 1]] for position in range(len(ids) - 1)))
         count += len(ids) - 1
     assert tuned.perplexity(texts) == pytest.approx(math.exp(surprise / count), rel=1e-4)
 
@@ -167,11 +167,11 @@ def test_units_name_the_weights(tiny, context):
     sources = (GeneratorSettings(name="made_kitchen"),)
     units = list(TASK.units(Settings(sources=sources, steps=2, n=5, seeds=2, generator="gpt2", weights=tiny), context))
     assert {unit.parameters["digest"] for unit in units} == {gpt2.digest_of_weights(tiny)}
-    with pytest.raises(TouchstoneError, match='with generator = "gpt2" only'):
+    with pytest.raises(TouchstoneError, match='if and only if generator = "gpt2"'):
         list(TASK.units(Settings(sources=sources, steps=2, n=5, seeds=2, weights=tiny), context))
     with pytest.raises(TouchstoneError, match='n=300 needs 900 texts of "made_kitchen", which has 600'):
         TASK.corpora(next(TASK.units(Settings(sources=sources, steps=2, n=300, seeds=1), context)))
-    with pytest.raises(TouchstoneError, match="has no labels to write by"):
+    with pytest.raises(TouchstoneError, match="has no labels"):
         TASK.corpora(next(TASK.units(Settings(sources=(GeneratorSettings(name="made_kitchen", by_label=True),), steps=2, n=5, seeds=1), context)))
 
 
@@ -200,13 +200,13 @@ def curve(distances, free, returns="distance") -> TrainingCurve:
 @pytest.mark.parametrize("returns", ["distance", "similarity"])
 def test_the_measures_by_hand(returns):
     unit = Unit("fine_tuning", 1, ("a",), {}, (), None, 1)
-    one, two = TASK.measure_all([unit, unit], [curve((9, 7, 5), (1, 2), returns), curve((5, 7, 9), (3, 4), returns)])
+    first, second = TASK.measure_all([unit, unit], [curve((9, 7, 5), (1, 2), returns), curve((5, 7, 9), (3, 4), returns)])
     # self-distances 1, 2, 3, 4: mean 2.5, sd 1.291
-    assert one.score == pytest.approx(1)
-    assert one.values["ifc_gap"] == pytest.approx((5 - 2.5) / 1.29099, abs=1e-4)
-    assert one.values["first_gap"] == pytest.approx((9 - 2.5) / 1.29099, abs=1e-4)
-    assert one.values["type_token_ratio_rise"] == pytest.approx(0.2)
-    assert two.score == pytest.approx(-1)
+    assert first.score == pytest.approx(1)
+    assert first.values["ifc_gap"] == pytest.approx((5 - 2.5) / 1.29099, abs=1e-4)
+    assert first.values["first_gap"] == pytest.approx((9 - 2.5) / 1.29099, abs=1e-4)
+    assert first.values["type_token_ratio_rise"] == pytest.approx(0.2)
+    assert second.score == pytest.approx(-1)
     assert TASK.measure(unit, curve((3, 3, 3), (1, 2))).score is None
 
 
@@ -215,5 +215,5 @@ def test_a_metric_sees_the_generator_learn(context, desk, inputs):
     outcomes = [desk.ask(load_submission(SUBMISSIONS / "chi.py").entries[0], TaskUnit(TASK, unit), inputs) for unit in units]
     assert {outcome.status for outcome in outcomes} == {Status.ANSWERED}
     measured = TASK.measure_all(units, [outcome.observation for outcome in outcomes])
-    assert np.mean([one.score for one in measured]) > 0.5
-    assert all(one.values["first_gap"] > one.values["ifc_gap"] for one in measured)
+    assert np.mean([measures.score for measures in measured]) > 0.5
+    assert all(measures.values["first_gap"] > measures.values["ifc_gap"] for measures in measured)

@@ -23,10 +23,10 @@ from tasks.corpus.known_similarity import (
     KnownSimilarity,
     MixtureDistances,
     Settings,
-    accuracies,
-    judgements,
+    list_judgements,
+    measure_accuracies,
+    measure_trend,
     pairs_to_recheck,
-    trend,
 )
 
 TASK = KnownSimilarity()
@@ -44,16 +44,16 @@ def tree_judgements(s: int, e: int) -> list[tuple[tuple[int, int], tuple[int, in
 
 @pytest.mark.parametrize(("k", "expected"), [(3, 2), (5, 25), (7, 105), (12, 935)])    # by hand for 3; sum (k-L)(L(L+1)/2-1)
 def test_number_of_judgements(k, expected):
-    assert len(judgements(k).inner) == expected
+    assert len(list_judgements(k).inner) == expected
 
 
 @pytest.mark.parametrize(("k", "expected"), [(7, 156), (8, 339), (12, 6053)])           # 6053: Kour et al. 2022; others by hand
 def test_number_of_judgements_in_the_published_multiset(k, expected):
-    assert judgements(k).in_tree.sum() == expected == len(tree_judgements(0, k - 1))
+    assert list_judgements(k).in_tree.sum() == expected == len(tree_judgements(0, k - 1))
 
 
 def test_each_judgement_is_counted_as_often_as_the_recursion_meets_it():
-    j, pairs = judgements(7), separated_pairs(7)
+    j, pairs = list_judgements(7), separated_pairs(7)
     met = tree_judgements(0, 6)
     for inner, outer, times in zip(j.inner, j.outer, j.in_tree, strict=True):
         assert met.count((pairs[inner], pairs[outer])) == times
@@ -61,8 +61,8 @@ def test_each_judgement_is_counted_as_often_as_the_recursion_meets_it():
 
 def test_accuracies_by_hand():
     # k=3: pairs 12, 13, 23; judgements 12 < 13 and 23 < 13, both of weight 1/(2-1).
-    found = accuracies(np.array([1.0, 2.0, 2.0]), 3)
-    assert found == {"accuracy": 0.75, "weighted_accuracy": 0.75, "accuracy_tree": 0.5, "weighted_accuracy_tree": 0.5,
+    measures = measure_accuracies(np.array([1.0, 2.0, 2.0]), 3)
+    assert measures == {"accuracy": 0.75, "weighted_accuracy": 0.75, "accuracy_tree": 0.5, "weighted_accuracy_tree": 0.5,
                      "accuracy_le": 1.0}
 
 
@@ -70,9 +70,9 @@ def test_weights_by_hand():
     # k=4: only the whole interval 14 is misjudged against 12, 13 (weights 1/2, 1): J has 3*0 + 2*2 + 1*5 = 9 judgements,
     # of weights 4*1 within the two of length 2, and 1/2, 1/2, 1/2, 1, 1 within the whole.
     distances = dict(zip(separated_pairs(4), [0.1, 0.3, 0.2, 0.1, 0.15, 0.1], strict=True))
-    found = accuracies(np.array(list(distances.values())), 4)
-    assert found["accuracy"] == pytest.approx(8 / 9)                   # wrong: 13 (0.3) inside 14 (0.2)
-    assert found["weighted_accuracy"] == pytest.approx(1 - 1 / 7.5)
+    measures = measure_accuracies(np.array(list(distances.values())), 4)
+    assert measures["accuracy"] == pytest.approx(8 / 9)                   # wrong: 13 (0.3) inside 14 (0.2)
+    assert measures["weighted_accuracy"] == pytest.approx(1 - 1 / 7.5)
 
 
 @given(st.integers(3, 8), st.integers(0, 2**32 - 1))
@@ -82,21 +82,21 @@ def test_accuracy_is_the_share_over_all_nested_intervals(k, seed):
     points = [1.0 if d[inner] < d[outer] else 0.5 if d[inner] == d[outer] else 0.0
               for outer, inner in itertools.product(d, d)
               if outer[0] <= inner[0] and inner[1] <= outer[1] and inner != outer]
-    assert accuracies(distances, k)["accuracy"] == pytest.approx(np.mean(points))
+    assert measure_accuracies(distances, k)["accuracy"] == pytest.approx(np.mean(points))
 
 
 def test_trend_is_that_of_scipy():
     rng = np.random.default_rng(3)
     separation = np.array([j - i for i, j in separated_pairs(12)])
     distances = separation + rng.normal(0, 2, len(separation))
-    found = trend(distances, separation)
-    assert found["monotonicity"] == pytest.approx(stats.spearmanr(separation, distances).statistic)
-    assert found["linearity_r"] == pytest.approx(stats.linregress(separation, distances).rvalue)
-    assert found["linearity"] == pytest.approx(stats.linregress(separation, distances).rvalue ** 2)
+    measures = measure_trend(distances, separation)
+    assert measures["monotonicity"] == pytest.approx(stats.spearmanr(separation, distances).statistic)
+    assert measures["linearity_r"] == pytest.approx(stats.linregress(separation, distances).rvalue)
+    assert measures["linearity"] == pytest.approx(stats.linregress(separation, distances).rvalue ** 2)
     # omega squared from scipy's F: (df (F - 1)) / (df F + residual df + 1)
     groups = [distances[separation == level] for level in range(1, 12)]
     f, df, residual = stats.f_oneway(*groups).statistic, 10, len(distances) - 11
-    assert found["separability"] == pytest.approx(df * (f - 1) / (df * f + residual + 1))
+    assert measures["separability"] == pytest.approx(df * (f - 1) / (df * f + residual + 1))
 
 
 def test_omega_squared_by_hand():
@@ -174,7 +174,7 @@ def test_five_percent_of_the_pairs_and_at_least_five_are_asked_again_and_after_t
     assert len(pairs_to_recheck(20, 1, 2)) == 1
     assert max(max(pairs_to_recheck(12, seed, 0)) for seed in range(50)) > 66            # the other direction too
     assert pairs_to_recheck(12, 1, 0) != pairs_to_recheck(12, 2, 0)
-    assert len({place for seed in range(50) for place in pairs_to_recheck(12, seed, 9)}) > 25
+    assert len({index for seed in range(50) for index in pairs_to_recheck(12, seed, 9)}) > 25
 
 
 def test_an_answer_that_changes_alone_is_context_dependent():
@@ -202,10 +202,10 @@ def test_the_other_direction_is_asked_unless_symmetry_is_said_and_seen(weight, c
         path.write_text(path.read_text().replace("# license", "# symmetric = true\n# license"))
     settings = Settings(pairs=(("made_weather", "made_trains"),), levels=(CorpusSize(k=9, n=10),), repetitions=1)
     unit = next(TASK.units(settings, context))
-    seen = desk.ask(load_submission(path).entries[0], TaskUnit(TASK, unit), inputs).observation
+    observation = desk.ask(load_submission(path).entries[0], TaskUnit(TASK, unit), inputs).observation
     sizes = [sum(map(len, corpus)) for corpus in TASK.corpora(unit)]
     there = separated_pairs(9)
-    assert list(seen.forward) == [float(sizes[i] - weight * sizes[j]) ** 2 for i, j in there]
-    assert list(seen.backward) == [float(sizes[j] - weight * sizes[i]) ** 2 for i, j in there]
-    assert seen.mirrored == (36 - 5 if mirrored else 0)
-    assert "context-dependent" not in TASK.measure(unit, seen).marks
+    assert list(observation.forward) == [float(sizes[i] - weight * sizes[j]) ** 2 for i, j in there]
+    assert list(observation.backward) == [float(sizes[j] - weight * sizes[i]) ** 2 for i, j in there]
+    assert observation.mirrored == (36 - 5 if mirrored else 0)
+    assert "context-dependent" not in TASK.measure(unit, observation).marks

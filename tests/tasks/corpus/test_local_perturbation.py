@@ -24,10 +24,10 @@ from tasks.corpus.local_perturbation import (
     Mixture,
     PerturbationCurves,
     Settings,
-    area,
-    locality,
-    smallest_noticed,
-    sweeps,
+    area_under_curve,
+    detection_ratio,
+    generate_sweeps,
+    measure_locality,
 )
 from tests.support.corpora import like_embeddings, on_a_grid
 
@@ -51,12 +51,12 @@ def test_the_nearest_neighbours_move_by_delta_away_from_their_centres():
 
 
 def test_a_is_the_same_in_every_repetition_and_the_perturbed_points_are_not():
-    one, two = (list(sweeps(7, seed)) for seed in (1, 2))
-    assert [len(perturbed) for _, perturbed in one] == [len(DELTAS), len(SHARES), 1, 1, 1, 1, 1]
-    assert [a.shape[1] for a, _ in one] == [2, 2, *DIMENSIONS]
-    assert all(np.array_equal(p[0], q[0]) for p, q in zip(one, two, strict=True))
-    assert not any(np.array_equal(p[1][-1], q[1][-1]) for p, q in zip(one, two, strict=True))
-    assert np.array_equal(one[0][1][0], two[0][1][0])   # delta = 0 is B
+    first, second = (list(generate_sweeps(7, seed)) for seed in (1, 2))
+    assert [len(perturbed) for _, perturbed in first] == [len(DELTAS), len(SHARES), 1, 1, 1, 1, 1]
+    assert [a.shape[1] for a, _ in first] == [2, 2, *DIMENSIONS]
+    assert all(np.array_equal(p[0], q[0]) for p, q in zip(first, second, strict=True))
+    assert not any(np.array_equal(p[1][-1], q[1][-1]) for p, q in zip(first, second, strict=True))
+    assert np.array_equal(first[0][1][0], second[0][1][0])   # delta = 0 is B
 
 
 @pytest.mark.parametrize(("curve", "expected"), [
@@ -67,28 +67,28 @@ def test_a_is_the_same_in_every_repetition_and_the_perturbed_points_are_not():
     (np.r_[0, np.full(19, -2.0), 1], 0.025),
 ])
 def test_the_area_by_hand(curve, expected):
-    assert area(np.array([5 + 3 * curve])) == pytest.approx(expected)
+    assert area_under_curve(np.array([5 + 3 * curve])) == pytest.approx(expected)
 
 
 def test_what_is_hardly_noticed_has_no_locality():
     # d(max)-d(0) = 1, 5: mean 3, standard error 2, 1.5 of them; 4, 6: mean 5, standard error 1
     weak, strong = (np.stack([np.linspace(0, top, 21) for top in tops]) for tops in ((1, 5), (4, 6)))
-    assert smallest_noticed(weak) == pytest.approx(1.5)
-    assert locality(weak) is None
-    assert locality(strong) == pytest.approx(0.5)
-    assert area(-strong) is None
+    assert detection_ratio(weak) == pytest.approx(1.5)
+    assert measure_locality(weak) is None
+    assert measure_locality(strong) == pytest.approx(0.5)
+    assert area_under_curve(-strong) is None
 
 
 def test_a_similarity_is_read_as_a_distance_and_the_pseudo_values_average_to_the_jackknife():
     rng = np.random.default_rng(4)
     curves = np.sort(rng.uniform(0, 1, (6, 21)), axis=1) + np.linspace(0, 5, 21)
-    def seen(returns: str) -> list[PerturbationCurves]:
+    def observe(returns: str) -> list[PerturbationCurves]:
         read = (lambda x: x) if returns == "distance" else (lambda x: 10 - x)
-        return [PerturbationCurves(tuple(map(read, one)), tuple(map(read, range(11))), tuple(map(read, range(5))), ScoreScale(returns, None, None if returns == "distance" else 10.0)) for one in curves]
-    values, again = ([dict(one.values) for one in TASK.measure_all([None] * 6, seen(returns))] for returns in ("distance", "similarity"))
-    assert [one["locality"] for one in values] == pytest.approx([one["locality"] for one in again])
-    left_out = np.mean([area(np.delete(curves, row, axis=0)) for row in range(6)])
-    assert np.mean([one["locality"] for one in values]) == pytest.approx(6 * area(curves) - 5 * left_out)
+        return [PerturbationCurves(tuple(map(read, curve)), tuple(map(read, range(11))), tuple(map(read, range(5))), ScoreScale(returns, None, None if returns == "distance" else 10.0)) for curve in curves]
+    values, again = ([dict(measures.values) for measures in TASK.measure_all([None] * 6, observe(returns))] for returns in ("distance", "similarity"))
+    assert [measures["locality"] for measures in values] == pytest.approx([measures["locality"] for measures in again])
+    left_out = np.mean([area_under_curve(np.delete(curves, row, axis=0)) for row in range(6)])
+    assert np.mean([measures["locality"] for measures in values]) == pytest.approx(6 * area_under_curve(curves) - 5 * left_out)
     assert values[0]["rise_with_share"] == pytest.approx(1)
 
 

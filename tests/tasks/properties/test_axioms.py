@@ -10,7 +10,7 @@ from harness.evaluation.input_encoder import InputEncoder
 from harness.models.vector_cache import VectorCache
 from harness.results.outcomes import Status
 from harness.submission.selection import select_entries
-from tasks.properties.axioms import AXIOMS, Axioms, Settings, worst_cases
+from tasks.properties.axioms import AXIOMS, Axioms, Settings, find_worst_cases
 
 TASK = Axioms()
 
@@ -26,7 +26,7 @@ def examined(desk, context, inputs):
         embed_for([TaskUnit(TASK, unit)], entry, cache)
         outcome = desk.ask(entry, TaskUnit(TASK, unit), InputEncoder(cache))
         assert outcome.status is Status.ANSWERED, outcome.failure
-        return TASK.measure(unit, outcome.observation).values, worst_cases([outcome.observation])
+        return TASK.measure(unit, outcome.observation).values, find_worst_cases([outcome.observation])
     return examine
 
 

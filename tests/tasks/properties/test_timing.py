@@ -25,8 +25,8 @@ def test_the_measures_by_hand():
     collection, growth = (Unit("timing", 1, (what,), {}, (), None, 1) for what in (COLLECTION, GROWTH))
     assert TASK.measure(collection, Times(66, 3.0, (1.0, 9.0), (), ())).values == {"cost_in_chi": 3.0, "calls_per_second": 22.0}
     squared = tuple((n, 1e-7 * n ** 2) for n in (100, 200, 400))
-    found = TASK.measure(growth, Times(0, 1.0, (0, 0), squared, (50_000_000, 50_000_000, 81_000_000))).values
-    assert found == {"cost_exponent": pytest.approx(2), "peak_megabytes": 81.0}
+    values = TASK.measure(growth, Times(0, 1.0, (0, 0), squared, (50_000_000, 50_000_000, 81_000_000))).values
+    assert values == {"cost_exponent": pytest.approx(2), "peak_megabytes": 81.0}
     assert TASK.measure(growth, Times(0, 1.0, (0, 0), squared, (None, None, None))).values["peak_megabytes"] is None
 
 
@@ -50,16 +50,16 @@ def test_a_slower_metric_is_slower_and_preparing_counts(desk: WorkerSlot, inputs
     quick = entry_of("quick", "def distance(p, q): return 1.0\n")
     slow = entry_of("slow", "import time\ndef distance(p, q): time.sleep(0.005); return 1.0\n")
     preparing = entry_of("preparing", "import time\ndef prepare(p): time.sleep(0.02)\ndef distance(p, q): return 1.0\n")
-    seen = {}
+    times = {}
     for entry in (quick, slow, preparing):
         outcome = desk.ask(entry, TaskUnit(TASK, units[0]), inputs)
         assert outcome.status is Status.ANSWERED, outcome.failure
-        seen[entry.name] = outcome.observation
+        times[entry.name] = outcome.observation
         assert outcome.seconds >= outcome.observation.seconds + sum(outcome.observation.reference)
         assert TASK.measure(units[0], outcome.observation).values["cost_in_chi"] > 0
-    assert seen["slow"].seconds >= 0.8 * 6 * 0.005          # six pairs; the way there and back, taken off, is longer on a busy machine
-    assert seen["preparing"].seconds >= 0.8 * 4 * 0.02      # four corpora
-    assert seen["quick"].seconds < seen["slow"].seconds / 5
+    assert times["slow"].seconds >= 0.8 * 6 * 0.005          # six pairs; the way there and back, taken off, is longer on a busy machine
+    assert times["preparing"].seconds >= 0.8 * 4 * 0.02      # four corpora
+    assert times["quick"].seconds < times["slow"].seconds / 5
 
 
 def test_memory_is_the_most_that_was_held_at_once(desk: WorkerSlot, inputs, entry_of, context):
@@ -116,7 +116,7 @@ def test_the_way_to_the_worker_is_taken_off(desk: WorkerSlot, inputs, entry_of, 
 
 
 def test_units_of_time_are_asked_with_nothing_beside_them(smoke, tmp_path, monkeypatch):
-    asked: list[tuple[float, float, bool]] = []
+    intervals: list[tuple[float, float, bool]] = []
     ask = WorkerSlot.ask
 
     def noted(self, entry, question, inputs):
@@ -124,12 +124,12 @@ def test_units_of_time_are_asked_with_nothing_beside_them(smoke, tmp_path, monke
         try:
             return ask(self, entry, question, inputs)
         finally:
-            asked.append((started, time.monotonic(), question.task.info.alone))
+            intervals.append((started, time.monotonic(), question.task.info.alone))
     monkeypatch.setattr(jobs.WorkerSlot, "ask", noted)
     tally = run_suite(select_entries(["chi", "jaccard", "zipf"], SUBMISSIONS), smoke, tmp_path / "s.sqlite", progress=NoProgress(), jobs=2)
     assert not tally.failures
-    alone = [(start, end) for start, end, one in asked if one]
-    others = [(start, end) for start, end, one in asked if not one]
+    alone = [(start, end) for start, end, is_timed in intervals if is_timed]
+    others = [(start, end) for start, end, is_timed in intervals if not is_timed]
     assert len(alone) >= 6
     assert any(a != b and a[0] < b[1] and b[0] < a[1] for a in others for b in others)       # the rest did run side by side
     assert not [1 for a in alone for b in alone + others if a != b and a[0] < b[1] and b[0] < a[1]]

@@ -13,8 +13,8 @@ from harness.submission.selection import load_available
 from harness.submission.submission import Entry
 from leaderboard.ensembles.training_tables import robustness_table
 from tasks.common.sampling import ComparedSummaries, Document, RatedDocument
-from tasks.common.transformations import PLACES, insert_tokens, replace_tokens
-from tasks.data import loading as data
+from tasks.common.transformations import POSITIONS, insert_tokens, replace_tokens
+from tasks.data.loading import dataset_fingerprint
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, human_ordering, robustness, sensitivity
 from tests.support.text_answers import TEXT, clustered, under
@@ -37,17 +37,17 @@ def strange(monkeypatch):
     """The documents of every dataset are these."""
     for task in (robustness, sensitivity):
         monkeypatch.setattr(task, "sample_documents", lambda name, seed: STRANGE)
-    kept = (sensitivity.needles, sensitivity.document_variants, robustness.document_variants)        # a test may put something else there
-    for one in kept:
-        one.cache_clear()
+    kept = (sensitivity.sample_needles, sensitivity.document_variants, robustness.document_variants)        # a test may put something else there
+    for function in kept:
+        function.cache_clear()
     yield
-    for one in kept:
-        one.cache_clear()
+    for function in kept:
+        function.cache_clear()
 
 
 def first_unit(task: str, smoke, **settings):
     names = ("made_reports", "made_kitchen", "made_ratings", "made_choices")
-    context = Context(1, smoke.model, {name: data.dataset_fingerprint(name) for name in names})
+    context = Context(1, smoke.model, {name: dataset_fingerprint(name) for name in names})
     return list(TASKS[task].units(TASKS[task].settings_type.model_validate(settings), context))
 
 
@@ -65,19 +65,19 @@ def test_robustness_of_empty_summaries_and_single_sentences(entry, desk, inputs,
     shuffled = robustness.CONDITIONS.index("shuffled_sentences")
     assert [row[shuffled] is None for row in rows] == [False, False, True, True, True]
     assert all(value is None or np.isfinite(value) for row in rows for value in row)
-    found = under(TASKS["robustness"], [unit], [outcome.observation])
-    assert found["not_applicable"] == pytest.approx(3 / 5)
-    whole = robustness.order_shares(outcome.observation)["superficial_over_semantic"]
+    values = under(TASKS["robustness"], [unit], [outcome.observation])
+    assert values["not_applicable"] == pytest.approx(3 / 5)
+    whole = robustness.measure_orders(outcome.observation)["superficial_over_semantic"]
     assert np.isfinite(whole).tolist() == [True, True, False, False, False]
-    assert found["superficial_over_semantic"] == pytest.approx(np.nanmean(whole))
+    assert values["superficial_over_semantic"] == pytest.approx(np.nanmean(whole))
 
 
 @pytest.mark.usefixtures("strange")
 def test_an_ensemble_leaves_out_what_is_not_applicable(desk, inputs, smoke, entry_of):
     unit, = first_unit("robustness", smoke, datasets=("made_reports",), documents=5, batch=5)
     lengths = entry_of("lengths", "def similarity(a, b): return [1 / (1 + abs(len(x) - len(y))) for x, y in zip(a, b)]\n", **TEXT)
-    seen = ask("robustness", unit, lengths, desk, inputs).observation
-    table = robustness_table(("lengths",), [(unit, [seen])])
+    observation = ask("robustness", unit, lengths, desk, inputs).observation
+    table = robustness_table(("lengths",), [(unit, [observation])])
     assert len(table.names) == 2            # of five documents
     assert np.isfinite(table.answers).all()
 
@@ -93,14 +93,14 @@ def test_sensitivity_of_documents_without_a_word(entry, desk, inputs, smoke):
 
 def test_a_needle_longer_than_the_document_is_cut_and_one_that_is_shorter_goes_round():
     long_needle = [str(number) for number in range(100)]
-    for place in PLACES:
-        assert len(insert_tokens(["a", "b"], 1.0, place, long_needle).split()) == 4
-        assert sorted(replace_tokens(["a", "b"], 0.5, place, long_needle).split()) in (["0", "a"], ["0", "b"])
+    for position in POSITIONS:
+        assert len(insert_tokens(["a", "b"], 1.0, position, long_needle).split()) == 4
+        assert sorted(replace_tokens(["a", "b"], 0.5, position, long_needle).split()) in (["0", "a"], ["0", "b"])
 
 
 @pytest.mark.usefixtures("strange")
 def test_a_needle_of_few_texts_is_repeated_until_it_is_long_enough(monkeypatch, smoke):
-    monkeypatch.setattr(sensitivity, "needles", lambda name, seed: ("straw", "hay"))
+    monkeypatch.setattr(sensitivity, "sample_needles", lambda name, seed: ("straw", "hay"))
     unit = first_unit("sensitivity", smoke, datasets=("made_reports", "made_kitchen"), documents=5, batch=5)[0]
     text, forms = sensitivity.document_variants(unit)[0]
     twice = forms[sensitivity.CONDITIONS.index((sensitivity.INSERTION, 1.0, "end"))]
@@ -113,25 +113,25 @@ def test_alignment_with_empty_summaries(entry, desk, inputs, smoke, monkeypatch)
     monkeypatch.setattr(alignment, "sample_rated", lambda name, seed: (RatedDocument(LONG, ("", "A train leaves.", "..."), people), RatedDocument("", ("", "a", "b"), people)))
     monkeypatch.setattr(alignment, "sample_compared", lambda name, seed: (ComparedSummaries(LONG, (("", "A train leaves."), ("", "")), (1, 0)),))
     units = first_unit("alignment", smoke, axis=(("made_ratings", 2),), comparisons=(("made_choices", 2),), batch=2)
-    seen = []
+    observations = []
     for unit in units:
         outcome = ask("alignment", unit, entry, desk, inputs)
         assert outcome.status is Status.ANSWERED, outcome.failure
-        seen.append(outcome.observation)
-    assert np.isfinite(np.concatenate([[*one.first, *one.second] for one in seen])).all()
+        observations.append(outcome.observation)
+    assert np.isfinite(np.concatenate([[*observation.first, *observation.second] for observation in observations])).all()
     if entry.name != "random":
-        assert seen[-1].first[1] == seen[-1].second[1]      # two empty summaries are a tie
-    found = under(TASKS["alignment"], units, seen)
-    assert found["accuracy"] in (0, 0.25, 0.5, 0.75, 1)
-    assert 0 <= found["score"] <= 1
+        assert observations[-1].first[1] == observations[-1].second[1]      # two empty summaries are a tie
+    values = under(TASKS["alignment"], units, observations)
+    assert values["accuracy"] in (0, 0.25, 0.5, 0.75, 1)
+    assert 0 <= values["score"] <= 1
 
 
 def test_a_label_of_one_is_not_asked_for(monkeypatch):
     texts = [(f"{label} {number}", label) for label, count in (("a", 12), ("b", 12), ("alone", 1)) for number in range(count)]
     monkeypatch.setattr(clustering, "sample_labelled", lambda name, seed: tuple(texts))
-    clustering.samples.cache_clear()
-    drawn, = clustering.samples("x", 1, 1, 20, 10)
-    clustering.samples.cache_clear()
+    clustering.draw_samples.cache_clear()
+    drawn, = clustering.draw_samples("x", 1, 1, 20, 10)
+    clustering.draw_samples.cache_clear()
     assert {label for _, label in drawn} == {"a", "b"}
     assert len(drawn) == 20
 
@@ -145,7 +145,7 @@ def test_labels_of_one_member_each_can_be_scored_all_the_same():
 
 
 def test_a_pair_that_is_no_number_fails_the_unit_of_human_ordering_too(desk, inputs, smoke, entry_of):
-    question = next(one for one in smoke.questions if one.task.name == human_ordering.HumanOrdering.name)
+    question = next(item for item in smoke.questions if item.task.name == human_ordering.HumanOrdering.name)
     entry = entry_of("nan", "import numpy as np\ndef similarity(a, b):\n    found = np.ones(len(a))\n    found[0] = np.nan\n    return found\n", **TEXT)
     outcome = desk.ask(entry, question, inputs)
     assert outcome.status is Status.FAILED

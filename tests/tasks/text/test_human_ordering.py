@@ -17,10 +17,10 @@ from harness.results.store import Store
 from harness.submission.selection import select_entries
 from leaderboard.papers.published_tables import FOLDER
 from leaderboard.scoring.ranking import rank_suite
-from tasks.common import rank_orders as orders
+from tasks.common import rank_orders
 from tasks.suite_files import load_suite
 from tasks.text import human_ordering
-from tasks.text.human_ordering import HumanOrdering, RatedAnswers, correlations
+from tasks.text.human_ordering import HumanOrdering, RatedAnswers, measure_correlations
 
 SETS = ("bible_random", "paralex_random", "paraphrase_random", "yelp_rewrite_random", "gyafc_rewrite_random", "gyafc_informal_random",
         "gyafc_formal_random", "yelp_rewrite", "gyafc_rewrite", "gyafc_informal", "gyafc_formal", "bible", "paralex", "paraphrase")
@@ -36,8 +36,8 @@ def printed() -> dict[str, dict[str, str]]:
 def means() -> dict[str, list[float]]:
     """Tables 1 and 2: the mean of each metric on each set, in the order of SETS."""
     with (FOLDER / "yamshchikov2020_means.csv").open(encoding="utf-8", newline="") as file:
-        found = {(row["metric"], row["dataset"] + ("_random" if row["random"] == "1" else "")): float(row["mean"]) for row in csv.DictReader(file)}
-    return {metric: [found[metric, name] for name in SETS] for metric in dict.fromkeys(metric for metric, _ in found)}
+        by_metric = {(row["metric"], row["dataset"] + ("_random" if row["random"] == "1" else "")): float(row["mean"]) for row in csv.DictReader(file)}
+    return {metric: [by_metric[metric, name] for name in SETS] for metric in dict.fromkeys(metric for metric, _ in by_metric)}
 
 
 def order(metric: str) -> np.ndarray:
@@ -50,9 +50,9 @@ METRICS = [name for name in printed() if name != "human"]
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_printed_scores_come_out_of_the_printed_orders(metric):
     row = printed()[metric]
-    assert round(orders.spearman_of_order(order(metric), order("human")), 2) == pytest.approx(float(row["spearman_of_order"]), abs=1e-9)
-    assert orders.coinciding_ranks(order(metric), order("human")) == int(row["coinciding_ranks"])
-    assert orders.swaps(order(metric), order("human")) == int(row["swaps"])
+    assert round(rank_orders.correlate(order(metric), order("human")), 2) == pytest.approx(float(row["spearman_of_order"]), abs=1e-9)
+    assert rank_orders.count_coinciding_ranks(order(metric), order("human")) == int(row["coinciding_ranks"])
+    assert rank_orders.count_swaps(order(metric), order("human")) == int(row["swaps"])
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -60,65 +60,65 @@ def test_the_printed_correlation_comes_out_of_the_printed_means(metric):
     """To .01, and half a unit of the last printed place."""
     values = means()[metric]
     if metric == "wmd":                     # the mean of paraphrase_random is printed as .34 and is 1.34, or nothing fits
-        assert abs(orders.pearson_of_means(values, means()["human"])) < 0.7
+        assert abs(rank_orders.correlate(values, means()["human"])) < 0.7
         values[SETS.index("paraphrase_random")] += 1
-    found = abs(orders.pearson_of_means(values, means()["human"]))
-    assert found == pytest.approx(float(printed()[metric]["pearson_of_means"]), abs=0.0151)
+    correlation = abs(rank_orders.correlate(values, means()["human"]))
+    assert correlation == pytest.approx(float(printed()[metric]["pearson_of_means"]), abs=0.0151)
 
 
 def test_ranks_swaps_and_separation_by_hand():
-    ranks = orders.ranks([0.9, 0.1, 0.5, 0.5])
+    ranks = rank_orders.rank_means([0.9, 0.1, 0.5, 0.5])
     assert ranks.tolist() == [1, 4, 2.5, 2.5]
-    assert orders.swaps(np.array([1, 2, 3]), np.array([3, 2, 1])) == 2
-    assert orders.coinciding_ranks(np.array([1, 2, 3]), np.array([3, 2, 1])) == 1
-    assert orders.variability([0, 1, 3, 5], [True, True, False, False]) == pytest.approx(0.2)
-    assert orders.variability([1, 1], [True, False]) is None
-    assert orders.separates([0.1, 0.2, 0.2, 0.9], [True, True, False, False], [False, False, True, True])
-    assert not orders.separates([0.1, 0.3, 0.2, 0.9], [True, True, False, False], [False, False, True, True])
-    assert orders.pearson_of_means([1, 1, 1], [1, 2, 3]) is None
+    assert rank_orders.count_swaps(np.array([1, 2, 3]), np.array([3, 2, 1])) == 2
+    assert rank_orders.count_coinciding_ranks(np.array([1, 2, 3]), np.array([3, 2, 1])) == 1
+    assert rank_orders.variability([0, 1, 3, 5], [True, True, False, False]) == pytest.approx(0.2)
+    assert rank_orders.variability([1, 1], [True, False]) is None
+    assert rank_orders.separates([0.1, 0.2, 0.2, 0.9], [True, True, False, False], [False, False, True, True])
+    assert not rank_orders.separates([0.1, 0.3, 0.2, 0.9], [True, True, False, False], [False, False, True, True])
+    assert rank_orders.correlate([1, 1, 1], [1, 2, 3]) is None
 
 
 def test_what_raters_agree_on():
     """Shrout and Fleiss 1979, table 2 (six targets, four judges): their ICC(1,1) is .17, their ICC(1,4) .44."""
     table = np.array([[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], dtype=float)
-    one, four = orders.agreement(table)
-    assert (round(one, 2), round(four, 2)) == (0.17, 0.44)
-    assert orders.bound(table) == pytest.approx(np.sqrt(four))
-    assert orders.agreement(table[:2]) is None
-    assert orders.agreement(np.ones((5, 3))) is None
+    single, mean_of_four = rank_orders.reliability_of_ratings(table)
+    assert (round(single, 2), round(mean_of_four, 2)) == (0.17, 0.44)
+    assert rank_orders.correlation_bound(table) == pytest.approx(np.sqrt(mean_of_four))
+    assert rank_orders.reliability_of_ratings(table[:2]) is None
+    assert rank_orders.reliability_of_ratings(np.ones((5, 3))) is None
 
 
-def seen(answers: list[float], returns: str = "similarity", ratings: int = 0) -> RatedAnswers:
+def rated(answers: list[float], returns: str = "similarity", ratings: int = 0) -> RatedAnswers:
     rng = np.random.default_rng(1)
-    human = tuple(float(one) for one in range(len(answers)))
+    human = tuple(float(rating) for rating in range(len(answers)))
     return RatedAnswers(tuple(range(len(answers))), tuple(answers), human,
-                        tuple(tuple((one + rng.normal(0, 1, ratings)).tolist()) for one in human), ScoreScale(returns, None, None), ())
+                        tuple(tuple((rating + rng.normal(0, 1, ratings)).tolist()) for rating in human), ScoreScale(returns, None, None), ())
 
 
 def test_pairs_are_correlated_as_scipy_does_and_distances_are_turned():
     answers = np.random.default_rng(0).normal(size=20).tolist()
-    found = {name: float(value[0]) for name, value in correlations(seen(answers, ratings=3), np.ones((1, 20))).items()}
+    measures = {name: float(value[0]) for name, value in measure_correlations(rated(answers, ratings=3), np.ones((1, 20))).items()}
     human = np.arange(20)
-    assert found["spearman"] == pytest.approx(stats.spearmanr(answers, human).statistic)
-    assert found["pearson"] == pytest.approx(stats.pearsonr(answers, human).statistic)
-    assert found["kendall"] == pytest.approx(stats.kendalltau(answers, human).statistic)
-    assert found["share_of_bound"] == pytest.approx(found["spearman"] / found["bound"])
-    turned = correlations(seen(answers, "distance"), np.ones((1, 20)))
-    assert float(turned["spearman"][0]) == pytest.approx(-found["spearman"])
+    assert measures["spearman"] == pytest.approx(stats.spearmanr(answers, human).statistic)
+    assert measures["pearson"] == pytest.approx(stats.pearsonr(answers, human).statistic)
+    assert measures["kendall"] == pytest.approx(stats.kendalltau(answers, human).statistic)
+    assert measures["share_of_bound"] == pytest.approx(measures["spearman"] / measures["bound"])
+    turned = measure_correlations(rated(answers, "distance"), np.ones((1, 20)))
+    assert float(turned["spearman"][0]) == pytest.approx(-measures["spearman"])
     assert "bound" not in turned            # of single ratings nothing is known
 
 
 def test_answers_are_places_among_the_pairs_whichever_way_a_metric_points():
     ask = HumanOrdering().answers
-    assert ask(seen([0.1, 5.0, 0.3, 0.3])).tolist() == pytest.approx([0, 1, 0.5, 0.5])
-    assert ask(seen([0.1, 5.0, 0.3, 0.3], "distance")).tolist() == pytest.approx([1, 0, 0.5, 0.5])
-    assert ask(seen([2.0])).tolist() == [0]
+    assert ask(rated([0.1, 5.0, 0.3, 0.3])).tolist() == pytest.approx([0, 1, 0.5, 0.5])
+    assert ask(rated([0.1, 5.0, 0.3, 0.3], "distance")).tolist() == pytest.approx([1, 0, 0.5, 0.5])
+    assert ask(rated([2.0])).tolist() == [0]
 
 
 def test_a_constant_metric_has_no_correlation():
-    found = correlations(seen([0.5] * 9), np.ones((1, 9)))
-    assert all(not np.isfinite(found[name][0]) for name in ("spearman", "pearson", "kendall"))
-    assert HumanOrdering().measure(None, seen([0.5] * 9)).score is None
+    measures = measure_correlations(rated([0.5] * 9), np.ones((1, 9)))
+    assert all(not np.isfinite(measures[name][0]) for name in ("spearman", "pearson", "kendall"))
+    assert HumanOrdering().measure(None, rated([0.5] * 9)).score is None
 
 
 @pytest.fixture(scope="module")
@@ -133,9 +133,9 @@ def ranking(tmp_path_factory):
 
 
 def test_whole_runs_are_scored_by_parallel_sets(ranking):
-    scores = {place.scored.name: place.scored.tasks["human_ordering"] for place in ranking.places}
+    scores = {ranked.scored.name: ranked.scored.tasks["human_ordering"] for ranked in ranking.places}
     jaccard = scores["jaccard"]
-    assert jaccard.score.value == pytest.approx(np.mean([jaccard.measures[f"spearman: {one}"].value for one in ("trains", "weather")]))
+    assert jaccard.score.value == pytest.approx(np.mean([jaccard.measures[f"spearman: {name}"].value for name in ("trains", "weather")]))
     assert jaccard.score.value > 0.7        # the ratings were made from the words exchanged
     assert jaccard.score.low < jaccard.score.value < jaccard.score.high
     assert jaccard.measures["separates_random"].value == 1
@@ -145,6 +145,6 @@ def test_whole_runs_are_scored_by_parallel_sets(ranking):
     assert abs(scores["random"].score.value) < 0.5
 
 
-def test_pairs_nobody_rated_are_refused():
-    with pytest.raises(TouchstoneError, match="no pairs that people rated"):
+def test_pairs_without_ratings_are_rejected():
+    with pytest.raises(TouchstoneError, match="no rated pairs"):
         human_ordering.read_pairs("made_paraphrases")

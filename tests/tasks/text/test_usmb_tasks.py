@@ -16,7 +16,7 @@ from harness.sandbox.faults import FaultKind
 from harness.submission.selection import select_entries
 from tasks.common.correlations import weighted_correlations, weighted_means
 from tasks.common.sampling import batch_ranges, sample_collection, sample_documents, sample_labelled
-from tasks.data import loading as data
+from tasks.data.loading import dataset_fingerprint
 from tasks.registry import TASKS
 from tasks.text import alignment, clustering, retrieval, robustness, sensitivity
 from tests.support.text_answers import SIMILARITY, TEXT, clustered, under, unit
@@ -62,34 +62,34 @@ COMPARED = unit("alignment", "c", kind="comparisons", start=0, stop=2, documents
 
 def test_alignment_by_hand():
     # r of (.1, .2, .3, .6) with 1..4: cov 0.8/3... by scipy; accuracy: right, tie, wrong, right
-    seen = ratings(0.1, 0.2, 0.3, 0.6), choices((0.5, 0.5, 0.9, 0.1), (0.2, 0.5, 0.1, 0.4), (0, 1, 1, 1))
-    found = under(TASKS["alignment"], [AXIS, COMPARED], seen)
+    observations = ratings(0.1, 0.2, 0.3, 0.6), choices((0.5, 0.5, 0.9, 0.1), (0.2, 0.5, 0.1, 0.4), (0, 1, 1, 1))
+    values = under(TASKS["alignment"], [AXIS, COMPARED], observations)
     r = stats.pearsonr([0.1, 0.2, 0.3, 0.6], [1, 2, 3, 4]).statistic
-    assert found["pearson_overall"] == pytest.approx(r)
-    assert found["spearman_overall"] == pytest.approx(1)
-    assert found["accuracy"] == pytest.approx((1 + 0.5 + 0 + 1) / 4)
+    assert values["pearson_overall"] == pytest.approx(r)
+    assert values["spearman_overall"] == pytest.approx(1)
+    assert values["accuracy"] == pytest.approx((1 + 0.5 + 0 + 1) / 4)
     # the second chosen 3 times; guessed 0, 1/2, 0, 1
-    assert found["precision"] == pytest.approx(1.0)
-    assert found["recall"] == pytest.approx(1.5 / 3)
-    assert found["f1"] == pytest.approx(2 / 3)
-    assert found["score"] == pytest.approx(((1 + r) / 2 + 0.625) / 2)
+    assert values["precision"] == pytest.approx(1.0)
+    assert values["recall"] == pytest.approx(1.5 / 3)
+    assert values["f1"] == pytest.approx(2 / 3)
+    assert values["score"] == pytest.approx(((1 + r) / 2 + 0.625) / 2)
 
 
 def test_alignment_at_near_length_leaves_the_others_out():
-    seen = choices((0.5, 0.5, 0.9, 0.9), (0.2, 0.6, 0.1, 0.1), (0, 1, 1, 1), ((10, 11), (10, 10), (10, 12), (30, 10)))
-    assert under(TASKS["alignment"], [COMPARED], [seen])["accuracy_at_near_length"] == pytest.approx(1.0)     # of the first two
+    observation = choices((0.5, 0.5, 0.9, 0.9), (0.2, 0.6, 0.1, 0.1), (0, 1, 1, 1), ((10, 11), (10, 10), (10, 12), (30, 10)))
+    assert under(TASKS["alignment"], [COMPARED], [observation])["accuracy_at_near_length"] == pytest.approx(1.0)     # of the first two
 
 
 def test_a_constant_has_no_correlation_and_is_scored_as_chance():
-    found = under(TASKS["alignment"], [AXIS, COMPARED], [ratings(*[0.5] * 4), choices((0.5,) * 4, (0.5,) * 4, (0, 1, 0, 1))])
-    assert found["score"] == pytest.approx(0.5)
-    assert np.isnan(found["pearson_overall"])
+    values = under(TASKS["alignment"], [AXIS, COMPARED], [ratings(*[0.5] * 4), choices((0.5,) * 4, (0.5,) * 4, (0, 1, 0, 1))])
+    assert values["score"] == pytest.approx(0.5)
+    assert np.isnan(values["pearson_overall"])
 
 
 def test_a_failed_unit_of_alignment_counts_as_zero_for_its_documents():
     other = unit("alignment", "r", kind="axis", start=2, stop=4, documents=4)
-    found = under(TASKS["alignment"], [AXIS, other, COMPARED], [ratings(1, 2, 3, 4), None, choices((1.0,) * 4, (0.0,) * 4, (0,) * 4)])
-    assert found["score"] == pytest.approx((0.5 * 1 + 0.5 * 0 + 1) / 2)
+    values = under(TASKS["alignment"], [AXIS, other, COMPARED], [ratings(1, 2, 3, 4), None, choices((1.0,) * 4, (0.0,) * 4, (0,) * 4)])
+    assert values["score"] == pytest.approx((0.5 * 1 + 0.5 * 0 + 1) / 2)
 
 
 # ---- robustness ---------------------------------------------------------------------------------------------------------
@@ -110,13 +110,13 @@ def transformed(*rows, scale=SIMILARITY) -> robustness.RobustnessAnswers:
 
 
 def test_robustness_by_hand():
-    found = under(TASKS["robustness"], [unit("robustness", start=0, stop=4)], [transformed(PERFECT, LEXICAL, EQUAL, SINGLE)])
-    assert found["superficial_over_semantic"] == pytest.approx(1 / 3)
-    assert found["summary_over_semantic"] == pytest.approx(1 / 3)
-    assert found["superficial_over_summary"] == pytest.approx(2 / 3)
-    assert found["superficial_over_summary_hard"] == pytest.approx(1 / 3)       # hard digits fall below the summary
-    assert found["not_applicable"] == pytest.approx(1 / 4)                      # said, and not counted
-    assert found["score"] == pytest.approx(4 / 9)
+    values = under(TASKS["robustness"], [unit("robustness", start=0, stop=4)], [transformed(PERFECT, LEXICAL, EQUAL, SINGLE)])
+    assert values["superficial_over_semantic"] == pytest.approx(1 / 3)
+    assert values["summary_over_semantic"] == pytest.approx(1 / 3)
+    assert values["superficial_over_summary"] == pytest.approx(2 / 3)
+    assert values["superficial_over_summary_hard"] == pytest.approx(1 / 3)       # hard digits fall below the summary
+    assert values["not_applicable"] == pytest.approx(1 / 4)                      # said, and not counted
+    assert values["score"] == pytest.approx(4 / 9)
 
 
 def test_a_distance_is_read_the_other_way_round():
@@ -126,8 +126,8 @@ def test_a_distance_is_read_the_other_way_round():
 
 def test_a_random_order_scores_what_is_declared():
     rows = np.random.default_rng(4).random((20_000, 9))
-    found = robustness.order_shares(transformed(*map(tuple, rows.tolist())))
-    score = np.mean([found[name].mean() for name in robustness.SHARES])
+    measures = robustness.measure_orders(transformed(*map(tuple, rows.tolist())))
+    score = np.mean([measures[name].mean() for name in robustness.SHARES])
     assert TASKS["robustness"].info.chance == pytest.approx(0.1833, abs=1e-4)          # (.05 + .25 + .25)/3
     assert score == pytest.approx(TASKS["robustness"].info.chance, abs=0.006)
 
@@ -159,10 +159,10 @@ def test_chance_is_the_best_constant():
 
 def test_what_reads_lengths_alone_is_near_perfect_as_published_and_seen_at_constant_length():
     row = np.array([1 / (1 + c.size) if c.kind == "insertion" else 1 - c.size if c.kind == "removal" else 1.0 for c in sensitivity.CONDITIONS])
-    found = values_of(row)
-    assert found["changed_length"] > 0.97
-    assert found["constant_length"] == pytest.approx(1 - (0.05 + 0.1 + 0.25 + 0.5) / 4)
-    assert found["removal"] == pytest.approx(1)
+    values = values_of(row)
+    assert values["changed_length"] > 0.97
+    assert values["constant_length"] == pytest.approx(1 - (0.05 + 0.1 + 0.25 + 0.5) / 4)
+    assert values["removal"] == pytest.approx(1)
 
 
 # ---- clustering ---------------------------------------------------------------------------------------------------------
@@ -173,16 +173,16 @@ def blocks(labels: np.ndarray, inside: float = 0.9, outside: float = 0.1) -> np.
 
 def test_blocks_are_found_by_every_linkage():
     labels = np.random.default_rng(5).integers(0, 3, 40)
-    found = clustered(blocks(labels), labels)
-    assert (found.score, found.values["usmb"], found.values["complete"], found.values["ward"]) == pytest.approx((1, 1, 1, 1))
+    values = clustered(blocks(labels), labels)
+    assert (values.score, values.values["usmb"], values.values["complete"], values.values["ward"]) == pytest.approx((1, 1, 1, 1))
     assert clustered(1 / blocks(labels), labels, DISTANCE).score == pytest.approx(1)
 
 
 def test_as_many_clusters_as_labels_even_among_ties():
     labels = np.repeat([0, 1, 2, 3], 5)
-    assert len(set(clustering.clusters(np.ones((20, 20)), "average", 4).tolist())) == 4
-    found = clustering.clusters(blocks(labels), "average", 4)
-    assert all(len(set(found[labels == label])) == 1 for label in range(4))
+    assert len(set(clustering.cluster_texts(np.ones((20, 20)), "average", 4).tolist())) == 4
+    predicted = clustering.cluster_texts(blocks(labels), "average", 4)
+    assert all(len(set(predicted[labels == label])) == 1 for label in range(4))
 
 
 def test_clusters_are_those_of_scikit_learn():
@@ -194,26 +194,26 @@ def test_clusters_are_those_of_scikit_learn():
     similarity = clustering.symmetrize(clustering.ScoreMatrix(raw, (0,) * 30, SIMILARITY, ()))
     for how in ("average", "complete"):
         theirs = AgglomerativeClustering(4, metric="precomputed", linkage=how).fit_predict(1 - similarity)
-        assert adjusted_rand_score(theirs, clustering.clusters(similarity, how, 4)) == 1
+        assert adjusted_rand_score(theirs, clustering.cluster_texts(similarity, how, 4)) == 1
     theirs = AgglomerativeClustering(4, linkage="ward").fit_predict(similarity)
-    assert adjusted_rand_score(theirs, clustering.clusters(similarity, "ward", 4)) == 1
+    assert adjusted_rand_score(theirs, clustering.cluster_texts(similarity, "ward", 4)) == 1
 
 
 def test_a_constant_is_unknown_and_chance_information_is_0_where_v_measure_rewards_it():
     labels = np.random.default_rng(7).integers(0, 20, 300)
     assert clustered(np.full((300, 300), 0.5), labels).score is None
-    found = clustered(np.random.default_rng(8).random((300, 300)), labels)
-    assert abs(found.score) < 0.05
-    assert found.values["v_measure_of_chance"] > 0.2
+    values = clustered(np.random.default_rng(8).random((300, 300)), labels)
+    assert abs(values.score) < 0.05
+    assert values.values["v_measure_of_chance"] > 0.2
 
 
 def test_samples_are_disjoint_and_have_enough_texts_of_each_label():
-    drawn = clustering.samples("made_weather + made_kitchen + made_trains", 3, 3, 60, 10)
-    texts = [text for one in drawn for text, _ in one]
+    drawn = clustering.draw_samples("made_weather + made_kitchen + made_trains", 3, 3, 60, 10)
+    texts = [text for sample in drawn for text, _ in sample]
     assert len(texts) == len(set(texts)) == 180
-    assert all(sum(label == name for _, label in one) >= 10 for one in drawn for name in {label for _, label in one})
+    assert all(sum(label == name for _, label in sample) >= 10 for sample in drawn for name in {label for _, label in sample})
     with pytest.raises(TouchstoneError, match="needs two labels with 700 texts"):
-        clustering.samples("made_weather + made_kitchen", 3, 1, 1400, 700)
+        clustering.draw_samples("made_weather + made_kitchen", 3, 1, 1400, 700)
 
 
 # ---- retrieval ----------------------------------------------------------------------------------------------------------
@@ -224,33 +224,33 @@ def searched(answers, *relevant) -> retrieval.RetrievalScores:
 
 def test_found_over_n_with_ties_in_expectation():
     # one relevant on top; two relevant, one of the first two; three tied for two places, one of them relevant; all tied
-    seen = searched([[0.9, 0.1, 0.2, 0.3], [0.9, 0.8, 0.7, 0.1], [0.9, 0.5, 0.5, 0.5], [0.5] * 4], [0], [0, 2], [0, 1], [1])
-    assert retrieval.precision_at_n(seen).tolist() == pytest.approx([1.0, 0.5, (1 + 1 / 3) / 2, 1 / 4])
-    assert retrieval.expected_precision(seen).tolist() == [1 / 4, 1 / 2, 1 / 2, 1 / 4]
+    observation = searched([[0.9, 0.1, 0.2, 0.3], [0.9, 0.8, 0.7, 0.1], [0.9, 0.5, 0.5, 0.5], [0.5] * 4], [0], [0, 2], [0, 1], [1])
+    assert retrieval.precision_at_n(observation).tolist() == pytest.approx([1.0, 0.5, (1 + 1 / 3) / 2, 1 / 4])
+    assert retrieval.expected_precision(observation).tolist() == [1 / 4, 1 / 2, 1 / 2, 1 / 4]
 
 
 def test_a_constant_finds_n_of_all_and_no_more():
-    seen = searched(np.zeros((3, 20)), [0], [3, 4], [5])
+    observation = searched(np.zeros((3, 20)), [0], [3, 4], [5])
     units = [unit("retrieval", condition=condition, queries=3) for condition in retrieval.CONDITIONS]
-    found = under(TASKS["retrieval"], units, [seen] * len(units))
-    assert found["score"] == pytest.approx(np.mean([1 / 20, 2 / 20, 1 / 20]))
-    assert found["score"] == pytest.approx(TASKS["retrieval"].chance(units, [seen] * len(units)))
-    assert np.isnan(found["retention"])                     # what is chance has nothing to retain
+    values = under(TASKS["retrieval"], units, [observation] * len(units))
+    assert values["score"] == pytest.approx(np.mean([1 / 20, 2 / 20, 1 / 20]))
+    assert values["score"] == pytest.approx(TASKS["retrieval"].chance(units, [observation] * len(units)))
+    assert np.isnan(values["retention"])                     # what is chance has nothing to retain
 
 
 def test_retention_is_augmented_over_original_where_that_is_told_from_chance():
     good = searched(np.eye(12), *[[i] for i in range(12)])
     half = searched(np.eye(12) * (np.arange(12) % 2)[:, None] - np.eye(12) * (np.arange(12) % 2 == 0)[:, None], *[[i] for i in range(12)])
     units = [unit("retrieval", condition=condition, queries=12) for condition in retrieval.CONDITIONS]
-    found = under(TASKS["retrieval"], units, [good, *[half] * 8])
-    assert (found["original"], found["score"], found["retention"]) == pytest.approx((1, 0.5, 0.5))
+    values = under(TASKS["retrieval"], units, [good, *[half] * 8])
+    assert (values["original"], values["score"], values["retention"]) == pytest.approx((1, 0.5, 0.5))
 
 
 def test_queries_without_a_relevant_document_in_the_sample_are_not_asked():
-    found = sample_collection("made_questions", 1, 20, 50)
-    assert len(found.texts) == 20
-    assert 0 < len(found.queries) < 16
-    assert (found.relevant.sum(axis=1) > 0).all()
+    collection = sample_collection("made_questions", 1, 20, 50)
+    assert len(collection.texts) == 20
+    assert 0 < len(collection.queries) < 16
+    assert (collection.relevant.sum(axis=1) > 0).all()
 
 
 def test_a_query_counts_in_all_conditions_alike():
@@ -267,9 +267,9 @@ def test_samples_depend_on_the_seed_and_are_the_same_for_all_tasks():
 
 
 def test_what_a_dataset_cannot_give_is_refused_in_a_sentence():
-    with pytest.raises(TouchstoneError, match="have no labels"):
+    with pytest.raises(TouchstoneError, match="has no labels"):
         sample_labelled("made_weather", 1)
-    with pytest.raises(TouchstoneError, match='"made_weather" holds corpus'):
+    with pytest.raises(TouchstoneError, match='"made_weather" is of the kind corpus'):
         sample_collection("made_weather", 1, 5, 5)
     with pytest.raises(TouchstoneError, match="have no summaries"):
         robustness.document_variants(unit("robustness", "made_weather", start=0, stop=2))
@@ -277,7 +277,7 @@ def test_what_a_dataset_cannot_give_is_refused_in_a_sentence():
 
 def test_a_dataset_that_is_smaller_than_planned_leaves_places_empty(desk, inputs, smoke):
     settings = TASKS["robustness"].settings_type.model_validate({"datasets": ("made_reports",), "documents": 80, "batch": 10})
-    context = Context(1, smoke.model, {"made_reports": data.dataset_fingerprint("made_reports")})
+    context = Context(1, smoke.model, {"made_reports": dataset_fingerprint("made_reports")})
     last = list(TASKS["robustness"].units(settings, context))[-1]
     outcome = desk.ask(select_entries(["exact_match"], SUBMISSIONS)[0], TaskUnit(TASKS["robustness"], last), inputs)
     assert outcome.status is Status.ANSWERED
@@ -300,7 +300,7 @@ def test_answers_are_the_same_with_and_without_a_matrix_and_however_pairs_are_mi
                      "set(y.split()))) for x, y in zip(a, b)]\n", **TEXT)
     with_matrix = select_entries(["jaccard"], SUBMISSIONS)[0]
     first, second = (desk.ask(entry, question, inputs).observation for entry in (alone, with_matrix))
-    ours, theirs = (question.task.measure(question.unit, seen) for seen in (first, second))
+    ours, theirs = (question.task.measure(question.unit, observation) for observation in (first, second))
     assert ours.score == pytest.approx(theirs.score)
     assert ours.values == pytest.approx(theirs.values)
     assert not ours.marks
@@ -329,7 +329,7 @@ def test_unmixed_a_call_holds_one_condition_of_all_documents(desk, inputs, smoke
     counting = entry_of("counting_pairs", "def similarity(a, b): return [len(a) + len(y) / 1e6 for y in b]\n", **{**TEXT, "range": "[0.0, inf]"})
     for task, names in (("robustness", ("made_reports",)), ("sensitivity", ("made_reports", "made_kitchen"))):
         settings = TASKS[task].settings_type.model_validate({"datasets": names, "documents": 4, "batch": 4, "mixed": False})
-        context = Context(1, smoke.model, {name: data.dataset_fingerprint(name) for name in names})
+        context = Context(1, smoke.model, {name: dataset_fingerprint(name) for name in names})
         question = TaskUnit(TASKS[task], next(iter(TASKS[task].units(settings, context))))
         outcome = desk.ask(counting, question, inputs)
         assert outcome.status is Status.ANSWERED, outcome.failure
@@ -349,16 +349,16 @@ def test_every_text_a_metric_is_shown_was_embedded_before(desk, inputs, smoke):
     ("sensitivity", {"datasets": ("made_reports", "made_kitchen"), "documents": 80, "batch": 5})])
 def test_a_unit_without_a_document_says_nothing_and_harms_nothing(task, settings, desk, inputs, smoke):
     names = ("made_ratings", "made_choices", "made_reports", "made_kitchen")
-    context = Context(1, smoke.model, {name: data.dataset_fingerprint(name) for name in names})
-    units = [one for one in TASKS[task].units(TASKS[task].settings_type.model_validate(settings), context) if one.stratum[-1] != "made_kitchen"]
-    empty = [one for one in units if one.parameters["start"] >= (24 if task == "alignment" else 72)] or units[-1:]
+    context = Context(1, smoke.model, {name: dataset_fingerprint(name) for name in names})
+    units = [unit for unit in TASKS[task].units(TASKS[task].settings_type.model_validate(settings), context) if unit.stratum[-1] != "made_kitchen"]
+    empty = [unit for unit in units if unit.parameters["start"] >= (24 if task == "alignment" else 72)] or units[-1:]
     entry, = select_entries(["exact_match"], SUBMISSIONS)
     nothing = empty[-1]
     outcome = desk.ask(entry, TaskUnit(TASKS[task], nothing), inputs)
     assert outcome.status is Status.ANSWERED, outcome.failure
     assert outcome.observation.places == ()
     assert TASKS[task].measure(nothing, outcome.observation).score is None
-    other = next(one for one in units if one.stratum == nothing.stratum and one.parameters["start"] == 0)
+    other = next(unit for unit in units if unit.stratum == nothing.stratum and unit.parameters["start"] == 0)
     full = desk.ask(entry, TaskUnit(TASKS[task], other), inputs).observation
-    alone, beside = (under(TASKS[task], mine, seen)["score"] for mine, seen in (([other], [full]), ([other, nothing], [full, outcome.observation])))
+    alone, beside = (under(TASKS[task], mine, observations)["score"] for mine, observations in (([other], [full]), ([other, nothing], [full, outcome.observation])))
     assert alone == pytest.approx(beside)

@@ -14,9 +14,8 @@ import pytest
 
 from harness.base.errors import TouchstoneError
 from harness.models import hub_access as hub
-from tasks.data import loading as data
-from tasks.data import schema as forms
-from tasks.data.loading import DATASETS
+from tasks.data.loading import DATASETS, load_dataset
+from tasks.data.schema import FORMS
 from tasks.data.types import HubSource
 from tests.support.command import touchstone
 
@@ -112,7 +111,7 @@ def clones(tmp_path_factory) -> Path:
 def load(clones, tmp_path, monkeypatch):
     monkeypatch.setenv("TOUCHSTONE_HUB", str(clones))
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
-    return data.load_dataset
+    return load_dataset
 
 
 @pytest.mark.parametrize("name", HUB)
@@ -120,7 +119,7 @@ def test_a_dataset_of_the_hub_comes_in_the_normal_form(name, load, clones):
     loaded = load(name)
     assert str(clones) in loaded.origin
     assert not loaded.verified                              # no revision is pinned
-    for table, columns in forms.FORMS[loaded.dataset.kind].items():
+    for table, columns in FORMS[loaded.dataset.kind].items():
         rows = loaded.tables[table]
         assert len(rows) > 0
         assert set(columns.required) <= set(rows.columns) <= {*columns.required, *columns.optional}
@@ -147,9 +146,9 @@ EXPECTED = {
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_rows_are_those_of_the_hub(name, load):
-    found = {table: [tuple(None if pd.isna(value) else value for value in row) for row in rows.itertuples(index=False)]
+    rows_by_table = {table: [tuple(None if pd.isna(value) else value for value in row) for row in rows.itertuples(index=False)]
              for table, rows in load(name).tables.items()}
-    assert found == EXPECTED[name]
+    assert rows_by_table == EXPECTED[name]
 
 
 def test_other_columns_on_the_hub_are_said(load, clones, tmp_path, monkeypatch):
@@ -158,7 +157,7 @@ def test_other_columns_on_the_hub_are_said(load, clones, tmp_path, monkeypatch):
     for path in other.rglob("*.parquet"):
         pd.read_parquet(path).rename(columns={"summary": "short"}).to_parquet(path)
     monkeypatch.setenv("TOUCHSTONE_HUB", str(other))
-    with pytest.raises(TouchstoneError, match=r'"billsum" has other columns on the hub \(FiscalNote/billsum\).*summary'):
+    with pytest.raises(TouchstoneError, match=r'columns of the dataset "billsum" on the hub \(FiscalNote/billsum\).*summary'):
         load("billsum")
 
 
@@ -179,8 +178,8 @@ def test_the_command_says_so_too(tmp_path):
     done = touchstone("data", "fetch", "stsb", environment={"HF_ENDPOINT": "http://127.0.0.1:1", "TOUCHSTONE_CACHE": str(tmp_path),
                                                             "HF_HOME": str(tmp_path / "hf")})
     assert done.returncode == 2
-    said = " ".join(done.stderr.split())
+    message = " ".join(done.stderr.split())
     for word in ("sentence-transformers/stsb", "TOUCHSTONE_DATA", "TOUCHSTONE_HUB"):
-        assert word in said
+        assert word in message
     assert "Traceback" not in done.stderr
     assert time.monotonic() - started < 40

@@ -186,12 +186,11 @@ class Task(Generic[Observation]):
         raise NotImplementedError
 
     def measure_all(self, units: Sequence[Unit], observations: Sequence[Observation]) -> list[Measures]:
-        """Return the measures of all answered test units of one entry; override if they depend on each other."""
+        """Return the measures of all answered units of one entry; override this if they depend on each other."""
         return [self.measure(unit, observation) for unit, observation in zip(units, observations, strict=True)]
 
     def clusters(self, units: Sequence[Unit]) -> Sequence[Cluster] | None:
-        """Return what is resampled, derived from the test units alone; None: the units themselves, and the score is their mean.
-        """
+        """Return what is resampled, from the test units alone; None: the units themselves, and the score is their mean."""
         return None
 
     def replicates(self, units: Sequence[Unit], observations: Sequence[Observation | None],

@@ -52,9 +52,9 @@ def observed(scored: Sequence[Scored], task: str) -> Seen:
         if task not in entry.tasks:
             raise TouchstoneError(f'"{entry.name}" is not a text metric; ensembles combine text metrics.')
         if len(entry.tasks[task].observed) < entry.tasks[task].planned:
-            raise TouchstoneError(f'"{entry.name}" has {len(entry.tasks[task].observed)} of {entry.tasks[task].planned} '
-                                  'units of '
-                                  f"{task}; `touchstone run {entry.name} --suite {entry.suite.name}` runs the rest.")
+            raise TouchstoneError(f'"{entry.name}" has results for {len(entry.tasks[task].observed)} of '
+                                  f"{entry.tasks[task].planned} test units of {task}; `touchstone run {entry.name} --suite "
+                                  f"{entry.suite.name}` runs the rest.")
     units = scored[0].suite.units(scored[0].tasks[task].task)
     return [(unit, [entry.tasks[task].observed[unit.id] for entry in scored]) for unit in units]
 

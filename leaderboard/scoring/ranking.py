@@ -74,7 +74,7 @@ class Ranking:
         return controls_by_task
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per entry: rank, rank range, overall score above chance with its interval, and the score of each task."""
+        """Return one row per entry: rank, rank range, overall score above chance with interval, and the score of each task."""
         rows = []
         for entry in self.places:
             low, high = entry.interval or (None, None)

@@ -119,7 +119,7 @@ def replace_surrogates(text: str) -> str:
 
 
 def split_in_halves(p: Sequence[str], q: Sequence[str]) -> tuple[list[list[str]], list[tuple[int, int]]]:
-    """Return the corpora and random halves of both, and the pairs to compare: the whole corpora, then p-q, p-p, q-q for each split.
+    """Return the corpora and random halves of both, and the pairs to compare: the whole corpora, then p-q, p-p, q-q per split.
 
     All halves have half the size of the smaller corpus, because distances depend on the size.
     """

@@ -45,7 +45,7 @@ def test_corpus_metrics_on_known_similarity(tmp_path, report):
     cache = tmp_path / "cache"
     timed(cache, "run", "energy", *KNOWN_SIMILARITY, "--store", str(tmp_path / "first.sqlite"))
     taken, said = timed(cache, "run", *CORPUS_METRICS, *KNOWN_SIMILARITY, "--store", str(tmp_path / "second.sqlite"))
-    assert re.search(r"Asked [\d,]+ units", said)
+    assert re.search(r"Ran [\d,]+ test units", said)
     report(f"known similarity, size and imbalance on core, {len(CORPUS_METRICS)} files: {taken:.0f} s (at most 180)")
     assert taken <= 180
 
@@ -65,7 +65,7 @@ def test_core(tmp_path, report):
     with sqlite3.connect(store) as connection:
         assert connection.execute("SELECT count(*) FROM outcomes").fetchone() == before
     cached, said = timed(cache, "run", *TEN, "--store", str(tmp_path / "second.sqlite"))
-    assert re.search(r"Asked [\d,]+ units", said)
+    assert re.search(r"Ran [\d,]+ test units", said)
     report(f"core with vectors at hand: {cached:.0f} s (at most 180); the same line again: {again:.1f} s (at most 5)")
     assert downloading + nothing <= 480
     assert cached <= 180

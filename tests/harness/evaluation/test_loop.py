@@ -194,7 +194,7 @@ def test_ctrl_c_while_texts_are_embedded_says_how_to_go_on(tmp_path, monkeypatch
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "Stopped. 0 units are done and stored, 5 are left; the same line again goes on." in said
+    assert "Stopped. 0 test units are stored, 5 are left; repeat the command to continue." in said
     assert "Traceback" not in said
 
 
@@ -210,7 +210,7 @@ def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(write, tmp_path):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
-    done, left = (int(number) for number in re.search(r"Stopped\. (\d+) units are done and stored, (\d+) are left", said).groups())
+    done, left = (int(number) for number in re.search(r"Stopped\. (\d+) test units are stored, (\d+) are left", said).groups())
     assert done == stored(path)
     assert left > 0
     assert done + left == 10

@@ -138,7 +138,7 @@ def test_what_cannot_be_used_is_refused_and_not_noted(what, clones):
     damage(clones / NAME)
     with pytest.raises(TouchstoneError, match=sentence):
         fetch_model(NAME)
-    with pytest.raises(TouchstoneError, match="is not here yet"):
+    with pytest.raises(TouchstoneError, match="is not available locally"):
         find_model(NAME)
 
 

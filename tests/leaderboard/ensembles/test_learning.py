@@ -180,7 +180,7 @@ def test_the_command(answered):
     assert "linear regression without intercept, 5 splits" in done.stdout
     alone = touchstone("ensemble", "cosine", "--suite", "smoke", "--store", answered)
     assert (alone.returncode, alone.stderr.count("\n")) == (2, 1)
-    assert "two metrics or more" in alone.stderr
+    assert "two or more metrics" in alone.stderr
 
 
 def test_what_cannot_be_joined_is_refused(answered, smoke, tmp_path):
@@ -189,5 +189,5 @@ def test_what_cannot_be_joined_is_refused(answered, smoke, tmp_path):
         ensemble_tables.training_tables(scored, "sensitivty")
     path = tmp_path / "other.sqlite"
     run_suite(select_entries(["jaccard"], SUBMISSIONS), smoke, path, only=["alignment"], progress=NoProgress())
-    with pytest.raises(TouchstoneError, match="has answered 0 of 2 units of robustness"):
+    with pytest.raises(TouchstoneError, match="has results for 0 of 2 test units of robustness"):
         ensemble_tables.training_tables(score_suite(Store(path, read_only=True), smoke), "robustness")

@@ -131,7 +131,7 @@ def test_an_order_by_ones_own_weights():
     assert weighted_score(scores, ["x", "y"], {"x": 1.0}) == {"a": (1, 1.0), "b": (2, 0.5), "c": (2, 0.5), "d": (4, 0.0)}
     assert list(weighted_score(scores, ["x", "y"], {"x": 1.0, "y": 3.0})) == ["b", "c", "a", "d"]      # .5 .5 .25 .075
     for weights, said in (({"z": 1.0}, 'no ranked task "z"'),
-                          ({"x": 0.0}, "one of them is more"), ({"x": -1.0, "y": 2.0}, "0 or more")):
+                          ({"x": 0.0}, "at least one must be positive"), ({"x": -1.0, "y": 2.0}, "must be non-negative")):
         with pytest.raises(TouchstoneError, match=said):
             weighted_score(scores, ["x", "y"], weights)
     assert parse_weights("x:1, y:.5") == {"x": 1.0, "y": 0.5}

@@ -36,6 +36,31 @@ if TYPE_CHECKING:
 Write = Callable[..., Path]
 
 
+MARK_OF_FIXTURE = {"browser": "browser", "postgres": "postgres", "database": "postgres", "desk": "sandbox"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the fixtures that they use."""
+    for item in items:
+        for fixture in getattr(item, "fixturenames", ()):
+            if fixture in MARK_OF_FIXTURE:
+                item.add_marker(MARK_OF_FIXTURE[fixture])
+
+
+@pytest.fixture(autouse=True)
+def no_process_in_unit_tests(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fail a test with the marker `unit` that starts a process or connects to a network."""
+    if request.node.get_closest_marker("unit") is None:
+        return
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("a test with the marker `unit` starts no process and uses no network")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    monkeypatch.setattr(os, "fork", refuse)
+    monkeypatch.setattr("socket.socket.connect", refuse)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """One cache for all tests of a session, made from nothing; the processes of pytest-xdist share it."""

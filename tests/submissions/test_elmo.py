@@ -18,6 +18,8 @@ from harness.base.errors import TouchstoneError
 from harness.models.local_files import check_elmo, get_local_model, register_local
 from tests.support.corpora import Direct
 
+pytestmark = pytest.mark.unit
+
 NAME = "elmo-original"
 OPTIONS = {"char_cnn": {"activation": "relu", "embedding": {"dim": 4}, "filters": [[1, 4], [2, 8], [3, 6]], "n_highway": 2,
                         "max_characters_per_token": 20},

@@ -7,6 +7,8 @@ import pytest
 
 from tests.support.corpora import Direct
 
+pytestmark = pytest.mark.unit
+
 LEXICON = """;;; a lexicon of the tests
 the DT
 dog NN

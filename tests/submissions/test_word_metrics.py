@@ -16,6 +16,8 @@ from scipy import optimize, spatial
 from tests.support.corpora import Direct
 from tests.support.sentences import SENTENCES, A, B
 
+pytestmark = pytest.mark.unit
+
 SYNSETS = {
     "noun": [["ferry", "boat"], ["dog", "domestic_dog"], ["mill", "factory"], ["garden"], ["morning", "forenoon"], ["man"], ["fly"],
              ["church", "cathedral"], ["harbour", "harbor", "Haven"], ["organization", "organisation"], ["box", "case"]],

@@ -9,6 +9,8 @@ import pytest
 from harness.base.errors import TouchstoneError
 from harness.base.files import read_entries, write_entry
 
+pytestmark = pytest.mark.sandbox
+
 
 def test_several_writers_lose_nothing(tmp_path):
     path = tmp_path / "data.lock"

@@ -29,6 +29,8 @@ from harness.sandbox.probe import probe_sandbox
 from harness.submission.submission import Submission, load_submission
 from tests.support.command import touchstone
 
+pytestmark = pytest.mark.sandbox
+
 
 def make_wheel(folder: Path, name: str, files: dict[str, str], requires: tuple[str, ...] = (), version: str = "1.0") -> Path:
     """A wheel of the tests' own, as PEP 427 has it."""

@@ -9,6 +9,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
@@ -20,6 +22,8 @@ from harness.submission.selection import select_entries
 from harness.submission.submission import load_submission
 from tests.support.attacks import ATTACKS, ATTEMPTS, NARROW, ODDITIES, PRELUDE, filled
 from tests.support.processes import descendants
+
+pytestmark = pytest.mark.sandbox
 
 HONEST = ["word_overlap", "length_difference"]
 TASK = ["known_similarity"]

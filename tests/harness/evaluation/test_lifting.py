@@ -7,6 +7,8 @@ import pytest
 
 from harness.evaluation.lifting import LiftingRule, lift_scores
 
+pytestmark = pytest.mark.unit
+
 CROSS = np.array([[1.0, 0.2], [0.4, 0.6], [0.0, 0.5]])
 # nearest of each row: 1, .6, .5, mean .7; of each column: 1, .6, mean .8
 

@@ -25,6 +25,8 @@ from tasks.suite_files import load_suite
 from tests.support.processes import alive, descendants
 from tests.support.runs import SAME, SLOW, killed_and_resumed, start, stored
 
+pytestmark = pytest.mark.sandbox
+
 HONEST = ["word_overlap", "length_difference"]
 
 

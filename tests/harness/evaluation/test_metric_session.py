@@ -16,6 +16,8 @@ from harness.sandbox.faults import Fault
 from harness.sandbox.limits import Limits
 from harness.submission.submission import Entry
 
+pytestmark = pytest.mark.sandbox
+
 CORPORA = [["one text", "another text"], ["a third", "a fourth", "a fifth"], ["the last"]]
 
 

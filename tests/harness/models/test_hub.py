@@ -35,6 +35,8 @@ from leaderboard.scoring.signature import parse_signature
 from tasks.suite_files import load_suite
 from tests.support.command import touchstone
 
+pytestmark = pytest.mark.sandbox
+
 NAME = "tester/tiny-Bert"
 TEXTS = ["", "a", "some words of a text", "another text, and a longer one of more words", "words " * 300, " Padded  with Space "]
 

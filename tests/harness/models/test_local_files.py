@@ -16,6 +16,8 @@ from harness.submission.submission import load_submission
 from tests.support.command import touchstone
 from tests.support.corpora import Direct
 
+pytestmark = pytest.mark.sandbox
+
 NAME, METRIC = "word2vec-google-news-300", "cosine_word2vec"
 WORDS = ("river", "River", "bank", "money")
 

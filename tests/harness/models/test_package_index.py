@@ -30,6 +30,8 @@ from harness.sandbox.limits import Limits
 from harness.submission.selection import select_entries
 from tests.support.command import touchstone
 
+pytestmark = pytest.mark.sandbox
+
 FILES = {"one.txt": b"first\nsecond\n", "two.bin": bytes(range(256))}
 
 

@@ -18,6 +18,8 @@ from harness.models.registry import MODELS
 from harness.models.vector_cache import KEY_BYTES, VectorCache
 from tasks.data import loading as data
 
+pytestmark = pytest.mark.sandbox
+
 TEXTS = [*data.load_corpus("made_weather")[:150], *data.load_corpus("made_kitchen")[:150], "", "a", "emoji \N{SLICE OF PIZZA}", "long " * 2000]
 
 

@@ -17,6 +17,8 @@ from harness.submission.selection import select_entries
 from harness.submission.submission import load_submission
 from tests.support.submissions import embed_for
 
+pytestmark = pytest.mark.sandbox
+
 LONG = " ".join(f"The train number {i} leaves the station of the town in the evening." for i in range(60))
 END = " Bread is baked of flour, water, salt and yeast; the dough must rest before it goes into the oven." * 8
 TEXTS = ["A short text.", "Another one, as short.", LONG, LONG + END, ""]

@@ -25,6 +25,8 @@ from harness.submission.submission import load_submission
 from tests.support.command import touchstone
 from tests.support.stores import UNIT, Observation, filled, observation
 
+pytestmark = pytest.mark.sandbox
+
 
 @pytest.fixture
 def sqlite_file(tmp_path) -> Path:

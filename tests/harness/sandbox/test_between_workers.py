@@ -29,6 +29,8 @@ from harness.submission.submission import load_submission
 from tasks.properties.axioms import Axioms
 from tasks.suite_files import load_suite
 
+pytestmark = pytest.mark.sandbox
+
 
 @pytest.fixture(params=["all layers", "walls alone"])
 def host(request) -> Iterator[Supervisor]:

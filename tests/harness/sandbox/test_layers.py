@@ -28,6 +28,8 @@ from harness.sandbox.limits import Limits
 from harness.sandbox.supervisor import Supervisor
 from tests.support.attacks import ATTACKS, PRELUDE, filled
 
+pytestmark = pytest.mark.sandbox
+
 
 @pytest.fixture(scope="module", params=["all layers", "walls alone"])
 def confined(request) -> Iterator[Supervisor]:

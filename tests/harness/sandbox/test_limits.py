@@ -21,6 +21,8 @@ from harness.sandbox.probe import probe_sandbox
 from harness.sandbox.supervisor import Supervisor
 from tests.support.attacks import ATTEMPTS, NARROW, ODDITIES
 
+pytestmark = pytest.mark.sandbox
+
 WIDE = Limits(memory_bytes=16_000_000_000, threads=1000, open_files=1000)
 
 

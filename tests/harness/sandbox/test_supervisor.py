@@ -18,6 +18,8 @@ from harness.sandbox.probe import probe_sandbox
 from harness.sandbox.supervisor import PRELOADED, Supervisor, modules_to_preload
 from tests.support.processes import alive, descendants
 
+pytestmark = pytest.mark.sandbox
+
 
 @pytest.mark.parametrize(("line", "modules"), [
     ("import faiss", ["faiss"]), ("from scipy import linalg, stats", ["scipy.linalg", "scipy.stats"]),

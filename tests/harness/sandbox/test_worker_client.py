@@ -16,6 +16,8 @@ from harness.sandbox.supervisor import Supervisor
 from harness.sandbox.worker_client import Worker
 from tests.support.processes import descendants
 
+pytestmark = pytest.mark.sandbox
+
 ARRAY = np.arange(12, dtype=np.float32).reshape(4, 3)
 
 

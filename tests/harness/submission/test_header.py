@@ -9,6 +9,8 @@ import pytest
 from harness.base.errors import TouchstoneError
 from harness.submission.header import read_header
 
+pytestmark = pytest.mark.unit
+
 GOOD = {
     "name": '"energy"', "title": '"Energy distance"', "summary": '"Twice the mean."', "kind": '"corpus"', "input": '"embeddings"',
     "returns": '"distance"', "range": "[0.0, inf]", "license": '"Apache-2.0"'}
@@ -81,8 +83,8 @@ def test_each_mistake_names_the_line_and_what_would_be_right(changed, parts):
     ('dependencies = ["numpy\\n--index-url=https://example.org"]\n', "package name"),
     ('dependencies = ["git+https://example.org/x"]\n', "package name"),
     ('dependencies = ["uvicorn[standard]"]\n', "no extras"),
-    ('dependencies = ["Harness"]\n', "imports nothing of ours"),
-    ('dependencies = ["Touchstone.Benchmark"]\n', "imports nothing of ours"),
+    ('dependencies = ["Harness"]\n', "is a package of the harness"),
+    ('dependencies = ["Touchstone.Benchmark"]\n', "is a package of the harness"),
     ('dependencies = ["foo===${HOME}"]\n', "not ==="),
     ("dependencies = [" + ", ".join(f'"p{i}"' for i in range(31)) + "]\n", "too long"),
     ("dependencies = [" + ", ".join(f'"p{i}"' for i in range(10_000)) + "]\n", "at most 1,000"),
@@ -122,7 +124,7 @@ def test_a_variant_may_name_vectors_if_vectors_are_given():
     below = '[[tool.touchstone.variants]]\nname = "other"\nvectors_of = ["minilm", "wordllama"]\nin_chunks = true\n'
     variant, = read_header(source(below=below), "my.py").variants
     assert (variant.parameters, variant.vectors_of, variant.in_chunks) == ({}, ("minilm", "wordllama"), True)
-    assert 'only metrics with `input = "embeddings"` are given' in refusal(source(below=below, input='"texts"'))
+    assert 'sets vectors, which requires `input = "embeddings"`' in refusal(source(below=below, input='"texts"'))
 
 
 @pytest.mark.parametrize(("content", "part"), [

@@ -12,6 +12,8 @@ from harness.submission.dependencies import unmet_dependencies
 from harness.submission.selection import load_available, select_entries
 from harness.submission.submission import current_digest, load_submission
 
+pytestmark = pytest.mark.unit
+
 
 def test_the_digest_depends_on_source_parameters_and_models(write):
     path = write("one", "def distance(p, q): return 0.0\n")

@@ -14,6 +14,8 @@ from harness.base.paths import PROJECT, SUBMISSIONS
 from leaderboard.scoring.signature import parse_signature
 from tests.support.command import touchstone
 
+pytestmark = pytest.mark.cli
+
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):

@@ -13,6 +13,8 @@ from tasks.common.corpus_faults import CorpusFault, FaultMaterial, insert_fault
 from tasks.data import loading as data
 from tests.support.corpora import Direct
 
+pytestmark = pytest.mark.unit
+
 
 def full_matrix(a, b) -> np.ndarray:
     """Return the distances of all pairs of texts."""

@@ -5,7 +5,11 @@ from __future__ import annotations
 import csv
 import io
 
+import pytest
+
 from leaderboard.report.formats import csv_text, format_interval, format_number, markdown_table
+
+pytestmark = pytest.mark.unit
 
 
 def test_numbers_and_intervals():

@@ -11,6 +11,8 @@ from leaderboard.scoring.comparison import ByUnit, compare_metrics, count_better
 from leaderboard.scoring.estimates import Estimate, mean_of_estimates
 from tests.support.scores import scored
 
+pytestmark = pytest.mark.unit
+
 
 def by_unit(scores: list[float]) -> ByUnit:
     return ByUnit({f"u{n}": score for n, score in enumerate(scores)}, {f"u{n}": "s" for n in range(len(scores))})

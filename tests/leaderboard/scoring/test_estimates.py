@@ -8,6 +8,8 @@ from scipy import stats
 
 from leaderboard.scoring.estimates import stratified_mean
 
+pytestmark = pytest.mark.unit
+
 
 def test_one_stratum_is_students_t():
     values = np.random.default_rng(1).normal(3, 1, 12)

@@ -18,6 +18,8 @@ from leaderboard.scoring.custom_order import parse_weights, weighted_score
 from leaderboard.scoring.ranking import rank_order as rank
 from leaderboard.scoring.scores import TaskScore, score_task
 
+pytestmark = pytest.mark.unit
+
 
 @dataclass
 class FakeEntry:

@@ -23,6 +23,8 @@ from tasks.corpus.known_similarity import KnownSimilarity
 from tasks.text.robustness import Robustness
 from tests.support.scores import BATCHES, DRAWN, MODEL, SUITE, Correlated, Plain, answered, scored, truth
 
+pytestmark = pytest.mark.unit
+
 
 def test_corpus_metrics_are_never_asked_text_tasks_and_text_metrics_both(tmp_path, smoke):
     from harness.base.paths import SUBMISSIONS

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from harness.base.errors import TouchstoneError
 from leaderboard.scoring.signature import Signature, parse_signature
 
+pytestmark = pytest.mark.unit
+
 names = st.from_regex(r"[a-z0-9][a-z0-9_.-]{0,20}", fullmatch=True)
 entries = st.one_of(names, st.builds("{}[{}]".format, names, st.from_regex(r"[a-z0-9][a-z0-9_.=-]{0,9}", fullmatch=True)))
 

@@ -21,6 +21,8 @@ from leaderboard.scoring.significance import (
     step_down,
 )
 
+pytestmark = pytest.mark.unit
+
 GENERATOR = np.random.default_rng
 
 

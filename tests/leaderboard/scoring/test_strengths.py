@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from leaderboard.scoring.comparison import ByUnit
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.resampling import Resampled
 from leaderboard.scoring.strengths import TaskPart, largest_differences, task_parts
+
+pytestmark = pytest.mark.unit
 
 STRATA = {"u1": "easy", "u2": "easy", "u3": "hard"}
 RESAMPLED = Resampled(0.5, np.zeros(2), np.zeros(2), np.zeros(2, dtype=int))

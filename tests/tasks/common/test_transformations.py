@@ -19,6 +19,8 @@ from tasks.common.transformations import (
     shuffle_words,
 )
 
+pytestmark = pytest.mark.unit
+
 
 def rng() -> np.random.Generator:
     return np.random.default_rng(1)

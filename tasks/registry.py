@@ -1,29 +1,30 @@
-"""The registry of tasks."""
+"""The registry of tasks: every class with `info` in a module of `tasks.corpus`, `tasks.text` and `tasks.properties`."""
 
 from __future__ import annotations
 
+import pkgutil
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.evaluation.task import Task
-from tasks.corpus.convergence import Convergence
-from tasks.corpus.diagnostics import Diagnostics
-from tasks.corpus.distributionality import Distributionality
-from tasks.corpus.fine_tuning import FineTuning
-from tasks.corpus.known_similarity import KnownSimilarity
-from tasks.corpus.local_perturbation import LocalPerturbation
-from tasks.properties.axioms import Axioms
-from tasks.properties.timing import Timing
-from tasks.text.alignment import Alignment
-from tasks.text.clustering import Clustering
-from tasks.text.human_ordering import HumanOrdering
-from tasks.text.retrieval import Retrieval
-from tasks.text.robustness import Robustness
-from tasks.text.sensitivity import Sensitivity
 
-TASKS: dict[str, Task[Any]] = {task.name: task for task in (
-    KnownSimilarity(), FineTuning(), Diagnostics(), Convergence(), Timing(), Axioms(), Distributionality(), LocalPerturbation(),
-    Alignment(), Robustness(), Sensitivity(), Clustering(), Retrieval(), HumanOrdering())}
+PACKAGES = ("tasks.corpus", "tasks.text", "tasks.properties")
+
+
+def discover_tasks() -> Iterator[Task[Any]]:
+    """Yield an instance of every task, by folder and module name."""
+    for package in PACKAGES:
+        for module_info in pkgutil.iter_modules(import_module(package).__path__, f"{package}."):
+            module = import_module(module_info.name)
+            for value in vars(module).values():
+                own = getattr(value, "__module__", None) == module.__name__
+                if own and isinstance(value, type) and issubclass(value, Task) and "info" in vars(value):
+                    yield value()
+
+
+TASKS: dict[str, Task[Any]] = {task.name: task for task in discover_tasks()}
 
 
 def list_tasks() -> list[str]:

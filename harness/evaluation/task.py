@@ -143,7 +143,7 @@ class TaskInfo:
 
 
 class Task(Generic[Observation]):
-    """A task: add one by subclassing this in a new file and listing it in `tasks/registry.py`."""
+    """A task: add one by subclassing this in a new module of `tasks.corpus`, `tasks.text` or `tasks.properties`."""
 
     name: ClassVar[str]
     info: ClassVar[TaskInfo]

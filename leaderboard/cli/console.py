@@ -230,7 +230,7 @@ def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> Renderabl
     table = plain_table(("", a.name, b.name, "difference", "95%"), rows)
     for column in table.columns[1:4]:
         column.justify = "right"
-    on = [f"{name} is better on at least {count} of {pair['of']} tasks" for name, count in
+    on = [f"{name} is significantly better on at least {count} of {pair['of']} tasks" for name, count in
           ((a.name, pair["a_better_on"]), (b.name, pair["b_better_on"])) if count and pair["of"] > 1]
     verdicts = [f"{difference} (5%, Benjamini and Heller 2008)." for difference in on]
     p = pair["p_of_overall"]

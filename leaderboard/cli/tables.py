@@ -27,7 +27,7 @@ def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
                           style="dim"))
         if report.axioms is not None:
             shares = {name: share for name, share in report.axioms.values.items() if share is not None}
-            output.print("\nAxioms, a few trials of each on texts made here:")
+            output.print("\nAxioms, a few trials of each on synthetic texts:")
             output.print(Padding(axiom_table(shares, report.worst), (0, 0, 0, 2)))
         for failure in report.failures:
             output.print(f"\n[red]Failed:[/red] {escape(str(failure))}")

@@ -150,8 +150,8 @@ def test_card_and_export_have_the_task_and_the_metric(tree):
     card = json.loads(touchstone(tree, "card", "shared_words", "--suite", "odd", "--json"))
     assert card["tasks"]["odd_one_out"]["score"]["value"] == 1.0      # two subjects without common content words
     rows = list(csv.DictReader(io.StringIO(touchstone(tree, "export", "--suite", "odd", "--format", "csv"))))
-    assert {"shared_words", "energy", "random"} <= {row["name"] for row in rows}
-    assert any("odd_one_out" in column for column in rows[0])
+    assert {"shared_words", "energy", "random"} == {row["entry"] for row in rows}
+    assert {("odd_one_out", "score"), ("odd_one_out", "margin")} <= {(row["task"], row["measure"]) for row in rows}
 
 
 def test_the_board_shows_them_with_the_columns_that_the_task_declares(tree, tmp_path):

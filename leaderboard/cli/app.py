@@ -35,7 +35,7 @@ from leaderboard.cli.profile import profile_app
 from leaderboard.cli.release import citing_app
 from leaderboard.cli.reproduce import papers_app
 from leaderboard.cli.serve import serving_app
-from leaderboard.cli.sources import data_app, models_app
+from leaderboard.cli.sources.commands import data_app, models_app
 from leaderboard.cli.submit import submitting_app
 
 if TYPE_CHECKING:

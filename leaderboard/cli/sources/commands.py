@@ -17,7 +17,7 @@ models_app = typer.Typer(no_args_is_help=True, help="List, fetch and verify mode
 @data_app.command("list")
 def data_list(as_json: JsonOption = False) -> None:
     """List datasets: kind, size, source, licence, verification."""
-    from leaderboard.cli.datasets import describe_all, print_list
+    from leaderboard.cli.sources.datasets import describe_all, print_list
 
     rows = describe_all()
     if as_json:
@@ -31,7 +31,7 @@ def data_show(name: Annotated[str, typer.Argument(help="A dataset's name.")], da
               as_json: JsonOption = False) -> None:
     """Show one dataset: source, licence, citation, size, fingerprint."""
     from leaderboard.cli.console import ConsoleProgress
-    from leaderboard.cli.datasets import describe_one, print_one
+    from leaderboard.cli.sources.datasets import describe_one, print_one
 
     set_mirror(data_dir)
     described = describe_one(name, ConsoleProgress())
@@ -56,7 +56,7 @@ def data_fetch(
     [bold]touchstone data fetch stsb scifact --mirror snapshots[/bold]
     """
     from leaderboard.cli.console import ConsoleProgress
-    from leaderboard.cli.datasets import fetch_all
+    from leaderboard.cli.sources.datasets import fetch_all
 
     set_mirror(data_dir)
     fetch_all(names or [], again, to, ConsoleProgress())
@@ -66,7 +66,7 @@ def data_fetch(
 def data_verify(names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", show_default=False)] = None,
                 data_dir: DataOption = None) -> None:
     """Compare the rows of local datasets with their fingerprints; downloads nothing."""
-    from leaderboard.cli.datasets import verify_all
+    from leaderboard.cli.sources.datasets import verify_all
 
     set_mirror(data_dir)
     sys.exit(ANSWERED if verify_all(names or []) else REFUSED)
@@ -75,7 +75,7 @@ def data_verify(names: Annotated[list[str] | None, typer.Argument(metavar="[NAME
 @models_app.command("list")
 def models_list(as_json: JsonOption = False) -> None:
     """List models: dimensions, origin, licence, verification, availability."""
-    from leaderboard.cli.embedding_models import describe_all, print_list
+    from leaderboard.cli.sources.models import describe_all, print_list
 
     rows = describe_all()
     if as_json:
@@ -94,7 +94,7 @@ def models_fetch(
     [bold]touchstone models fetch BAAI/bge-m3[/bold]
     A suite may then contain [bold]model = "BAAI/bge-m3"[/bold], and a submission may name the model in its header.
     """
-    from leaderboard.cli.embedding_models import fetch_all
+    from leaderboard.cli.sources.models import fetch_all
 
     fetch_all(names, again)
 
@@ -102,6 +102,6 @@ def models_fetch(
 @models_app.command("verify")
 def models_verify() -> None:
     """Compare the files of local models with their fingerprints; downloads nothing."""
-    from leaderboard.cli.embedding_models import verify_all
+    from leaderboard.cli.sources.models import verify_all
 
     sys.exit(ANSWERED if verify_all() else REFUSED)

@@ -83,7 +83,7 @@ Scalar = bool | int | float | str
 
 
 class Variant(BaseModel):
-    """A named set of parameters, or of vectors, that becomes an entry of its own in the same family."""
+    """A named set of parameters, or of vectors, that becomes a separate entry of the same family."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 

@@ -7,7 +7,6 @@ chart (4) and as boxes (6).  Of USMB: sensitivity by size and position (1, 2), s
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -149,7 +148,7 @@ def draw_tasks(scored: Sequence[Scored]) -> go.Figure:
 
 def measures_of(scored: Scored, task: str, names: Mapping[str, str]) -> dict[str, float]:
     """Return the available measures of a task, at least 0, by their labels in the figure."""
-    measures: Mapping[str, Any] = scored.tasks[task].measures if task in scored.tasks else {}
+    measures = scored.tasks[task].measures if task in scored.tasks else {}
     return {label: max(0.0, measures[name].value) for label, name in names.items() if name in measures}
 
 

@@ -136,30 +136,31 @@ def merge_trials(questions: Sequence[TaskUnit], observations: Sequence[Trials]) 
 def give_advice(report: CheckReport) -> list[str]:
     """Return recommendations for the author of a submission."""
     header, sentences = report.entry.header, []
-    shares: dict[str, Any] = dict(report.axioms.values) if report.axioms else {}
+    values = report.axioms.values if report.axioms else {}
+    shares = {name: share for name, share in values.items() if share is not None}
     if report.accuracy is not None and report.accuracy < 0.4:
         sentences.append(f'The distance falls as the corpora grow apart (A = {report.accuracy:.2f}, chance is 0.5): is '
                          f'`returns = "{header.returns}"` the wrong way round?')
     if header.symmetric and shares.get("symmetric", 1) < 1:
         sentences.append("The header claims `symmetric = true`, and it is not: correct the claim or the metric.")
     if not header.symmetric and shares.get("symmetric") == 1:
-        sentences.append("It looks symmetric; the header may say `symmetric = true`.")
+        sentences.append("It looks symmetric; the header may declare `symmetric = true`.")
     if shares.get("within_range", 1) < 1:
         sentences.append(f"Answers lie outside the declared range {list(header.range)}: widen the range or clip.")
     if header.repeatable and shares.get("repeatable", 1) < 1:
-        sentences.append("The same question gets different answers: draw from NumPy's or Python's global generator, which is "
-                         "seeded before every call, or say `repeatable = false`.")
+        sentences.append("Repeated calls give different answers: use NumPy's or Python's global random generator, which is "
+                         "seeded before every call, or declare `repeatable = false`.")
     if header.kind == "text" and not report.has_matrix and report.calls_per_second is not None and report.calls_per_second < 200:
         sentences.append("A function `matrix(a, b)` that answers all pairs at once would make it much faster on corpora.")
     if shares.get("company", 1) < 1 or shares.get("order_of_calls", 1) < 1:
-        sentences.append("Answers depend on what else is asked: such a metric is shown, not ranked.")
+        sentences.append("Answers depend on other calls: the metric would be listed, not ranked.")
     if report.refused:
         tries = ", ".join(f"{what} (line {line.rpartition(':')[2]})" for what, line in report.refused)
-        sentences.append(f"It tried to {tries}. A metric is kept from that: it has its libraries, its models, an empty folder of "
-                         "its own, and nothing else.")
+        sentences.append(f"It tried to {tries}. The sandbox prevents this: a metric has its libraries, its models, and one empty "
+                         "folder.")
     if shares.get("finite_when_awkward", 1) < 1:
-        sentences.append("Awkward inputs (empty texts, identical corpora, ...) do not get finite numbers; each would cost a "
-                         "unit.")
+        sentences.append("Unusual inputs (empty texts, identical corpora, ...) give answers that are not finite; each would fail "
+                         "a test unit.")
     return sentences
 
 

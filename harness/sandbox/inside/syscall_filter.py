@@ -28,8 +28,8 @@ def enter_sandbox(readable: list[str], listed: list[str], folder: str, bounds: d
     """Apply all restrictions to this process, permanently."""
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")              # this process is the first to be killed when memory runs out
-    nobody = temporary is not None or os.getuid() == 0
-    if nobody:
+    unprivileged = temporary is not None or os.getuid() == 0
+    if unprivileged:
         drop_privileges(CLONE_NEWUSER if temporary is None else CLONE_NEWUSER | CLONE_NEWNS)
     if temporary is not None:
         options = ",".join(f"{name}={value}" for name, value in temporary.items())
@@ -40,7 +40,7 @@ def enter_sandbox(readable: list[str], listed: list[str], folder: str, bounds: d
     check_call(LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0), "death signal")     # changing credentials has cleared it
     check_call(LIBC.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no_new_privs")
     check_call(LIBC.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "dumpable")
-    if not nobody:
+    if not unprivileged:
         bounds = {name: bound for name, bound in bounds.items() if name != "RLIMIT_NPROC"}  # it counts all processes of the user
     restrict_resources(bounds)
     restrict_files(readable, listed, folder)

@@ -181,7 +181,7 @@ def test_nothing_is_built_for_a_wheel_that_requires_a_source_by_address(needing,
             member.size = len(text)
             archive.addfile(member, io.BytesIO(text.encode()))
     make_wheel(wheels, "ts_lure", {"ts_lure.py": ""}, (f"evil @ {(tmp_path / 'evil-1.0.tar.gz').as_uri()}",))
-    with pytest.raises(TouchstoneError, match="no environment with that can be made"):
+    with pytest.raises(TouchstoneError, match="no environment with these can be built"):
         get_environment(needing("ts-lure"), NoProgress())
     assert not marker.exists()
     subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--only-binary", ":all:", "--no-build-isolation", "--dest",

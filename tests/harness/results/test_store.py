@@ -140,7 +140,7 @@ def test_an_array_travels_through_a_record(tmp_path):
 
 @pytest.mark.parametrize(("spoil", "sentence"), [
     (("UPDATE facts SET value = '99' WHERE name = 'schema_version'",), "newer Touchstone (schema 99"),
-    (("DROP TABLE outcomes", "DROP TABLE facts"), "not a results store of ours"),
+    (("DROP TABLE outcomes", "DROP TABLE facts"), "not a Touchstone results store"),
 ])
 def test_another_schema_is_refused(store, address, spoil, sentence):
     filled(store)
@@ -157,7 +157,7 @@ def test_an_older_schema_is_migrated_and_nothing_is_lost(store, address, monkeyp
     store.close()
     monkeypatch.setattr("harness.results.store.SCHEMA_VERSION", SCHEMA_VERSION + 1)
     monkeypatch.setattr("harness.results.store.MIGRATIONS", ("CREATE TABLE later (x INTEGER); INSERT INTO later VALUES (1)",))
-    with pytest.raises(TouchstoneError, match="any `touchstone run` on it brings it to 2"):
+    with pytest.raises(TouchstoneError, match="any `touchstone run` migrates it to 2"):
         Store(address, read_only=True)
     migrated = Store(address)
     assert migrated.completed() == {(UNIT.id, entry.digest)}
@@ -300,7 +300,7 @@ def test_a_full_disk_is_said_and_what_was_stored_is_kept(small_disk):
     entry, run = filled(store)
     units = [Unit("toy", 1, ("a",), {"k": i}, (), Source("minilm", "g"), i) for i in range(3000)]
     stored = 0
-    with pytest.raises(TouchstoneError, match=r"the disk is full.*What was stored before is kept"):
+    with pytest.raises(TouchstoneError, match=r"the disk is full.*Stored results are kept"):
         for unit in units:
             store.save_units([unit])
             numbers = tuple(np.random.default_rng(unit.seed).random(500).tolist())

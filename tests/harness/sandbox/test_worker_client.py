@@ -301,8 +301,8 @@ def distance(p, q):
     ("c.send(b'not json')", "cannot be read"),
     ("c.send(b'[' * 50_000)", "cannot be read"),
     ("c.send(b'[1]')", "is not a frame"),
-    ("c.send(json.dumps({'n': 99, 'value': 1.0}).encode())", "question's number"),
-    ("c.send(json.dumps({'n': True, 'value': 1.0}).encode())", "question's number"),
+    ("c.send(json.dumps({'n': 99, 'value': 1.0}).encode())", "number of the call"),
+    ("c.send(json.dumps({'n': True, 'value': 1.0}).encode())", "number of the call"),
     ("c.send(b'{\"n\": ' + b'9' * 5000 + b'}')", "cannot be read"),
     ("c.send(b' ' * 80_000)", "longer than a frame"),
 ])
@@ -316,7 +316,7 @@ def test_a_malformed_frame_is_the_workers_fault(host, forge, sentence):
 
 def test_a_second_reply_to_one_question_is_a_fault(host):
     made = worker(host, FORGE.format(forge="import struct; c.send(struct.pack('<cQdII', b'=', int(p[0, 0]), 7.0, 0, 0))"))
-    with pytest.raises(Fault, match="question's number") as caught:
+    with pytest.raises(Fault, match="number of the call") as caught:
         for _ in range(2):                              # the forged reply passes for the first; its own comes too late
             made.number("distance", [np.array([[float(made._number + 1)]]), ARRAY], 1)
     assert caught.value.kind is FaultKind.PROTOCOL

@@ -63,7 +63,7 @@ def test_card_shows_scores_with_intervals_axioms_and_provenance(store):
     card = touchstone("card", "energy", "--suite", "smoke", "--store", store)
     assert card.returncode == 0
     assert re.search(r"Most similar corpus metrics \(rank correlation of answers\):\s+\S+\s+\(-?\d\.\d\d\), ", card.stdout)
-    for part in ("Energy distance", "95%", "rank ", "3 of 3 units asked", "monotonicity", "triangle", "numpy", "death-signal"):
+    for part in ("Energy distance", "95%", "rank ", "3 of 3 test units run", "monotonicity", "triangle", "numpy", "death-signal"):
         assert part in card.stdout, part
     found = json.loads(touchstone("card", "energy", "--suite", "smoke", "--store", store, "--json").stdout)
     assert found["runs"][0]["packages"]["numpy"]
@@ -124,10 +124,10 @@ def test_check_reports_what_a_submitter_can_act_on(write):
     sound = touchstone("check", write("sound", "def distance(p, q): return abs(sum(map(len, p)) / len(p) - sum(map(len, q)) / len(q))\n"))
     assert sound.returncode == 0, sound.stdout
     assert "Valid. Next: touchstone run sound.py" in sound.stdout
-    assert re.search(r"A = \d\.\d\d .* calls a second", " ".join(sound.stdout.split()))
+    assert re.search(r"A = \d\.\d\d .* calls per second", " ".join(sound.stdout.split()))
     broken = touchstone("check", write("broken", "def distance(p, q): return 1 / min(map(len, p)) - 1 / max(map(len, q))\n"))
     assert broken.returncode == 1
-    for part in ("ZeroDivisionError", "declared range", "Not sound yet"):
+    for part in ("ZeroDivisionError", "declared range", "Not valid yet"):
         assert part in broken.stdout, part
     refused = touchstone("check", write("refused", "", kind="corpora"))
     assert refused.returncode == 2

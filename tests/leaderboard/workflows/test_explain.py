@@ -92,7 +92,7 @@ def test_from_a_store(smoke, path):
 
 def test_what_is_not_there_is_said(smoke, path):
     store = Store(path, read_only=True)
-    with pytest.raises(TouchstoneError, match=r'no answers of "levenshtein".*touchstone run levenshtein --suite smoke --only human_ordering'):
+    with pytest.raises(TouchstoneError, match=r'no results of "levenshtein".*touchstone run levenshtein --suite smoke --only human_ordering'):
         explain("levenshtein", "a", "b", smoke, store, NoProgress())
     with pytest.raises(TouchstoneError, match='Did you mean "cosine"'):
         explaining.stored_answers("cosin", smoke, store)

@@ -408,7 +408,7 @@ def test_the_cache_folder_is_named_when_it_cannot_be_written(tmp_path, monkeypat
     blocked = tmp_path / "a file"
     blocked.write_text("")
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(blocked))
-    with pytest.raises(TouchstoneError, match="set TOUCHSTONE_CACHE to a folder"):
+    with pytest.raises(TouchstoneError, match="set TOUCHSTONE_CACHE to a writable folder"):
         fetch_archive(ARCHIVE, NoProgress())
 
 

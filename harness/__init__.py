@@ -3,8 +3,9 @@
 Imports nothing else of this project. The names below are the public API; everything else may change.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from harness.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
     from harness.base.errors import TouchstoneError as TouchstoneError
@@ -48,14 +49,4 @@ __all__ = [
     "Suite", "Task", "TouchstoneError", "load_submission", "open_metric", "run_suite", "select_entries",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first use, so that importing the package stays fast."""
-    if name not in _EXPORTS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, _, attribute = _EXPORTS[name].partition(":")
-    return getattr(import_module(module), attribute or name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

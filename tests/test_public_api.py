@@ -16,7 +16,7 @@ from tasks.suite_files import load_suite
 JACCARD = "submissions/jaccard.py"
 
 
-@pytest.mark.parametrize("package", ["harness", "leaderboard"])
+@pytest.mark.parametrize("package", ["harness", "leaderboard", "tasks"])
 def test_every_exported_name_exists_and_is_documented(package):
     module = importlib.import_module(package)
     assert set(module.__all__) <= set(dir(module))

@@ -1,4 +1,4 @@
-"""What a stranger's metric can do to us.
+"""Attacks of a hostile submission, each with a control outside of the sandbox.
 
 Each attack is tried twice on this machine: without walls, where it succeeds, and behind them, where it does not.  An attack
 that fails even without walls would prove nothing: it is skipped, with that reason.

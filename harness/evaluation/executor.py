@@ -86,25 +86,25 @@ class Executor:
         The thread and its workers share one CPU: a cross-CPU wake-up costs more than a typical call.
         """
         os.sched_setaffinity(0, {processor})
-        desk = None
+        slot = None
         try:
-            desk = WorkerSlot(self._conditions, self._adopt, self._stopping.is_set)
+            slot = WorkerSlot(self._conditions, self._adopt, self._stopping.is_set)
             while not self._stopping.is_set():
                 try:
-                    entry, question = self._left.get_nowait()
+                    entry, task_unit = self._left.get_nowait()
                 except queue.Empty:
                     return
-                outcome = self._patience.spared(entry, question) or desk.ask(entry, question, self._inputs)
+                outcome = self._patience.spared(entry, task_unit) or slot.ask(entry, task_unit, self._inputs)
                 if self._stopping.is_set():
                     return                  # `stop` may have caused the fault
-                self._patience.note(entry, question, outcome)
+                self._patience.note(entry, task_unit, outcome)
                 self._results.put(outcome)
         except BaseException as wrong:      # noqa: BLE001  # a fault of ours, raised again in the calling thread
             if not self._stopping.is_set():
                 self._results.put(wrong)
         finally:
-            if desk is not None:
-                desk.close()
+            if slot is not None:
+                slot.close()
 
 
 MAX_SUPERVISORS = 2                           # one for the metric, one for the reference of timings
@@ -127,35 +127,35 @@ class WorkerSlot:
         """The limits of each metric."""
         return self._conditions.limits
 
-    def ask(self, entry: Entry, question: TaskUnit, inputs: InputEncoder) -> Outcome:
+    def ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder) -> Outcome:
         """Return the outcome of one assignment; run it once more if the supervisor was lost."""
         try:
-            return self._ask(entry, question, inputs)
+            return self._ask(entry, task_unit, inputs)
         except SupervisorLost:
             if self._stopping():
                 raise
         try:
-            return self._ask(entry, question, inputs)
+            return self._ask(entry, task_unit, inputs)
         except WorkerLost:
             failure = Failure(FaultKind.DIED.value, "was asked twice, and each time its supervisor ended with it")
-            return Outcome(question.unit.id, entry.digest, Status.FAILED, None, failure, 0.0)
+            return Outcome(task_unit.unit.id, entry.digest, Status.FAILED, None, failure, 0.0)
 
-    def _ask(self, entry: Entry, question: TaskUnit, inputs: InputEncoder) -> Outcome:
+    def _ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder) -> Outcome:
         started = time.monotonic()
 
         def outcome(status: Status, observation: Any = None, failure: Failure | None = None) -> Outcome:
-            return Outcome(question.unit.id, entry.digest, status, observation, failure, time.monotonic() - started)
+            return Outcome(task_unit.unit.id, entry.digest, status, observation, failure, time.monotonic() - started)
 
-        reason = question.task.inapplicable_reason(question.unit, entry.header)
+        reason = task_unit.task.inapplicable_reason(task_unit.unit, entry.header)
         if reason is not None:
             return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", reason))
         if self._entry is not entry:
             self._let_go()
             self._entry = entry
-        session = MetricSession(entry, question.unit, inputs, self.start, self._worker, self._conditions.limits)
+        session = MetricSession(entry, task_unit.unit, inputs, self.start, self._worker, self._conditions.limits)
         try:
             session.start()
-            return outcome(Status.ANSWERED, question.task.observe(question.unit, session))
+            return outcome(Status.ANSWERED, task_unit.task.observe(task_unit.unit, session))
         except NotApplicable as wrong:
             return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", str(wrong)))
         except Fault as fault:
@@ -225,25 +225,25 @@ class FailureBudget:
         self._in_a_row: dict[tuple[str, str], int] = defaultdict(int)
         self._spent: dict[str, float] = defaultdict(float)
 
-    def note(self, entry: Entry, question: TaskUnit, outcome: Outcome) -> None:
+    def note(self, entry: Entry, task_unit: TaskUnit, outcome: Outcome) -> None:
         """Record the time and the result of an assignment."""
         with self._lock:
             self._spent[entry.digest] += outcome.seconds
-            key = entry.digest, question.task.name
+            key = entry.digest, task_unit.task.name
             timed_out = outcome.failure is not None and outcome.failure.kind == FaultKind.TIME
             if timed_out:
                 self._in_a_row[key] += 1
             elif outcome.status is Status.ANSWERED:
                 self._in_a_row[key] = 0
 
-    def spared(self, entry: Entry, question: TaskUnit) -> Outcome | None:
+    def spared(self, entry: Entry, task_unit: TaskUnit) -> Outcome | None:
         """Return the failure of an assignment that is not run any more, or None."""
         with self._lock:
-            row, spent = self._in_a_row[entry.digest, question.task.name], self._spent[entry.digest]
+            row, spent = self._in_a_row[entry.digest, task_unit.task.name], self._spent[entry.digest]
         if row >= self._limits.failures_in_a_row:
             sentence = f"was not asked: {row} units of this task before it ran out of time, one after the other"
         elif spent >= self._limits.seconds_per_entry:
             sentence = f"was not asked: the metric had used up its {self._limits.seconds_per_entry:,.0f} seconds"
         else:
             return None
-        return Outcome(question.unit.id, entry.digest, Status.FAILED, None, Failure(FaultKind.GIVEN_UP.value, sentence), 0.0)
+        return Outcome(task_unit.unit.id, entry.digest, Status.FAILED, None, Failure(FaultKind.GIVEN_UP.value, sentence), 0.0)

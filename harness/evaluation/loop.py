@@ -59,22 +59,22 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
                 jobs: int, progress: Progress) -> RunSummary:
     """Execute the planned assignments and store each outcome as it completes."""
     started = time.monotonic()
-    tally = RunSummary(planned=len(assignments))
+    summary = RunSummary(planned=len(assignments))
     try:
         embed_required_texts(assignments, cache, progress, jobs)
     except KeyboardInterrupt:
-        raise RunInterrupted(tally) from None
+        raise RunInterrupted(summary) from None
     shared_units = [assignment for assignment in assignments if not assignment[1].task.info.alone]
     exclusive_units = [assignment for assignment in assignments if assignment[1].task.info.alone]
     pools = [Executor(shared_units, cache, conditions, jobs), Executor(exclusive_units, cache, conditions, 1)]
     forecast = TimeEstimate(assignments, jobs)
-    stage = progress.stage("Asking", len(assignments), "units")
+    stage = progress.stage("Running", len(assignments), "units")
     task_units = {task_unit.unit.id: task_unit for _, task_unit in assignments}
     names = {entry.digest: entry.name for entry, _ in assignments}
 
     def save(outcome: Outcome) -> None:
         store.save_outcome(outcome, run)
-        count_outcome(tally, outcome, task_units[outcome.unit_id], names[outcome.entry_digest])
+        count_outcome(summary, outcome, task_units[outcome.unit_id], names[outcome.entry_digest])
 
     try:
         for pool in pools:
@@ -86,23 +86,23 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
         for pool in pools:
             for outcome in pool.stop():
                 save(outcome)
-        raise RunInterrupted(tally) from None
+        raise RunInterrupted(summary) from None
     finally:
         for pool in pools:
             pool.stop()
         stage.close()
-        tally.seconds = time.monotonic() - started
-    return tally
+        summary.seconds = time.monotonic() - started
+    return summary
 
 
-def count_outcome(tally: RunSummary, outcome: Outcome, question: TaskUnit, name: str) -> None:
+def count_outcome(summary: RunSummary, outcome: Outcome, task_unit: TaskUnit, name: str) -> None:
     """Add one outcome to the summary."""
     if outcome.failure is not None and outcome.status is Status.FAILED:
-        tally.failures.append((name, question, outcome.failure))
+        summary.failures.append((name, task_unit, outcome.failure))
     elif outcome.status is Status.ANSWERED:
-        tally.answered += 1
+        summary.answered += 1
     else:
-        tally.not_applicable += 1
+        summary.not_applicable += 1
 
 
 def embed_required_texts(assignments: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int) -> None:

@@ -46,31 +46,31 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
     """
     limits = limits or Limits()
     progress = progress or NoProgress()
-    chosen = resolve_entries(entries)
-    questions = suite.of(only)
+    selected = resolve_entries(entries)
+    task_units = suite.of(only)
     results = Store(store or default_store())
     try:
         with results.writing():
-            asking = plan_run(chosen, questions, results, rerun=rerun, retry_failed=retry_failed)
-            results.save_entries(chosen)
-            tally = RunSummary()
-            if asking:
-                for name in sorted({source.name for _, question in asking for source in question.unit.data}):
+            assignments = plan_run(selected, task_units, results, rerun=rerun, retry_failed=retry_failed)
+            results.save_entries(selected)
+            summary = RunSummary()
+            if assignments:
+                for name in sorted({source.name for _, task_unit in assignments for source in task_unit.unit.data}):
                     suite.load_dataset(name, progress)
-                fetch_models((name for entry, _ in asking for name in entry.header.models), progress)
-                environments, refused = prepare_environments([entry for entry, _ in asking], limits, progress, refresh=rerun)
+                fetch_models((name for entry, _ in assignments for name in entry.header.models), progress)
+                environments, refused = prepare_environments([entry for entry, _ in assignments], limits, progress, refresh=rerun)
                 conditions = Conditions(probe_sandbox(trust), limits, environments)
-                results.save_units(question.unit for question in questions)
+                results.save_units(task_unit.unit for task_unit in task_units)
                 run = results.begin_run(current_provenance(conditions.confinement.layers, limits, conditions.locks, suite.name,
                                                            suite.fingerprint))
-                runnable = [(entry, question) for entry, question in asking if entry.digest in environments]
-                tally = execute_run(runnable, results, run, VectorCache(suite.model.name, cache_folder()), conditions,
-                                    jobs or len(os.sched_getaffinity(0)), progress)
-                tally.refused = refused
+                runnable = [(entry, task_unit) for entry, task_unit in assignments if entry.digest in environments]
+                summary = execute_run(runnable, results, run, VectorCache(suite.model.name, cache_folder()), conditions,
+                                      jobs or len(os.sched_getaffinity(0)), progress)
+                summary.refused = refused
                 results.end_run(run)
-            all_ids = {(question.unit.id, entry.digest) for question in questions for entry in chosen}
-            tally.failed_in_store = len(all_ids & results.completed([Status.FAILED]))
-            return tally
+            all_ids = {(task_unit.unit.id, entry.digest) for task_unit in task_units for entry in selected}
+            summary.failed_in_store = len(all_ids & results.completed([Status.FAILED]))
+            return summary
     finally:
         results.close()
 

@@ -28,7 +28,7 @@ class Suite:
     @cached_property
     def fingerprint(self) -> str:
         """Hash of the ids of all test units and of the versions of all measures."""
-        return digest_of([sorted(question.unit.id for question in self.questions),
+        return digest_of([sorted(task_unit.unit.id for task_unit in self.questions),
                           sorted({f"{q.task.name}.m{q.task.info.measure_version}" for q in self.questions})])
 
     @cached_property
@@ -48,7 +48,7 @@ class Suite:
 
     def units(self, task: Task[Any]) -> list[Unit]:
         """Return the test units of a task."""
-        return [question.unit for question in self.questions if question.task.name == task.name]
+        return [task_unit.unit for task_unit in self.questions if task_unit.task.name == task.name]
 
     def of(self, only: Iterable[str]) -> list[TaskUnit]:
         """Return the test units of the named tasks, or all if none is named."""
@@ -58,4 +58,4 @@ class Suite:
             if name not in task_names:
                 raise TouchstoneError(f'The suite "{self.name}" has no task "{name}".{did_you_mean(name, task_names)} '
                                       f"It has {', '.join(task_names)}.")
-        return [question for question in self.questions if not names or question.task.name in names]
+        return [task_unit for task_unit in self.questions if not names or task_unit.task.name in names]

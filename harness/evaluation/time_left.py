@@ -13,9 +13,9 @@ from harness.results.outcomes import Outcome
 class TimeEstimate:
     """The time left, from the mean time of test units of the same entry and stratum."""
 
-    def __init__(self, asking: Sequence[Assignment], jobs: int) -> None:
+    def __init__(self, assignments: Sequence[Assignment], jobs: int) -> None:
         self._jobs = jobs
-        self._left = {(question.unit.id, entry.digest): self._keys(entry.digest, question) for entry, question in asking}
+        self._left = {(task_unit.unit.id, entry.digest): self._keys(entry.digest, task_unit) for entry, task_unit in assignments}
         self._times: dict[tuple[str, ...], list[float]] = defaultdict(list)
         self._seen = 0
         self._answer: float | None = None

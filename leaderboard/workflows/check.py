@@ -83,19 +83,19 @@ def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Pr
     axioms, similarity = check_units(suite.model)
     cache = VectorCache(suite.model.name, cache_folder())
     embed_required_texts([(entry, question) for question in (*axioms, similarity)], cache, progress, 2)
-    desk, inputs = WorkerSlot(conditions), InputEncoder(cache)
+    slot, inputs = WorkerSlot(conditions), InputEncoder(cache)
     failures: list[Failure] = []
     observations: list[Trials] = []
     accuracy = rate = on_core = None
     try:
         for question in axioms:
-            outcome = desk.ask(entry, question, inputs)
+            outcome = slot.ask(entry, question, inputs)
             if outcome.failure is not None:
                 failures.append(outcome.failure)
                 break
             observations.append(outcome.observation)
         if observations and similarity.task.accepts(entry):
-            outcome = desk.ask(entry, similarity, inputs)
+            outcome = slot.ask(entry, similarity, inputs)
             if outcome.failure is not None:
                 failures.append(outcome.failure)
             else:
@@ -104,10 +104,10 @@ def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Pr
                 sizes = [item.unit.parameters["k"] for item in suite.questions if item.task.name == similarity.task.name]
                 on_core = sum(k * (k - 1) for k in sizes) / rate
     finally:
-        desk.close()
+        slot.close()
     has_matrix = any(trial.axiom == "matrix_agrees" for item in observations for trial in item.trials)
     return CheckReport(entry, merge_trials(axioms, observations), find_worst_cases(observations), accuracy, rate, on_core,
-                       has_matrix, tuple(failures), tuple(desk.refused_attempts), time.monotonic() - started)
+                       has_matrix, tuple(failures), tuple(slot.refused_attempts), time.monotonic() - started)
 
 
 def check_units(model: Source) -> tuple[list[TaskUnit], TaskUnit]:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from leaderboard.ensembles.build import EnsembleReport as EnsembleReport
     from leaderboard.ensembles.build import build_ensemble as build_ensemble
     from leaderboard.papers.registry import reproduce as reproduce
+    from leaderboard.publishing.citations import cite as cite
+    from leaderboard.publishing.release import Release as Release
+    from leaderboard.publishing.release import read_release as load_release
     from leaderboard.scoring.comparison import compare as compare
     from leaderboard.scoring.ranking import Ranking as Ranking
     from leaderboard.scoring.ranking import rank_suite as rank
@@ -24,19 +27,22 @@ _EXPORTS = {
     "CheckReport": "leaderboard.workflows.check",
     "EnsembleReport": "leaderboard.ensembles.build",
     "Ranking": "leaderboard.scoring.ranking",
+    "Release": "leaderboard.publishing.release",
     "Scored": "leaderboard.scoring.scores",
     "build_ensemble": "leaderboard.ensembles.build",
     "check": "leaderboard.workflows.check",
+    "cite": "leaderboard.publishing.citations",
     "compare": "leaderboard.scoring.comparison",
     "explain": "leaderboard.workflows.explain",
+    "load_release": "leaderboard.publishing.release:read_release",
     "rank": "leaderboard.scoring.ranking:rank_suite",
     "reproduce": "leaderboard.papers.registry",
     "score": "leaderboard.scoring.scores:score_suite",
 }
 
 __all__ = [
-    "CheckReport", "EnsembleReport", "Ranking", "Scored", "build_ensemble", "check", "compare", "explain", "rank",
-    "reproduce", "score",
+    "CheckReport", "EnsembleReport", "Ranking", "Release", "Scored", "build_ensemble", "check", "cite", "compare",
+    "explain", "load_release", "rank", "reproduce", "score",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

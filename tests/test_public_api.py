@@ -10,7 +10,7 @@ import pytest
 
 from harness import Limits, Store, TouchstoneError, open_metric, run_suite
 from harness.base.paths import PROJECT
-from leaderboard import build_ensemble, check, compare, rank, score
+from leaderboard import build_ensemble, check, cite, compare, load_release, rank, score
 from tasks.suite_files import load_suite
 
 JACCARD = "submissions/jaccard.py"
@@ -93,6 +93,17 @@ def test_a_submission_is_checked(write):
     report, = check(write("unsteady", "import random\ndef distance(p, q): return random.random() if p != q else 0.0"), load_suite("smoke"))
     assert report.entry.name == "unsteady"
     assert report.axioms is not None
+
+
+def test_a_release_is_loaded_and_cited():
+    release = load_release("2026.2")
+    assert load_release().name >= release.name
+    entry = next(entry for entry in release.report.entries if entry.name == "fid")
+    score_of_fid = entry.tasks["known_similarity"].score
+    assert f"{score_of_fid.value:.3f}" in cite(release, "fid", "known_similarity")
+    assert cite(release, "fid", "known_similarity", "bibtex").startswith("@misc{")
+    with pytest.raises(TouchstoneError, match="There is no release"):
+        load_release("1999.1")
 
 
 def test_the_notebook_of_the_documentation_runs(tmp_path, monkeypatch):

@@ -19,8 +19,8 @@ SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r
            "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
 
 
-def cite(release: Release, metric: str, task_name: str, form: str) -> str:
-    """Return a citation of a metric's score on a task of a release."""
+def cite(release: Release, metric: str, task_name: str, form: str = "text") -> str:
+    """Return a citation of a metric's score on a task of a release: as `text`, `bibtex`, `latex` or `markdown`."""
     task = release.task(task_name)
     entry = release.entry(metric, task.track if task is not None else None)
     result = entry.tasks.get(task_name)

@@ -231,8 +231,9 @@ class Store:
     def _current_digests(self) -> dict[str, str]:
         """The present digest of every stored one: the digest of an entry has changed with its definition (see `Entry.digest`)."""
         with self._explained(), self._engine.connect() as connection:
-            for row in connection.execute(sa.select(ENTRIES).where(ENTRIES.c.digest.not_in(list(self._digests)))):
-                self._digests[row.digest] = _present_digest(row)
+            if set(connection.execute(sa.select(ENTRIES.c.digest)).scalars()) - self._digests.keys():
+                rows = connection.execute(sa.select(ENTRIES))
+                self._digests |= {row.digest: _present_digest(row) for row in rows if row.digest not in self._digests}
         return self._digests
 
     def cache_get(self, kind: str) -> dict[str, Any]:

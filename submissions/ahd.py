@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = true
 # paper = "https://doi.org/10.1109/ICPR.1994.576361"
+# authors = ["Dubuisson", "Jain"]
+# year = 1994
 # license = "Apache-2.0"
 # ///
 """Average Hausdorff distance with the angular ground distance, as Ackerman, Kour and Farchi use it as a prototype."""

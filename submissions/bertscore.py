@@ -14,6 +14,8 @@
 # symmetric = true
 # models = ["minilm"]
 # paper = "https://arxiv.org/abs/1904.09675"
+# authors = ["Zhang", "Kishore", "Wu", "Weinberger", "Artzi"]
+# year = 2020
 # license = "Apache-2.0"
 #
 # [[tool.touchstone.variants]]

@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = false
 # paper = "https://aclanthology.org/P02-1040/"
+# authors = ["Papineni", "Roukos", "Ward", "Zhu"]
+# year = 2002
 # license = "Apache-2.0"
 # ///
 """NLTK's `sentence_bleu` with its defaults, case and punctuation kept, as in Yamshchikov et al. 2020.

@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = false
 # paper = "https://aclanthology.org/W18-6319/"
+# authors = ["Post"]
+# year = 2018
 # license = "Apache-2.0"
 # ///
 """`sentence_bleu` of sacreBLEU 2 with its defaults: tokens of mteval-v13a, case kept, as many orders as the text has words, up to

@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = false
 # paper = "https://doi.org/10.1145/2063576.2063584"
+# authors = ["Lv", "Zhai"]
+# year = 2011
 # license = "Apache-2.0"
 #
 # [[tool.touchstone.variants]]

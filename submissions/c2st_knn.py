@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = true
 # paper = "https://arxiv.org/abs/1610.06545"
+# authors = ["Lopez-Paz", "Oquab"]
+# year = 2017
 # license = "Apache-2.0"
 # ///
 """Classifier two-sample test of Lopez-Paz and Oquab 2017 with k nearest neighbours, k = 5, each text left out in turn.

@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = false
 # paper = "https://aclanthology.org/W15-3049/"
+# authors = ["Popović"]
+# year = 2015
 # license = "Apache-2.0"
 #
 # [[tool.touchstone.variants]]

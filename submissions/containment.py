@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = true
 # paper = "https://doi.org/10.1109/SEQUEN.1997.666900"
+# authors = ["Broder"]
+# year = 1997
 # license = "Apache-2.0"
 # ///
 """Broder's containment |x and y| / |x| of the smaller set of words, x, in the other one: the overlap coefficient."""

@@ -13,6 +13,8 @@
 # models = ["fasttext-wiki-news-subwords-300"]
 # trained_on = ["Wikipedia 2017", "UMBC webbase", "statmt.org news"]
 # paper = "https://aclanthology.org/Q17-1010/"
+# authors = ["Bojanowski", "Grave", "Joulin", "Mikolov"]
+# year = 2017
 # license = "Apache-2.0"
 # ///
 """Words as they are written, or else in small letters, as far as fastText has a vector for the whole word.

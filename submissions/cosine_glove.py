@@ -13,6 +13,8 @@
 # models = ["glove-6b-50d"]
 # trained_on = ["Wikipedia 2014", "Gigaword 5"]
 # paper = "https://aclanthology.org/D14-1162/"
+# authors = ["Pennington", "Socher", "Manning"]
+# year = 2014
 # license = "Apache-2.0"
 # ///
 """Lower-cased words that GloVe knows, each as often as it occurs.  A text of which it knows none is like no other text."""

@@ -13,6 +13,8 @@
 # models = ["word2vec-google-news-300"]
 # trained_on = ["Google News"]
 # paper = "https://arxiv.org/abs/1301.3781"
+# authors = ["Mikolov", "Chen", "Corrado", "Dean"]
+# year = 2013
 # license = "Apache-2.0"
 # ///
 """Words as they are written, or else in small letters, as far as word2vec knows them, each as often as it occurs.

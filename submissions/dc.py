@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = false
 # paper = "https://arxiv.org/abs/2002.09797"
+# authors = ["Naeem", "Oh", "Uh", "Choi", "Yoo"]
+# year = 2020
 # license = "Apache-2.0"
 #
 # [[tool.touchstone.variants]]

@@ -15,6 +15,8 @@
 # models = ["elmo-original"]
 # trained_on = ["1 Billion Word Benchmark"]
 # paper = "https://arxiv.org/abs/1802.05365"
+# authors = ["Peters", "Neumann", "Iyyer", "Gardner", "Clark", "Lee", "Zettlemoyer"]
+# year = 2018
 # license = "Apache-2.0"
 # ///
 """The two-layer language model of Peters et al. 2018, computed in NumPy, each text by itself and from an empty state.

@@ -11,6 +11,8 @@
 # range = [0.0, inf]
 # symmetric = true
 # paper = "https://doi.org/10.1016/j.jspi.2013.03.018"
+# authors = ["Székely", "Rizzo"]
+# year = 2013
 # license = "Apache-2.0"
 # ///
 """Székely and Rizzo's energy distance as Kour et al. 2022 use it: V-statistic, no root, angular ground distance."""

@@ -11,6 +11,8 @@
 # range = [0.0, inf]
 # symmetric = true
 # paper = "https://arxiv.org/abs/1706.08500"
+# authors = ["Heusel", "Ramsauer", "Unterthiner", "Nessler", "Hochreiter"]
+# year = 2017
 # license = "Apache-2.0"
 # ///
 """FID of Heusel et al. 2017 on text embeddings, as Kour et al. 2022 use it (`scipy.linalg.sqrtm` of the covariances' product).

@@ -11,6 +11,8 @@
 # range = [-inf, inf]
 # symmetric = true
 # paper = "https://arxiv.org/abs/1801.01401"
+# authors = ["Bińkowski", "Sutherland", "Arbel", "Gretton"]
+# year = 2018
 # license = "Apache-2.0"
 # ///
 """KID of Bińkowski et al. 2018 on text embeddings, of whole corpora instead of sampled blocks.

@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = false
 # paper = "https://arxiv.org/abs/2102.01454"
+# authors = ["Pillutla", "Swayamdipta", "Zellers", "Thickstun", "Welleck", "Choi", "Harchaoui"]
+# year = 2021
 # license = "Apache-2.0"
 # ///
 """MAUVE of Pillutla et al. 2021 with mauve-text's defaults: n/10 clusters but at least 2, 5 restarts, scaling 5, seed 25.

@@ -13,6 +13,8 @@
 # symmetric = false
 # models = ["wordnet"]
 # paper = "https://aclanthology.org/W05-0909/"
+# authors = ["Banerjee", "Lavie"]
+# year = 2005
 # license = "Apache-2.0"
 #
 # [[tool.touchstone.variants]]

@@ -11,6 +11,8 @@
 # range = [0.0, 2.0]
 # symmetric = true
 # paper = "https://jmlr.org/papers/v13/gretton12a.html"
+# authors = ["Gretton", "Borgwardt", "Rasch", "Schölkopf", "Smola"]
+# year = 2012
 # license = "Apache-2.0"
 #
 # [[tool.touchstone.variants]]

@@ -13,6 +13,8 @@
 # symmetric = true
 # models = ["brill-tagger"]
 # paper = "https://arxiv.org/abs/2004.05001"
+# authors = ["Yamshchikov", "Shibaev", "Khlebnikov", "Tikhonov"]
+# year = 2021
 # license = "Apache-2.0"
 #
 # [[tool.touchstone.variants]]

@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = true
 # paper = "https://arxiv.org/abs/1904.06991"
+# authors = ["Kynkäänniemi", "Karras", "Laine", "Lehtinen", "Aila"]
+# year = 2019
 # license = "Apache-2.0"
 #
 # [[tool.touchstone.variants]]

@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = false
 # paper = "https://aclanthology.org/W04-1013/"
+# authors = ["Lin"]
+# year = 2004
 # license = "Apache-2.0"
 #
 # [[tool.touchstone.variants]]

@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = true
 # paper = "https://arxiv.org/abs/1802.01886"
+# authors = ["Zhu", "Lu", "Zheng", "Guo", "Zhang", "Wang", "Yu"]
+# year = 2018
 # license = "Apache-2.0"
 # ///
 """Self-BLEU of Zhu et al. 2018: NLTK's `sentence_bleu` of each text against all others, equal weights, smoothing method 1.

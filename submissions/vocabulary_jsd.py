@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = true
 # paper = "https://doi.org/10.1109/18.61115"
+# authors = ["Lin"]
+# year = 1991
 # license = "Apache-2.0"
 # ///
 """Lin 1991: the mean Kullback-Leibler divergence of the two from their middle; `scipy.spatial.distance.jensenshannon` squared."""

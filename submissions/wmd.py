@@ -15,6 +15,8 @@
 # models = ["glove-6b-50d"]
 # trained_on = ["Wikipedia 2014", "Gigaword 5"]
 # paper = "https://proceedings.mlr.press/v37/kusnerb15.html"
+# authors = ["Kusner", "Sun", "Kolkin", "Weinberger"]
+# year = 2015
 # license = "Apache-2.0"
 #
 # [[tool.touchstone.variants]]

@@ -11,6 +11,8 @@
 # range = [0.0, 1.0]
 # symmetric = true
 # paper = "https://arxiv.org/abs/2004.05001"
+# authors = ["Yamshchikov", "Shibaev", "Khlebnikov", "Tikhonov"]
+# year = 2021
 # license = "Apache-2.0"
 # ///
 """The word overlap of Yamshchikov et al. 2020, whose published means come out with case and punctuation kept."""

@@ -114,6 +114,7 @@ class Presentation:
     roles: Mapping[Role, str] = field(default_factory=dict)     # the measure that plays each role
     radar: Mapping[str, str] = field(default_factory=dict)      # measures that are axes of the radar chart: their labels
     faults: Mapping[str, str] = field(default_factory=dict)     # measures that are sensitivities to a fault: the fault
+    parts: Mapping[str, str] = field(default_factory=dict)      # measures on a part of the test units: the part
     axioms: bool = False                    # every measure is a share of trials that is 1 where a property holds
     combined: tuple[CombinedColumn, ...] = ()
     curves_title: str = ""                  # heading of the task's curves

@@ -12,6 +12,8 @@ from harness.base.paths import SUBMISSIONS
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Role
 from harness.results.store import Store
+from harness.submission.selection import load_available
+from harness.submission.submission import current_digest
 from leaderboard.board.columns import Column, list_columns, measure_value
 from leaderboard.papers.published_comparison import PublishedComparison, compare_published
 from leaderboard.publishing.release import Release, releases
@@ -129,10 +131,10 @@ def of_store(suite: Suite, store: Store) -> Snapshot:
 
 
 def of_release(release: Release) -> Snapshot:
-    """Return the snapshot of a release; source files are included if their checksums match."""
-    files = {hashlib.sha256(content).hexdigest(): content.decode("utf-8", "replace")
-             for content in (path.read_bytes() for path in sorted(SUBMISSIONS.glob("*.py")))}
-    sources = {entry.name: files[entry.source_sha256] for entry in release.report.entries if entry.source_sha256 in files}
+    """Return the snapshot of a release, with the source files of the entries that are still here unchanged."""
+    files = {entry.digest: entry.submission.source.decode("utf-8", "replace")
+             for submission in load_available(SUBMISSIONS) for entry in submission.entries}
+    sources = {entry.name: files[digest] for entry in release.report.entries if (digest := current_digest(entry.digest)) in files}
     folder = release.folder.parent
     return Snapshot(release.report, samples_of_release(release.units, release.replicates), sources, release, versions(None, folder),
                     releases(folder), compare_published(release.report))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
+from harness.base.paths import SUBMISSIONS
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import FaultDetection
 from harness.results.provenance import harness_commit, harness_version
 from harness.results.store import Store
+from harness.submission.submission import parse_file
 from leaderboard.ensembles.baselines import KIND, Baselines
 from leaderboard.ensembles.summary import TRACK, AddedValue, added_values, summarise_ensembles
 from leaderboard.report.example_pairs import collect_example_pairs
@@ -45,8 +45,6 @@ from leaderboard.scoring.ranking import RankedEntry, Ranking, ranks_on
 from leaderboard.scoring.scores import Scored
 from tasks.data.loading import DATASETS
 from tasks.registry import TASKS
-
-PAPER_AUTHORS = Path(__file__).with_name("paper_authors.toml")
 
 
 def build_report(suite: Suite, rankings: Mapping[str, Ranking], store: Store, release: str | None = None,
@@ -124,7 +122,7 @@ def complete(report: Report) -> Report:
                                      "presentation": TASKS[task.name].info.presentation})
              if task.name in TASKS else task for task in report.suite.tasks]
     suite = report.suite.model_copy(update={"tasks": tasks, "datasets": describe_datasets(report.suite.data)})
-    entries = [entry.model_copy(update=paper_authors(entry.paper)) for entry in report.entries]
+    entries = [entry.model_copy(update=paper_authors().get(entry.paper or "", {})) for entry in report.entries]
     return report.model_copy(update={"suite": suite, "entries": entries})
 
 
@@ -213,21 +211,17 @@ def describe_header(scored: Scored) -> dict[str, Any]:
     """Return what a submission declares about itself, by field of `EntryReport`."""
     entry, header = scored.entry, scored.entry.header
     low, high = (edge if math.isfinite(edge) else None for edge in header.range)
-    authors = {"authors": list(header.authors), "year": header.year} if header.authors else paper_authors(header.paper)
     return {
         "family": header.name, "variant": entry.variant, "summary": header.summary, "input": header.input,
         "returns": header.returns, "range": (low, high), "symmetric": header.symmetric, "repeatable": header.repeatable,
         "control": header.control, "paper": header.paper, "models": list(header.models), "trained_on": list(header.trained_on),
         "filename": entry.submission.filename, "source_sha256": hashlib.sha256(entry.submission.source).hexdigest(),
-        "first_seen": scored.stored.first_seen, **authors}
-
-
-def paper_authors(address: str | None) -> dict[str, Any]:
-    """Return the authors and the year of a paper by its address, for submissions whose header does not name them."""
-    return load_paper_authors().get(address or "", {})
+        "first_seen": scored.stored.first_seen, "authors": list(header.authors) or None, "year": header.year}
 
 
 @cache
-def load_paper_authors() -> dict[str, dict[str, Any]]:
-    """Return the table of papers, by address."""
-    return tomllib.loads(PAPER_AUTHORS.read_text(encoding="utf-8"))
+def paper_authors() -> dict[str, dict[str, Any]]:
+    """Return the authors and the year of each paper that a published submission names, by address."""
+    headers = [parse_file(path).header for path in sorted(SUBMISSIONS.glob("*.py")) if path.name != "__init__.py"]
+    return {header.paper: {"authors": list(header.authors), "year": header.year}
+            for header in headers if header.paper and header.authors}

@@ -9,10 +9,8 @@ import numpy as np
 
 from leaderboard.scoring.comparison import ByUnit, Samples
 from leaderboard.scoring.estimates import Estimate
-from tasks.text.sensitivity import CONDITIONS, condition_name
+from tasks.registry import TASKS
 
-CHANGED = "found "                          # measures of retrieval for single conditions
-BY_MEASURE = {condition_name(condition): condition for condition in CONDITIONS}
 Measured = Mapping[str, Estimate | None]
 SMALLEST = 0.005                            # smaller differences are displayed as 0
 
@@ -47,17 +45,12 @@ def score_parts(samples: Samples, name: str, task: str, measures: Measured) -> I
             strata.setdefault(sample.stratum[unit], []).append(score)
         yield from ((stratum, float(np.mean(scores))) for stratum, scores in strata.items())
     elif sample is not None:
+        presentation = TASKS[task].info.presentation
+        ideals = {measure: ideal for curve in presentation.measure_curves for _, measure, ideal in curve.points}
         for measure, estimate in measures.items():
-            if estimate is None:
-                continue
-            condition = BY_MEASURE.get(measure)
-            if condition is not None:
-                where = f"{condition.kind} of {condition.size:.0%} of the tokens, {condition.position}"
-                yield where, 1 - abs(estimate.value - condition.ideal)
-            elif ": " in measure:
-                yield measure, estimate.value
-            elif measure.startswith(CHANGED):
-                yield f"documents with {measure.removeprefix(CHANGED).replace('_', ' ')}", estimate.value
+            if estimate is not None and (measure in presentation.parts or ": " in measure):
+                score = 1 - abs(estimate.value - ideals[measure]) if measure in ideals else estimate.value
+                yield presentation.parts.get(measure, measure), score
 
 
 def largest_differences(parts: Sequence[TaskPart], count: int) -> tuple[list[TaskPart], list[TaskPart]]:

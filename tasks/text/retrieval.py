@@ -73,7 +73,8 @@ class Retrieval(TextTask[RetrievalScores]):
         },
         presentation=usmb_presentation(
             "a question and many documents, of which the one with the answer should be the most similar, also after "
-            "all documents were changed."))
+            "all documents were changed.",
+            parts={f"found {condition}": f"documents with {condition.replace('_', ' ')}" for condition in CONDITIONS[1:]}))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {*settings.datasets, settings.needles}

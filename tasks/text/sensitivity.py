@@ -126,6 +126,8 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
         presentation=usmb_presentation(
             "a text in which half of the tokens are replaced by unrelated ones; its similarity to the text should be 0.5.",
             curves_title="As tokens are inserted, removed and replaced",
+            parts={condition_name(condition): f"{condition.kind} of {condition.size:.0%} of the tokens, {condition.position}"
+                   for condition in CONDITIONS},
             measure_curves=tuple(condition_curve(kind, position) for kind in SIZES for position in POSITIONS)))
 
     def datasets(self, settings: Settings) -> set[str]:

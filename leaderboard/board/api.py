@@ -16,7 +16,7 @@ from harness.base.errors import TouchstoneError, printable
 from leaderboard.board.downloads import FORMS, Ordering, make_table, write_table
 from leaderboard.board.router import Library
 from leaderboard.board.snapshot import Snapshot
-from leaderboard.publishing.citations import CITATIONS, cite
+from leaderboard.publishing.citations import OVERALL, cite
 from leaderboard.publishing.release import ENSEMBLES, REPLICATES, REPORT, SCORES, SUMMARY, SUMS, UNITS
 from leaderboard.report.build import build_comparison
 from leaderboard.report.schema import Comparison, EntryReport, Report
@@ -110,14 +110,12 @@ def add_api(site: FastAPI, library: Library) -> None:
         return respond_model(request, compare_in_track(snapshot, track, names))
 
     @site.get("/api/cite", summary="A citation of a released score", response_class=Response, responses=ERRORS)
-    def cited(request: Request, metric: str, task: str, form: Annotated[str, Query(alias="format")] = "bibtex",
-              release: Name = None) -> Response:
+    def cited(request: Request, metric: str, task: str = OVERALL, form: Annotated[str, Query(alias="format")] = "bibtex",
+              track: str | None = None, release: Name = None) -> Response:
         snapshot = find_snapshot(release)
         if snapshot.release is None:
             raise TouchstoneError("The default results are not released and may change, so they cannot be cited. Name a release.")
-        if form not in CITATIONS:
-            raise TouchstoneError(f'There is no format "{printable(form, 20)}"; there are {", ".join(CITATIONS)}.')
-        content = cite(snapshot.release, metric, task, form).encode()
+        content = cite(snapshot.release, metric, task, form, track, site=str(request.base_url)).encode()
         return respond(request, content, make_tag(content), "text/plain")
 
     @site.get("/api/releases", summary="The names of all releases, the oldest first", response_model=list[str])

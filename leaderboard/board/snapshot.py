@@ -41,7 +41,7 @@ class Snapshot:
     @property
     def errata(self) -> str | None:
         """What became known about the release later."""
-        return self.release.errata if self.release is not None else None
+        return self.release.errata.status if self.release is not None else None
 
     @property
     def tracks(self) -> list[str]:

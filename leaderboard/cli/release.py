@@ -87,7 +87,7 @@ def verify(
 
     set_mirror(data_dir)
     release = read_release(name)
-    messages.print(f"{release.name}: all checksums match." + (f" The release is {release.errata}." if release.errata else ""),
+    messages.print(f"{release.name}: all checksums match." + (f" {release.errata.status}" if release.errata.status else ""),
                    soft_wrap=True)
     if not sample:
         return
@@ -105,19 +105,25 @@ def verify(
 
 @citing_app.command()
 def cite(
-    name: Annotated[str, typer.Argument(help="A metric's name.")],
-    task: Annotated[str, typer.Option(help="Task whose score to cite.")] = "known_similarity",
+    name: Annotated[str | None, typer.Argument(help="A metric or an ensemble; without it, the release itself.")] = None,
+    task: Annotated[str, typer.Option(help="Task whose score to cite, or overall.")] = "overall",
     form: Annotated[Citation, typer.Option("--format")] = Citation.text,
+    track: TrackOption = None,
     release: ReleaseOption = None,
 ) -> None:
-    """Print a citation of a released score.
+    """Print a citation of a released score, or BibTeX entries of the release and of the papers of its tasks.
+
+    [bold]touchstone cite fid[/bold]                                          the overall score and its rank
 
     [bold]touchstone cite fid --task known_similarity --format bibtex[/bold]
+
+    [bold]touchstone cite[/bold]                                              the benchmark
     """
     from leaderboard.publishing import citations
     from leaderboard.publishing.release import read_release
 
-    print(citations.cite(read_release(release), name, task, form.value), end="")
+    cited = read_release(release)
+    print(citations.cite_release(cited) if name is None else citations.cite(cited, name, task, form.value, track), end="")
 
 
 @citing_app.command()

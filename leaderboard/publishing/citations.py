@@ -3,47 +3,170 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pandas as pd
 
-from harness.base.errors import TouchstoneError, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean, printable
 from harness.evaluation.task import Paper
+from leaderboard.ensembles.summary import EnsembleRow
 from leaderboard.publishing.release import Release, score_rows, write_csv
 from leaderboard.report.schema import EntryReport, TaskInfo
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.ranking import Ranking
+from leaderboard.scoring.signature import parse_signature
 
-SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+OVERALL = "overall"
+SITE_VARIABLE = "TOUCHSTONE_SITE"           # the public address of the board, for the url of citations
+SPECIAL = {"\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+           "{": r"\textbraceleft{}", "}": r"\textbraceright{}",       # BibTeX counts braces, escaped ones too
            "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
 
 
-def cite(release: Release, metric: str, task_name: str, form: str = "text") -> str:
-    """Return a citation of a metric's score on a task of a release: as `text`, `bibtex`, `latex` or `markdown`."""
+@dataclass(frozen=True)
+class CitedScore:
+    """A released score, on one task or overall, with what a citation says about it."""
+
+    release: Release
+    name: str
+    title: str
+    track: str
+    task: TaskInfo | None                   # None: the overall score
+    score: Estimate
+    standing: str                           # the rank on this task or overall, or why there is none
+    signature: str
+    paper: str | None                       # of the metric
+    site: str | None = None                 # the address of the board
+
+    @property
+    def key(self) -> str:
+        """The BibTeX key: unique per release, metric, track and task."""
+        task = self.task.name if self.task is not None else f"{OVERALL}-{self.track}"
+        return f"touchstone-{self.release.name}-{re.sub('[^a-zA-Z0-9_.]+', '-', self.name).strip('-')}-{task}"
+
+    @property
+    def url(self) -> str | None:
+        """The address of the metric's page in this release; None if the address of the board is not known."""
+        query = urlencode({"metric": self.name, "release": self.release.name})
+        return f"{self.site.rstrip('/')}/?{query}" if self.site else None
+
+    @property
+    def errata(self) -> str:
+        """What became known about the release and the cited tasks later; an empty string if there is nothing."""
+        tasks = [task.name for task in self.release.report.suite.tasks if task.ranked and task.track == self.track]
+        return " ".join(self.release.errata.sentences([self.task.name] if self.task is not None else tasks))
+
+    def __str__(self) -> str:
+        overall = f"overall score of {self.track} metrics (0 is chance)"
+        what = overall if self.task is None else f"{self.task.title.lower()} score"
+        interval = "interval unknown" if self.score.low is None else f"95% CI {self.score.low:.3f} to {self.score.high:.3f}"
+        return f"{what} {self.score.value:.3f} ({interval}), {self.standing}"
+
+
+def cite(release: Release, metric: str, task_name: str = OVERALL, form: str = "text", track: str | None = None,
+         site: str | None = None) -> str:
+    """Return a citation of a metric's score as text, bibtex, latex or markdown.
+
+    Args:
+        release: The release that contains the score.
+        metric: The name of a metric or of an ensemble.
+        task_name: The name of a task, or `overall`.
+        form: The format.
+        track: The track of the overall score; by default `text` for metrics of text pairs and `corpus` for others.
+        site: The address of the board, for the `url` of BibTeX entries; by default the variable TOUCHSTONE_SITE.
+    """
+    if form not in CITATIONS:
+        raise TouchstoneError(f'There is no format "{printable(form, 20)}"; there are {", ".join(CITATIONS)}.')
+    cited = find_score(release, metric, task_name, track)
+    return CITATIONS[form](replace(cited, site=site or os.environ.get(SITE_VARIABLE)))
+
+
+def find_score(release: Release, metric: str, task_name: str = OVERALL, track: str | None = None) -> CitedScore:
+    """Return a released score of a metric or an ensemble."""
     task = release.task(task_name)
-    entry = release.entry(metric, task.track if task is not None else None)
+    names = [OVERALL, *(item.name for item in release.report.suite.tasks)]
+    if task is None and task_name != OVERALL:
+        raise TouchstoneError(f'The release {release.name} has no task "{printable(task_name, 80)}".'
+                              f"{did_you_mean(task_name, names)} It has {', '.join(names)}.")
+    tracks = list(dict.fromkeys(entry.track for entry in release.report.entries))
+    if track is not None and track not in tracks:
+        raise TouchstoneError(f'The release {release.name} has no track "{printable(track, 40)}"; it has {", ".join(tracks)}.')
+    ensembles = release.report.ensembles
+    for row in ensembles.rows if ensembles is not None else ():
+        if row.name == metric and ensembles is not None:
+            return score_of_ensemble(release, row, ensembles.track, task, task_name)
+    first = release.entry(metric, track)
+    entries = [entry for entry in release.report.entries if entry.name == metric and track in (None, entry.track)]
+    preferred = task.track if task is not None and task.ranked else first.kind
+    return score_of_metric(release, min(entries, key=lambda entry: entry.track != preferred), task, task_name)
+
+
+def score_of_metric(release: Release, entry: EntryReport, task: TaskInfo | None, task_name: str) -> CitedScore:
+    """Return the score of a metric on a task, or overall."""
     result = entry.tasks.get(task_name)
-    if task is None or result is None:
-        raise TouchstoneError(f'The release {release.name} has no task "{task_name}".{did_you_mean(task_name, entry.tasks)} '
-                              f"It has {', '.join(entry.tasks)}.")
-    if result.score is None:
-        raise TouchstoneError(f'"{metric}" has no score on {task_name} in {release.name}'
-                              f"{': ' + result.not_applicable if result.not_applicable else ''}.")
-    return CITATIONS[form](release, entry, task)
+    score = entry.overall if task is None else result.score if result is not None else None
+    if score is None:
+        reason = result.not_applicable if result is not None else None
+        scored = [name for name in entry.tasks if entry.score_on(name) is not None]
+        raise TouchstoneError(f'"{entry.name}" has no {task_name} score in {release.name}{f": {reason}" if reason else ""}. '
+                              f"It has scores on {', '.join(scored) or 'no task'}.")
+    if task is None:
+        first = next(iter(entry.tasks.values())).signature
+        signature = str(replace(parse_signature(first), task="all", measure_version=None, lifted=entry.lifted))
+        rank, interval = entry.rank, entry.rank_interval
+    else:
+        signature = entry.tasks[task_name].signature
+        on_task = entry.task_ranks.get(task_name)
+        rank, interval = (on_task.rank, on_task.rank_interval) if on_task is not None else (None, None)
+    ranked = [other for other in release.report.entries if other.track == entry.track and other.rank is not None]
+    standing = (f"rank {rank} of {len(ranked)}{format_range(interval)}" if rank is not None
+                else f"not ranked ({entry.not_ranked or 'a property without ranks'})")
+    return CitedScore(release, entry.name, entry.title, entry.track, task, score, standing, signature, entry.paper)
 
 
-def as_bibtex(release: Release, entry: EntryReport, task: TaskInfo) -> str:
-    """Return BibTeX entries of the release and of the task's paper."""
+def score_of_ensemble(release: Release, row: EnsembleRow, track: str, task: TaskInfo | None, task_name: str) -> CitedScore:
+    """Return the score of an ensemble on a task, or overall."""
+    if task is not None and task_name not in row.tasks:
+        raise TouchstoneError(f'The ensemble "{row.name}" has no score on {task_name} in {release.name}. It has scores on '
+                              f"{', '.join((OVERALL, *row.tasks))}.")
     suite = release.report.suite
-    note = f"Suite {suite.name}@{suite.fingerprint[:6]}, {in_words(entry, task)}, signature {entry.tasks[task.name].signature}"
-    items = [bibtex("misc", f"touchstone{release.name.replace('.', '_')}", {
-        "title": f"{{Touchstone}} {release.name}: {latex(entry.title)} on {latex(task.title.lower())}",
-        "author": "{The Touchstone contributors}", "year": release.name.split(".")[0], "note": latex(note),
-        **({"annote": latex(f"The metric: {entry.paper}")} if entry.paper else {})})]
-    if task.paper is not None:
-        items.append(paper_bibtex(task.paper))
-    return "\n\n".join(items) + "\n"
+    score = row.overall if task is None else row.tasks[task_name].score
+    signature = f"{row.name}|{suite.name}@{suite.fingerprint[:6]}|{task_name}"
+    return CitedScore(release, row.name, row.title, track, task, score, "not ranked (ensemble)", signature, None)
+
+
+def format_range(interval: tuple[int, int] | None) -> str:
+    """Return a 95% rank range in brackets; nothing if it is a single rank."""
+    return f" (95% range {interval[0]}-{interval[1]})" if interval is not None and interval[0] != interval[1] else ""
+
+
+def as_bibtex(cited: CitedScore) -> str:
+    """Return a BibTeX entry of the score; the papers of the task and of the metric stand in its note."""
+    suite, task = cited.release.report.suite, cited.task
+    note = [f"{str(cited)[0].upper()}{str(cited)[1:]}", f"suite {suite.name}@{suite.fingerprint[:6]}", f"signature {cited.signature}"]
+    note += [f"task of {cite_paper(task.paper)}, {task.paper.url}"] if task is not None and task.paper is not None else []
+    note += [f"metric of {cited.paper}"] if cited.paper else []
+    about = task.title.lower() if task is not None else OVERALL
+    return bibtex("misc", cited.key, {
+        **release_fields(cited.release, cited.url),
+        "title": f"{{Touchstone}} {cited.release.name}: {latex(cited.title)}, {latex(about)}",
+        "note": latex(f"{'; '.join(note)}. {cited.errata}".rstrip())}) + "\n"
+
+
+def release_fields(release: Release, url: str | None) -> dict[str, str]:
+    """Return the BibTeX fields that identify a release: author, year, version, and its address or checksum."""
+    return {"author": "{The Touchstone contributors}", "year": release.name.split(".")[0], "version": release.name,
+            **({"url": url} if url else {}), "howpublished": f"Release folder with SHA-256 {release.checksum[:16]}"}
+
+
+def bibtex(kind: str, key: str, fields: Mapping[str, str]) -> str:
+    """Return one BibTeX entry; the fields are LaTeX."""
+    return f"@{kind}{{{key},\n" + "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items()) + "}"
 
 
 def paper_bibtex(paper: Paper) -> str:
@@ -53,57 +176,50 @@ def paper_bibtex(paper: Paper) -> str:
         "booktitle": latex(paper.where), "year": str(paper.year), "url": paper.url})
 
 
-def bibtex(kind: str, key: str, fields: Mapping[str, str]) -> str:
-    """Return one BibTeX entry; the fields are LaTeX."""
-    return f"@{kind}{{{key},\n" + "".join(f"  {name} = {{{value}}},\n" for name, value in fields.items()) + "}"
+def cite_paper(paper: Paper) -> str:
+    """Return a short reference to a paper."""
+    return f"{paper.authors[0].split(',')[0]} et al. {paper.year}"
 
 
-def as_latex(release: Release, entry: EntryReport, task: TaskInfo) -> str:
-    """Return a row of a LaTeX table: metric, score with interval, overall rank, release, signature."""
-    result = entry.tasks[task.name]
-    assert result.score is not None
-    rank = f"{entry.rank} {format_rank_range(entry)}".strip() if entry.rank else "--"
-    cells = [latex(entry.name), f"${result.score.value:.3f}$ {latex(format_interval(result.score))}", latex(rank),
-             latex(f"Touchstone {release.name}"), rf"\texttt{{{latex(result.signature)}}}"]
-    return "% metric & score (95% CI) & overall rank & release & signature\n" + " & ".join(cells) + r" \\" + "\n"
+def cite_release(release: Release, site: str | None = None) -> str:
+    """Return BibTeX entries of a release as a whole and of the papers of its tasks."""
+    suite = release.report.suite
+    papers = {task.paper.key: task.paper for task in suite.tasks if task.paper is not None}
+    fields = {**release_fields(release, site or os.environ.get(SITE_VARIABLE)),
+              "title": f"{{Touchstone}} {release.name}: a benchmark of text-similarity metrics",
+              "note": latex(" ".join([f"Suite {suite.name}@{suite.fingerprint[:6]}.",
+                                      *release.errata.sentences([task.name for task in suite.tasks])]))}
+    return "\n\n".join([bibtex("misc", f"touchstone-{release.name}", fields), *map(paper_bibtex, papers.values())]) + "\n"
 
 
-def as_markdown(release: Release, entry: EntryReport, task: TaskInfo) -> str:
+def as_latex(cited: CitedScore) -> str:
+    """Return a row of a LaTeX table: metric, task, score with interval, rank, release, signature."""
+    score = cited.score
+    interval = "" if score.low is None else f" [{score.low:.3f}, {score.high:.3f}]"
+    rank = cited.standing.removeprefix("rank ").replace("-", "--") if cited.standing.startswith("rank") else "--"
+    cells = [latex(cited.name), latex(cited.task.title if cited.task is not None else "Overall"),
+             f"${score.value:.3f}${interval}", rank.replace("%", r"\%"), f"Touchstone {cited.release.name}",
+             rf"\texttt{{{latex(cited.signature)}}}"]
+    errata = f"% {' '.join(cited.errata.split())}\n" if cited.errata else ""
+    return f"% metric & task & score [95% CI] & rank & release & signature\n{errata}{' & '.join(cells)} \\\\\n"
+
+
+def as_markdown(cited: CitedScore) -> str:
     """Return the score as a line of Markdown."""
-    return (f"**{markdown(entry.name)}**: {in_words(entry, task)} (Touchstone {release.name}, "
-            f"`{entry.tasks[task.name].signature}`)\n")
+    return (f"**{markdown(cited.name)}**: {cited} (Touchstone {cited.release.name}, `{cited.signature}`). "
+            f"{markdown(cited.errata)}").rstrip() + "\n"
 
 
-def as_text(release: Release, entry: EntryReport, task: TaskInfo) -> str:
+def as_text(cited: CitedScore) -> str:
     """Return the score as sentences, with the task's paper and the errata of the release."""
-    errata = f" This release is {release.errata}." if release.errata else ""
-    paper = task.paper
-    origin = f" The task is from {paper.authors[0].split(',')[0]} et al. {paper.year}, {paper.url}." if paper else ""
-    return (f"{entry.name} ({entry.title}): {in_words(entry, task)}. Touchstone {release.name}, signature "
-            f"{entry.tasks[task.name].signature}.{origin}{errata}\n")
+    paper = cited.task.paper if cited.task is not None else None
+    origin = f" The task is from {cite_paper(paper)}, {paper.url}." if paper is not None else ""
+    return (f"{cited.name} ({cited.title}): {cited}. Touchstone {cited.release.name}, signature {cited.signature}."
+            f"{origin} {cited.errata}").rstrip() + "\n"
 
 
-CITATIONS: Mapping[str, Callable[[Release, EntryReport, TaskInfo], str]] = {
+CITATIONS: Mapping[str, Callable[[CitedScore], str]] = {
     "bibtex": as_bibtex, "latex": as_latex, "markdown": as_markdown, "text": as_text}
-
-
-def in_words(entry: EntryReport, task: TaskInfo) -> str:
-    """Return the score, its interval and the overall rank in words."""
-    score = entry.tasks[task.name].score
-    assert score is not None
-    rank = f"overall rank {entry.rank} {format_rank_range(entry)}".strip() if entry.rank else f"not ranked ({entry.not_ranked})"
-    return f"{task.title.lower()} {score.value:.3f} {format_interval(score)}, {rank}"
-
-
-def format_interval(score: Estimate) -> str:
-    """Return the 95% interval in brackets."""
-    return "(interval unknown)" if score.low is None else f"(95% CI {score.low:.3f} to {score.high:.3f})"
-
-
-def format_rank_range(entry: EntryReport) -> str:
-    """Return the 95% rank range in brackets, nothing if it is a single rank."""
-    low, high = entry.rank_interval or (None, None)
-    return f"(95% range {low}-{high})" if low is not None and low != high else ""
 
 
 def latex(text: str) -> str:

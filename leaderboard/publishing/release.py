@@ -12,7 +12,7 @@ import io
 import re
 import shutil
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from pydantic import BaseModel, ValidationError
 
-from harness.base.errors import TouchstoneError, did_you_mean
+from harness.base.errors import TouchstoneError, did_you_mean, printable
 from harness.base.paths import PROJECT
 from harness.evaluation.suite import Suite
 from harness.models.registry import find_model
@@ -40,19 +40,33 @@ TABLE = ("track", "entry", "rank", "rank_low", "rank_high", "task", "measure", "
 Cell = str | int | float | None
 
 
+class Correction(BaseModel):
+    """A wrong number or statement of a release."""
+
+    text: str
+    tasks: tuple[str, ...] = ()             # the tasks concerned; empty: all
+
+
 class Erratum(BaseModel):
     """What became known about a release later."""
 
     withdrawn: bool = False
     superseded_by: str | None = None
     reason: str = ""
+    corrections: tuple[Correction, ...] = ()
 
     @property
-    def sentence(self) -> str | None:
-        """The erratum in words; None if there is nothing to report."""
-        parts = ["withdrawn" if self.withdrawn else "", f"superseded by {self.superseded_by}" if self.superseded_by else "",
-                 self.reason]
-        return ": ".join(part for part in parts if part) or None
+    def status(self) -> str | None:
+        """One sentence that says whether the release is withdrawn or superseded; None if it is neither."""
+        parts = ["withdrawn" if self.withdrawn else "", f"superseded by {self.superseded_by}" if self.superseded_by else ""]
+        state = " and ".join(part for part in parts if part)
+        return f"This release is {state}{f': {self.reason}' if self.reason else ''}." if state else None
+
+    def sentences(self, tasks: Container[str]) -> list[str]:
+        """Return the status and the corrections that concern these tasks."""
+        corrections = [f"Correction: {item.text}" for item in self.corrections
+                       if not item.tasks or any(task in tasks for task in item.tasks)]
+        return [*([self.status] if self.status else []), *corrections]
 
 
 @dataclass(frozen=True)
@@ -62,7 +76,7 @@ class Release:
     name: str
     folder: Path
     report: Report
-    errata: str | None
+    errata: Erratum
 
     @property
     def units(self) -> pd.DataFrame:
@@ -73,6 +87,11 @@ class Release:
     def replicates(self) -> pd.DataFrame:
         """Resampled scores: the value, the leave-one-cluster-out values, and the replicates."""
         return pd.read_parquet(self.folder / REPLICATES)
+
+    @property
+    def checksum(self) -> str:
+        """The SHA-256 checksum of the list of checksums, which identifies the contents of the release."""
+        return sha256(self.folder / SUMS)
 
     def task(self, name: str) -> TaskInfo | None:
         """Return a task of the suite by name."""
@@ -86,7 +105,7 @@ class Release:
                 return entry
         among = f" among its {track} metrics" if track is not None else ""
         suggestion = did_you_mean(name, dict.fromkeys(entry.name for entry in entries))
-        raise TouchstoneError(f'The release {self.name} has no metric "{name}"{among}.{suggestion}')
+        raise TouchstoneError(f'The release {self.name} has no metric "{printable(name, 80)}"{among}.{suggestion}')
 
 
 def release(name: str, suite: Suite, store: Store, folder: Path = FOLDER) -> Release:
@@ -238,7 +257,7 @@ def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
                       f"{first['msg']}). Restore {path}.") from None
     except (OSError, ValueError) as error:
         raise TouchstoneError(f"The release {name} cannot be read ({error}). Restore {path}.") from None
-    return Release(name, path, report, errata[name].sentence if name in errata else None)
+    return Release(name, path, report, errata.get(name, Erratum()))
 
 
 def read_errata(folder: Path) -> dict[str, Erratum]:

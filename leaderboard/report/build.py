@@ -216,7 +216,7 @@ def describe_header(scored: Scored) -> dict[str, Any]:
         "returns": header.returns, "range": (low, high), "symmetric": header.symmetric, "repeatable": header.repeatable,
         "control": header.control, "paper": header.paper, "models": list(header.models), "trained_on": list(header.trained_on),
         "filename": entry.submission.filename, "source_sha256": hashlib.sha256(entry.submission.source).hexdigest(),
-        "first_seen": scored.stored.first_seen, "authors": list(header.authors) or None, "year": header.year}
+        "first_seen": scored.stored.first_seen, "authors": list(header.authors), "year": header.year}
 
 
 @cache

@@ -11,6 +11,7 @@ from leaderboard.board.components.layout import Links
 from leaderboard.board.rendering import UI, format_estimate, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.papers.published_comparison import PublishedComparison, PublishedTable
+from leaderboard.publishing.citations import cite_release
 from leaderboard.report.schema import TaskInfo
 from leaderboard.scoring.estimates import Estimate
 
@@ -79,4 +80,6 @@ def render_about(snapshot: Snapshot, links: Links, query: object = None) -> Mark
     """Return what the benchmark is, how to cite it, and its API."""
     ranked = [(entry, task) for track in snapshot.tracks for entry in snapshot.ranked_entries(track)[:1] for task in snapshot.ranked_tasks(track)[:1]]
     return render("about.html", links=links, releases=list(reversed(snapshot.releases)), harness=snapshot.report.harness,
-                  example=ranked[0] if ranked else None)
+                  example=ranked[0] if ranked else None,
+                  citation=cite_release(snapshot.release) if snapshot.release is not None else None,
+                  errata=snapshot.release.errata.sentences([task.name for task in snapshot.report.suite.tasks]) if snapshot.release is not None else [])

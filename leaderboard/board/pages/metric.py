@@ -20,7 +20,7 @@ from leaderboard.board.components.insights import (
 from leaderboard.board.components.layout import Links
 from leaderboard.board.rendering import UI, format_decimal, format_estimate, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
-from leaderboard.publishing.citations import as_bibtex, as_latex
+from leaderboard.publishing.citations import OVERALL, cite
 from leaderboard.report.schema import EntryReport, TaskInfo, TaskResult
 
 REASONS = 5                                 # of a task's failures that are listed
@@ -173,7 +173,8 @@ def render_usage(snapshot: Snapshot, entry: EntryReport) -> Markup:
     tasks = [task for task in snapshot.ranked_tasks(entry.track) if entry.score_on(task.name) is not None]
     citations = []
     if snapshot.release is not None and tasks:
-        citations = [as_bibtex(snapshot.release, entry, tasks[0]), as_latex(snapshot.release, entry, tasks[0])]
+        about = OVERALL if entry.overall is not None else tasks[0].name
+        citations = [cite(snapshot.release, entry.name, about, form, entry.track) for form in ("bibtex", "latex")]
     return render("usage.html", entry=entry, suite=snapshot.report.suite.name, citations=citations, scored=bool(tasks))
 
 

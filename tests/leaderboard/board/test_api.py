@@ -258,7 +258,7 @@ def test_release_equals_its_store(snapshot, folder):
     assert "hostile" not in released.sources                              # its file is not among the submissions
     names = ["energy", "zipf", "jaccard"]
     assert compare_metrics(released.samples, names, ["known_similarity"]) == compare_metrics(snapshot.samples, names, ["known_similarity"])
-    assert "touchstone2031_1" in render_snapshot(released, Links(release="2031.1"), {"metric": "energy"}).html
+    assert "touchstone-2031.1-energy-overall-corpus" in render_snapshot(released, Links(release="2031.1"), {"metric": "energy"}).html
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "md", "tex"])

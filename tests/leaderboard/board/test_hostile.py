@@ -11,6 +11,7 @@ import re
 from dataclasses import replace
 from html import escape
 
+import pybtex.database
 import pytest
 
 from harness.base.errors import TouchstoneError
@@ -19,8 +20,8 @@ from harness.submission.submission import load_submission
 from leaderboard.board.downloads import make_table, write_table
 from leaderboard.board.router import Library
 from leaderboard.board.snapshot import Snapshot
-from leaderboard.publishing.citations import as_bibtex
-from leaderboard.publishing.release import release
+from leaderboard.publishing.citations import cite
+from leaderboard.publishing.release import Erratum, release
 from tasks.suite_files import load_suite
 from tests.support.serving import HOSTILE, report_values, served, with_values
 from tests.support.submissions import HEADER
@@ -120,8 +121,11 @@ def test_citations_contain_it_as_text(board_snapshot, board_folder, tmp_path):
     made = release("2031.1", suite, Store(board_folder / "store.sqlite", read_only=True), tmp_path)
     for text in TEXTS.values():
         entry = with_hostile_text(board_snapshot, text).entry("energy").model_copy(update={"paper": text})
-        quoted = as_bibtex(made, entry, made.task("known_similarity"))
-        assert [line.partition("{")[0] for line in quoted.splitlines() if line.startswith("@")] == ["@misc", "@inproceedings"]
+        hostile = replace(made, report=made.report.model_copy(update={"entries": [entry]}), errata=Erratum(withdrawn=True, reason=text))
+        quoted = cite(hostile, "energy", "known_similarity", "bibtex")
+        assert [line.partition("{")[0] for line in quoted.splitlines() if line.startswith("@")] == ["@misc"]
+        assert len(pybtex.database.parse_string(quoted, "bibtex").entries) == 1
+        assert all(line.startswith("%") or line.endswith(r"\\") for line in cite(hostile, "energy", form="latex").splitlines())
         depth = 0
         for character in quoted.replace("\\{", "").replace("\\}", ""):
             depth += (character == "{") - (character == "}")

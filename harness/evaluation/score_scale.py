@@ -39,17 +39,26 @@ class ScoreScale:
         """Return the answers oriented so that larger means more similar; only their order is meaningful."""
         return answers if self.returns == "similarity" else -answers
 
-    def to_unit_interval(self, answers: np.ndarray, self_similarity: np.ndarray) -> np.ndarray:
-        """Return the answers as similarities, clipped to [0, 1].
+    def to_unit_interval(self, answers: np.ndarray, self_answers: np.ndarray) -> np.ndarray:
+        """Return the answers as similarities from 0 (dissimilar) to 1 (similar); answers outside the declared range are clipped.
 
-        An unbounded similarity s(q, d) becomes s(q, d) / s(q, q), with `self_similarity` = s(q, q), and 0 where that is not
-        positive. A distance d becomes 1 - d / high or, if unbounded, 1 / (1 + d). A bounded similarity is only clipped.
+        - With two bounds: the linear position between them.
+        - With a bound at the dissimilar end only, such as a similarity in [0, inf]: the linear position between the bound and
+          the answer for the text and itself, which is s(q, d) / s(q, q) if the bound is 0.
+        - With a bound at the similar end only, such as a distance in [0, inf]: 1 / (1 + x), x being how far the answer is from
+          the bound.
+        - Without bounds: as in [0, inf].
+
+        Args:
+            answers: Raw answers.
+            self_answers: Raw answers for each text and itself, broadcast to `answers`.
         """
-        if self.returns == "similarity":
-            if self.high is not None:
-                return np.asarray(np.clip(answers, 0, 1))
-            whole = np.broadcast_to(self_similarity, answers.shape)
-            return np.asarray(np.clip(np.divide(answers, whole, out=np.zeros_like(answers), where=whole > 0), 0, 1))
-        if self.high is not None:
-            return np.asarray(np.clip(1 - answers / self.high, 0, 1))
-        return np.asarray(1 / (1 + np.maximum(answers, 0)))
+        low, high = (0.0, None) if self.low is None and self.high is None else (self.low, self.high)
+        if self.returns == "distance":
+            answers, self_answers = -answers, -self_answers
+            low, high = (None if end is None else -end for end in (high, low))
+        if low is None:
+            assert high is not None
+            return np.asarray(1 / (1 + np.maximum(high - answers, 0)))
+        span = np.broadcast_to(np.asarray(self_answers if high is None else high) - low, answers.shape)
+        return np.asarray(np.clip(np.divide(answers - low, span, out=np.zeros(answers.shape), where=span > 0), 0, 1))

@@ -92,7 +92,10 @@ def verify(
     if not sample:
         return
     entries = [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries]
-    results = verification.verify(release, load_suite(release.report.suite.name), entries, sample, ConsoleProgress())
+    suite = load_suite(release.report.suite.name)
+    for task, reason in verification.find_changed_tasks(release, suite).items():
+        messages.print(f"{task} is not recomputed: {reason}.", soft_wrap=True)
+    results = verification.verify(release, suite, entries, sample, ConsoleProgress())
     for result in results:
         if not result.agrees:
             now = result.reason if result.now is None else f"{result.now:.6f} now"

@@ -148,7 +148,8 @@ def format_range(interval: tuple[int, int] | None) -> str:
 def as_bibtex(cited: CitedScore) -> str:
     """Return a BibTeX entry of the score; the papers of the task and of the metric stand in its note."""
     suite, task = cited.release.report.suite, cited.task
-    note = [f"{str(cited)[0].upper()}{str(cited)[1:]}", f"suite {suite.name}@{suite.fingerprint[:6]}", f"signature {cited.signature}"]
+    note = [f"{str(cited)[0].upper()}{str(cited)[1:]}", f"suite {suite.name}@{suite.fingerprint[:6]}",
+            f"signature {cited.signature}"]
     note += [f"task of {cite_paper(task.paper)}, {task.paper.url}"] if task is not None and task.paper is not None else []
     note += [f"metric of {cited.paper}"] if cited.paper else []
     about = task.title.lower() if task is not None else OVERALL

@@ -40,14 +40,31 @@ class Recomputed:
         return self.now is not None and abs(self.now - self.released) <= TOLERANCE
 
 
+def find_changed_tasks(release: Release, suite: Suite) -> dict[str, str]:
+    """Return the tasks of a release that are not defined any more as they were, with the reason."""
+    changed: dict[str, str] = {}
+    current = {task.name: task for task in suite.tasks}
+    units = {task_unit.unit.id for task_unit in suite.questions}
+    released_units = release.units.groupby("task")["unit"].unique()
+    for task in release.report.suite.tasks:
+        if task.name not in current:
+            changed[task.name] = f"no longer in the suite {suite.name}"
+        elif not units.issuperset(released_units.get(task.name, ())):
+            changed[task.name] = "other test units"
+        elif task.measure_version != current[task.name].info.measure_version:
+            version = current[task.name].info.measure_version
+            changed[task.name] = f"measures of version {version}, {task.measure_version} in the release"
+    return changed
+
+
 def verify(release: Release, suite: Suite, entries: Sequence[Entry], sample: int, progress: Progress) -> list[Recomputed]:
-    """Recompute a sample of (entry, unit); the release's name seeds the sample."""
-    report = release.report
-    if report.suite.fingerprint != suite.fingerprint:
-        raise TouchstoneError(f"The suite {suite.name} has changed since {release.name}: its fingerprint was "
-                      f"{report.suite.fingerprint[:6]} and is {suite.fingerprint[:6]}. Check out the commit "
+    """Recompute a sample of (entry, unit) of the tasks that are defined as in the release, whose name seeds the sample."""
+    report, changed = release.report, find_changed_tasks(release, suite)
+    if changed.keys() >= {task.name for task in report.suite.tasks}:
+        raise TouchstoneError(f"The suite {suite.name} has changed since {release.name}: no task of "
+                      f"{report.suite.name}@{report.suite.fingerprint[:6]} is defined as it was. Check out the commit "
                       f"{(report.harness.commit or 'of the release')[:12]} to verify it.")
-    rows = release.units[["entry", "digest", "task", "unit", "score"]].values.tolist()
+    rows = [row for row in release.units[["entry", "digest", "task", "unit", "score"]].values.tolist() if row[2] not in changed]
     indices = np.random.default_rng(seed_of(release.name)).choice(len(rows), min(sample, len(rows)), replace=False)
     sampled: dict[tuple[str, str], list[tuple[str, str, float]]] = defaultdict(list)
     for name, digest, task, unit, score in sorted(rows[index] for index in indices):

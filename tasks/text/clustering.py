@@ -55,7 +55,7 @@ class Clustering(TextTask[ScoreMatrix]):
     observation_type: ClassVar[type[Any]] = ScoreMatrix
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Clustering", short="clu", score="adjusted mutual information of the labels and clusters by average linkage",
-        chance=0.0, worst=0.0, unit="text sample", strata=("dataset",), observe_version=1, measure_version=1, track="text",
+        chance=0.0, worst=0.0, unit="text sample", strata=("dataset",), observe_version=1, measure_version=2, track="text",
         measures={
             USMB: f"{USMB_MEANING}: V-measure of Ward's linkage on the rows of similarities",
             "v_measure": "V-measure of average linkage; not corrected for chance",

@@ -111,7 +111,7 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
     ranked_measures, usmb_measures = ("changed_length", "constant_length"), ("changed_length",)
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Sensitivity", short="sen", score="1 - mean absolute error from the ideal, mean of changed and constant length",
-        chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
+        chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=2, track="text",
         measures={
             USMB: USMB_MEANING,
             "changed_length": "1 - mean absolute error from 1 - x/2 of insertions and 1 - x of removals, as published",

@@ -24,7 +24,7 @@ from harness.submission.submission import load_submission
 from leaderboard.publishing import release as releases
 from leaderboard.publishing.citations import cite, export, latex
 from leaderboard.publishing.release import Release, read_release, release
-from leaderboard.publishing.verify import verify
+from leaderboard.publishing.verify import find_changed_tasks, verify
 from leaderboard.report.schema import SCHEMA_VERSION
 from leaderboard.scoring.comparison import load_samples, paired_difference
 from leaderboard.scoring.ranking import Ranking, rank_entries
@@ -174,6 +174,15 @@ def test_verification_reproduces_a_sample_and_detects_other_numbers(made, suite)
     assert {result.reason for result in gone if result.entry == "energy"} == {"no longer among the submissions"}
     with pytest.raises(TouchstoneError, match="has changed since 2026"):
         verify(made, load_suite("smoke"), entries, 5, NoProgress())
+
+
+def test_verification_skips_tasks_that_have_changed(made, suite, monkeypatch):
+    info = suite.tasks[0].info
+    assert find_changed_tasks(made, suite) == {}
+    assert find_changed_tasks(made, load_suite("smoke")) == {"known_similarity": "other test units"}
+    monkeypatch.setattr(type(suite.tasks[0]), "info", replace(info, measure_version=9))
+    assert find_changed_tasks(made, suite) == {
+        "known_similarity": f"measures of version 9, {info.measure_version} in the release"}
 
 
 def test_errata_and_withdrawn_releases(made, suite, store):

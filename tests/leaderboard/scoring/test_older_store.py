@@ -34,12 +34,12 @@ def older_store(tmp_path: Path) -> Path:
 
 def test_an_older_store_is_read_resumed_and_ranked_identically(older_store):
     expected, suite = json.loads((DATA / "store_976b391.json").read_text()), load_suite("smoke")
-    assert suite.fingerprint == expected["fingerprint"]
     before = Store(older_store, read_only=True)
     stored = before.completed()
     older = before.raw()
     before.close()
     assert len(stored) == len(older) == 200
+    assert {unit for unit, *_ in older} <= {task_unit.unit.id for task_unit in suite.questions}
     assert {digest for _, digest, *_ in older} <= {entry["digest"] for entry in expected["entries"]}
 
     summary = run_suite(ENTRIES, suite, older_store, jobs=2)

@@ -24,18 +24,6 @@ from tests.support.text_answers import SIMILARITY, TEXT, clustered, under, unit
 DISTANCE = ScoreScale("distance", 0.0, None)
 
 
-# ---- reading ------------------------------------------------------------------------------------------------------------
-
-def test_answers_are_read_as_similarities_between_0_and_1():
-    raw, itself = np.array([0.5, 2.0, -1.0]), np.array([4.0, 4.0, 4.0])
-    assert SIMILARITY.to_unit_interval(raw, itself).tolist() == [0.5, 1.0, 0.0]                       # clipped
-    assert ScoreScale("similarity", 0.0, None).to_unit_interval(raw, itself).tolist() == [0.125, 0.5, 0.0]       # s(q,d)/s(q,q), as of BM25+
-    assert ScoreScale("similarity", None, None).to_unit_interval(raw, np.zeros(3)).tolist() == [0.0, 0.0, 0.0]
-    assert ScoreScale("distance", 0.0, 4.0).to_unit_interval(raw, itself).tolist() == [0.875, 0.5, 1.0]
-    assert DISTANCE.to_unit_interval(np.array([0.0, 1.0, 3.0]), itself).tolist() == [1.0, 0.5, 0.25]
-    assert DISTANCE.as_similarity(raw).tolist() == [-0.5, -2.0, 1.0]
-
-
 def test_statistics_under_counts_are_those_of_the_repeated_data():
     rng = np.random.default_rng(3)
     x, y, times = rng.normal(size=12), rng.normal(size=12), rng.integers(0, 3, (5, 12)).astype(float)

@@ -122,6 +122,13 @@ class Presentation:
     measure_curves: tuple[MeasureCurve, ...] = ()
 
 
+Bounds = tuple[float | None, float | None]      # the lowest and highest possible value; None: unbounded
+SHARE: Bounds = (0.0, 1.0)
+CORRELATION: Bounds = (-1.0, 1.0)
+NONNEGATIVE: Bounds = (0.0, None)
+AT_MOST_ONE: Bounds = (None, 1.0)
+
+
 @dataclass(frozen=True)
 class TaskInfo:
     """What a task declares about itself."""
@@ -141,6 +148,12 @@ class TaskInfo:
     alone: bool = False                     # run one test unit at a time, for measurements of time
     measures: Mapping[str, str] = field(default_factory=dict)     # description by name, in display order
     presentation: Presentation = Presentation()
+    bounds: Mapping[str, Bounds] = field(default_factory=dict)  # of measures, for intervals within them
+
+    def bounds_of(self, measure: str) -> Bounds:
+        """Return the bounds of a measure, also of one that is limited to a dataset, or of the score (`score`)."""
+        default = (self.worst, 1.0) if measure == "score" and self.ranked else (None, None)
+        return self.bounds.get(measure.partition(": ")[0], default)
 
 
 class Task(Generic[Observation]):

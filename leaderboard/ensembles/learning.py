@@ -193,7 +193,8 @@ def mean_over_splits(table: TrainingTable, splits: Sequence[Split], predictions:
     value = float(np.nanmean(scores))
     if estimate is None or estimate.low is None or estimate.high is None:
         return Estimate(value, None, None, estimate.units if estimate else 0)
-    return Estimate(value, value + estimate.low - estimate.value, value + estimate.high - estimate.value, estimate.units)
+    high = value + estimate.high - estimate.value
+    return Estimate(value, value + estimate.low - estimate.value, high if less else min(high, 1.0), estimate.units)
 
 
 def mean_of_strata(each: SplitScores) -> float:

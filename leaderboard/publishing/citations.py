@@ -189,7 +189,7 @@ def cite_release(release: Release, site: str | None = None) -> str:
     fields = {**release_fields(release, site or os.environ.get(SITE_VARIABLE)),
               "title": f"{{Touchstone}} {release.name}: a benchmark of text-similarity metrics",
               "note": latex(" ".join([f"Suite {suite.name}@{suite.fingerprint[:6]}.",
-                                      *release.errata.sentences([task.name for task in suite.tasks])]))}
+                                      *release.errata.sentences()]))}
     return "\n\n".join([bibtex("misc", f"touchstone-{release.name}", fields), *map(paper_bibtex, papers.values())]) + "\n"
 
 

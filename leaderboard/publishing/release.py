@@ -45,6 +45,7 @@ class Correction(BaseModel):
 
     text: str
     tasks: tuple[str, ...] = ()             # the tasks concerned; empty: all
+    in_citations: bool = True               # whether it concerns the numbers that citations contain
 
 
 class Erratum(BaseModel):
@@ -62,10 +63,10 @@ class Erratum(BaseModel):
         state = " and ".join(part for part in parts if part)
         return f"This release is {state}{f': {self.reason}' if self.reason else ''}." if state else None
 
-    def sentences(self, tasks: Container[str]) -> list[str]:
-        """Return the status and the corrections that concern these tasks."""
-        corrections = [f"Correction: {item.text}" for item in self.corrections
-                       if not item.tasks or any(task in tasks for task in item.tasks)]
+    def sentences(self, cited_tasks: Container[str] | None = None) -> list[str]:
+        """Return the status and all corrections, or those that concern citations of some tasks."""
+        corrections = [f"Correction: {item.text}" for item in self.corrections if cited_tasks is None or (
+            item.in_citations and (not item.tasks or any(task in cited_tasks for task in item.tasks)))]
         return [*([self.status] if self.status else []), *corrections]
 
 

@@ -18,6 +18,7 @@ import pandas as pd
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.hashing import seed_of
 from harness.evaluation.suite import Suite
+from harness.evaluation.task import Bounds
 from harness.results.store import Store
 from leaderboard.scoring.estimates import CONFIDENCE, Estimate, stratified_mean, unit_weights
 from leaderboard.scoring.ranking import Ranking, rank_suite
@@ -28,6 +29,7 @@ from leaderboard.scoring.significance import (
     pairwise_tests_of_replicates,
     partial_conjunction_p,
 )
+from tasks.registry import TASKS
 
 DRAWS = 5_000
 
@@ -38,6 +40,7 @@ class ByUnit:
 
     score: Mapping[str, float]
     stratum: Mapping[str, str]
+    bounds: Bounds = (None, None)
 
 
 Sample = ByUnit | Resampled
@@ -60,7 +63,8 @@ def load_samples(rankings: Iterable[Ranking]) -> dict[tuple[str, str], Sample]:
             for score in scored.ranked_tasks:
                 if score.complete and score.by_unit:
                     strata = {unit.id: " | ".join(unit.stratum) for unit in scored.suite.units(score.task)}
-                    samples[scored.name, score.task.name] = score.resampled or ByUnit(score.by_unit, strata)
+                    samples[scored.name, score.task.name] = score.resampled or ByUnit(
+                        score.by_unit, strata, score.task.info.bounds_of("score"))
     return samples
 
 
@@ -69,7 +73,8 @@ def samples_of_release(units: pd.DataFrame, replicates: pd.DataFrame) -> dict[tu
     samples: dict[tuple[str, str], Sample] = {}
     for (entry, task), rows in units.groupby(["entry", "task"], sort=False):
         score, stratum = (dict(zip(rows.unit, column, strict=True)) for column in (rows.score, rows.stratum))
-        samples[str(entry), str(task)] = ByUnit(score, stratum)
+        bounds = TASKS[str(task)].info.bounds_of("score") if task in TASKS else (None, None)
+        samples[str(entry), str(task)] = ByUnit(score, stratum, bounds)
     for entry, task, value, left_out, drawn, strata in replicates.itertuples(index=False):
         samples[entry, task] = Resampled(value, np.asarray(left_out, dtype=float), np.asarray(drawn, dtype=float),
                                          np.asarray(strata, dtype=int))
@@ -105,7 +110,9 @@ def estimate_difference(a: Sample, b: Sample) -> Estimate | None:
     cells: dict[str, list[float]] = {}
     for unit in common_units(a, b):
         cells.setdefault(a.stratum[unit], []).append(a.score[unit] - b.score[unit])
-    return stratified_mean(cells.values()) if cells else None
+    low, high = a.bounds
+    bounds = (None, None) if low is None or high is None else (low - high, high - low)
+    return stratified_mean(cells.values(), bounds) if cells else None
 
 
 def common_units(a: ByUnit, b: ByUnit) -> list[str]:

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
+from harness.evaluation.task import Bounds
+
 CONFIDENCE = 0.95
 FEW_UNITS = 10                              # with fewer, an interval is shown in grey and no difference is significant
+MIN_UNITS = 5                               # with fewer, there is no interval
 
 
 @dataclass(frozen=True)
@@ -36,25 +39,51 @@ class Estimate:
         return {"value": self.value, "low": self.low, "high": self.high, "units": self.units}
 
 
-def stratified_mean(strata: Iterable[Sequence[float]]) -> Estimate | None:
-    """Return the mean over strata of the means within them, with Student's t interval.
+def stratified_mean(strata: Iterable[Sequence[float]], bounds: Bounds = (None, None)) -> Estimate | None:
+    """Return the mean over strata of the means within them, with an interval within the bounds of the values.
 
     The variance is the sum of s_c^2/n_c over the C strata, divided by C^2; the degrees of freedom are Welch and Satterthwaite's,
-    (sum v_c)^2 / sum(v_c^2/(n_c - 1)) with v_c = s_c^2/n_c.
+    (sum v_c)^2 / sum(v_c^2/(n_c - 1)) with v_c = s_c^2/n_c. With fewer than five values there is no interval.
     """
     cells = [np.asarray(values, dtype=float) for values in strata if len(values)]
     if not cells:
         return None
     value, units = float(np.mean([cell.mean() for cell in cells])), sum(map(len, cells))
-    if any(len(cell) < 2 for cell in cells):
+    if units < MIN_UNITS or any(len(cell) < 2 for cell in cells):
         return Estimate(value, None, None, units)
     variances = np.array([cell.var(ddof=1) / len(cell) for cell in cells])
-    if not variances.any():
-        return Estimate(value, value, value, units)
     error = float(np.sqrt(variances.sum())) / len(cells)
-    freedom = variances.sum() ** 2 / np.sum(variances ** 2 / np.array([len(cell) - 1 for cell in cells]))
-    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * error
-    return Estimate(value, value - reach, value + reach, units)
+    degrees = np.array([len(cell) - 1 for cell in cells])
+    freedom = variances.sum() ** 2 / np.sum(variances ** 2 / degrees) if error else degrees.sum()
+    return Estimate(value, *interval_of_mean(value, error, float(freedom), bounds, units), units)
+
+
+def interval_of_mean(value: float, error: float, freedom: float, bounds: Bounds, units: int) -> tuple[float, float]:
+    """Return a 95% interval of a mean from its standard error and the degrees of freedom.
+
+    - Without bounds, Student's t interval.
+    - With one bound, the t interval of the logarithm of the distance from it.
+    - With two, Wilson's interval with t for z and the number of yes/no trials that has this standard error. Values that are
+      all at a bound count as so many trials.
+    """
+    low, high = bounds
+    t = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
+    if low is not None and high is not None:
+        share, spread = min(max((value - low) / (high - low), 0.0), 1.0), error / (high - low)
+        variance = share * (1 - share)
+        if variance and not spread:
+            return value, value
+        trials = variance / spread ** 2 if variance else units
+        center = (share + t ** 2 / (2 * trials)) / (1 + t ** 2 / trials)
+        reach = t * math.sqrt(variance / trials + (t / trials) ** 2 / 4) / (1 + t ** 2 / trials)
+        return low + max(center - reach, 0.0) * (high - low), low + min(center + reach, 1.0) * (high - low)
+    bound = low if low is not None else high
+    distance = 0.0 if bound is None else abs(value - bound)
+    if bound is None or not distance:
+        return value - t * error, value + t * error
+    factor = math.exp(min(t * error / distance, 700.0))
+    ends = (bound + math.copysign(distance / factor, value - bound), bound + math.copysign(distance * factor, value - bound))
+    return min(ends), max(ends)
 
 
 def mean_of_estimates(estimates: Sequence[Estimate]) -> Estimate:
@@ -79,18 +108,6 @@ def unit_weights(strata: Sequence[object]) -> np.ndarray:
     """Return the weight of each test unit in the mean over strata of the means within them: 1/(C n_c)."""
     _, stratum_of, sizes = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True, return_counts=True)
     return 1 / (len(sizes) * sizes[stratum_of])
-
-
-# ---- intervals of statistics that are not means ------------------------------------------------------------------------
-
-
-
-# ---- what parts two entries --------------------------------------------------------------------------------------------
-
-
-
-# ---- what follows from it ----------------------------------------------------------------------------------------------
-
 
 
 def above_chance(value: float, chance: float) -> float:

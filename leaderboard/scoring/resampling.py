@@ -14,7 +14,7 @@ from harness.base.hashing import seed_of
 from harness.base.units import Cluster, Unit
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Task
-from leaderboard.scoring.estimates import CONFIDENCE, FEW_UNITS, Estimate
+from leaderboard.scoring.estimates import CONFIDENCE, FEW_UNITS, MIN_UNITS, Estimate
 from leaderboard.scoring.significance import degrees_of_freedom, jackknife_influences
 
 DRAWS = 2_000
@@ -116,9 +116,9 @@ class Resampled:
     strata: np.ndarray                      # stratum number of each cluster
 
     def estimate(self) -> Estimate:
-        """Return the statistic with its BCa interval; no interval if a stratum has only one cluster."""
+        """Return the statistic with its BCa interval; no interval with few clusters, or only one in a stratum."""
         count = len(self.strata)
-        if np.bincount(self.strata).min() < 2:
+        if count < MIN_UNITS or np.bincount(self.strata).min() < 2:
             return Estimate(self.value, None, None, count)
         return bca_interval(self.value, self.left_out, self.replicates, self.strata, planned=True)
 

@@ -200,7 +200,7 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
         for name, value in measures.values.items():
             if value is not None:
                 values[name][unit.stratum].append(value)
-    estimates = {name: stratified_mean(strata.values()) for name, strata in values.items()}
+    estimates = {name: stratified_mean(strata.values(), task.info.bounds_of(name)) for name, strata in values.items()}
     drawn: dict[str, Resampled] = {}
     if plan is not None and scored and task.clusters(scored) is not None:
         drawn = resample(task, scored, [observed.get(unit.id) for unit in scored], plan)
@@ -209,7 +209,7 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
     for unit in scored:
         if unit.id in by_unit:
             strata[unit.stratum].append(by_unit[unit.id])
-    score = drawn["score"].estimate() if drawn else stratified_mean(strata.values())
+    score = drawn["score"].estimate() if drawn else stratified_mean(strata.values(), task.info.bounds_of("score"))
     return TaskScore(
         task=task, score=None if inapplicable else score,
         measures={name: estimate for name, estimate in estimates.items() if estimate is not None},

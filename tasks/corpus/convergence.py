@@ -20,7 +20,7 @@ from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Curve, Measures, Presentation, TaskInfo
+from harness.evaluation.task import AT_MOST_ONE, SHARE, Context, Curve, Measures, Presentation, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.base import PooledTask, TaskSettings
 from tasks.common.curves import mean_points
@@ -74,6 +74,8 @@ class Convergence(PooledTask[ConvergenceCurves]):
             "reference_distance": "d*: mean distance at the reference size",
             "self_distance": "mean distance of two samples of one source",
         },
+        bounds={"size_contrast": SHARE, "imbalance_contrast": SHARE, "size_robustness": AT_MOST_ONE,
+                "imbalance_robustness": AT_MOST_ONE, "imbalance_robustness_unnormalised": AT_MOST_ONE},
         presentation=Presentation(
             example="samples of two sources, larger and larger; their distance should stay the same.",
             curves_title="Distance by sample size and by imbalance",

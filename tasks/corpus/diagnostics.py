@@ -21,7 +21,7 @@ from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Curve, FaultDetection, Measures, Presentation, TaskInfo
+from harness.evaluation.task import CORRELATION, SHARE, Context, Curve, FaultDetection, Measures, Presentation, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.base import PooledTask, TaskSettings
 from tasks.common.consistency import TOLERANCE
@@ -69,6 +69,8 @@ class Diagnostics(PooledTask[DiagnosticAnswers]):
             "onset": "smallest strength at which the distance exceeds this range, if it does",
             "itself_in_band": "share of units in which d(p, p) is within the range of distances of fault-free samples",
         },
+        bounds={**dict.fromkeys((fault.value for fault in CorpusFault), CORRELATION),
+                **dict.fromkeys(("noticed", "onset", "itself_in_band"), SHARE)},
         presentation=Presentation(
             example="a corpus in which more and more texts are copies of a few; its distance from its source should grow.",
             curves_title="Distance by strength of a fault",

@@ -21,7 +21,7 @@ from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Presentation, Task, TaskInfo
+from harness.evaluation.task import CORRELATION, NONNEGATIVE, SHARE, Context, Measures, Presentation, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.base import TaskSettings
 from tasks.common.correlations import next_power_of_two, pearson
@@ -86,6 +86,10 @@ class Distributionality(Task[ParaphraseDistances]):
             "last": "mean standardised distance at l = K",
             "last_is_lowest": "share of redraws in which no l has a smaller mean distance than K",
         },
+        bounds={**dict.fromkeys(("distributionality", "distributionality_without_last", "nearer_energy",
+                                 "nearer_energy_without_last", "last_is_lowest"), SHARE), "rise": CORRELATION,
+                **dict.fromkeys(("deviation_energy", "deviation_ahd", "deviation_energy_without_last",
+                                 "deviation_ahd_without_last"), NONNEGATIVE)},
         presentation=Presentation(columns=("distributionality",), titles={"distributionality": "Distributionality"}))
 
     def datasets(self, settings: Settings) -> set[str]:

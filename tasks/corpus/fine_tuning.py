@@ -16,7 +16,7 @@ from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, TaskInfo
+from harness.evaluation.task import CORRELATION, Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.base import PooledTask, TaskSettings
 from tasks.common.correlations import pearson
@@ -72,7 +72,8 @@ class FineTuning(PooledTask[TrainingCurve]):
             "ifc_gap": "(d_N - mean self-distance)/(SD of the self-distances): remaining distance of the last generator",
             "first_gap": "(d_1 - mean self-distance)/(SD of the self-distances): distance of the first generator",
             "type_token_ratio_rise": "type-token ratio of the last generated corpus minus that of the first",
-        })
+        },
+        bounds={"ifc_monotonicity": CORRELATION, "type_token_ratio_rise": CORRELATION})
 
     def datasets(self, settings: Settings) -> set[str]:
         return {source.name for source in settings.sources}

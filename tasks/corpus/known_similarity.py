@@ -15,7 +15,18 @@ from scipy import stats
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Curve, Measures, Presentation, Task, TaskInfo
+from harness.evaluation.task import (
+    AT_MOST_ONE,
+    CORRELATION,
+    NONNEGATIVE,
+    SHARE,
+    Context,
+    Curve,
+    Measures,
+    Presentation,
+    Task,
+    TaskInfo,
+)
 from harness.results.outcomes import StoredAs
 from tasks.common.base import TaskSettings
 from tasks.common.consistency import (
@@ -92,6 +103,11 @@ class KnownSimilarity(Task[MixtureDistances]):
             "context_difference": "mean change of an answer when its pair is compared alone, in SD of the distances",
             "repeat_spread": "mean change of an answer when it is repeated, in SD of the distances",
         },
+        bounds={**dict.fromkeys(("accuracy", "weighted_accuracy", "linearity", "accuracy_tree", "weighted_accuracy_tree",
+                                 "accuracy_le"), SHARE),
+                **dict.fromkeys(("monotonicity", "signed_separability", "signed_linearity", "linearity_r"), CORRELATION),
+                "separability": AT_MOST_ONE,
+                **dict.fromkeys(("asymmetry", "context_difference", "repeat_spread"), NONNEGATIVE)},
         presentation=Presentation(
             example="corpora mixed from two sources in different proportions; those with similar proportions should be closer.",
             curves_title="Distance by separation",

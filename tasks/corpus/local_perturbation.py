@@ -17,7 +17,7 @@ from harness.base.hashing import seed_of
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, TaskInfo
+from harness.evaluation.task import CORRELATION, Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
 from harness.submission.header import Header
 from tasks.common.base import PooledTask, TaskSettings
@@ -64,7 +64,8 @@ class LocalPerturbation(PooledTask[PerturbationCurves]):
             "noticed": "d(max)-d(0) of the mean curve, in standard errors; below 2 the locality is unknown",
             "rise_with_share": "correlation of p and the mean distance",
             "rise_with_dimension": "correlation of q and the mean distance",
-        })
+        },
+        bounds={"locality": (0.0, 1.0), "rise_with_share": CORRELATION, "rise_with_dimension": CORRELATION})
 
     def datasets(self, settings: Settings) -> set[str]:
         return set()

@@ -13,7 +13,7 @@ from pydantic import Field
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, Presentation, Role, Task, TaskInfo
+from harness.evaluation.task import SHARE, Context, Measures, Presentation, Role, Task, TaskInfo
 from harness.results.outcomes import StoredAs
 from harness.sandbox.faults import Fault, FaultKind
 from harness.submission.submission import Entry
@@ -86,6 +86,7 @@ class Axioms(Task[Trials]):
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Axioms", short="ax", score="share of trials passed, mean over axioms", chance=0.0, worst=0.0, unit="trial",
         strata=(), observe_version=1, measure_version=1, ranked=False, measures=AXIOMS,
+        bounds=dict.fromkeys(("score", *AXIOMS), SHARE),
         presentation=Presentation(axioms=True, roles={Role.SYMMETRIC: "symmetric", Role.REPEATABLE: "repeatable"}))
 
     def datasets(self, settings: Settings) -> set[str]:

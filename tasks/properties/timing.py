@@ -21,7 +21,7 @@ from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
-from harness.evaluation.task import Context, Curve, Measures, Presentation, Role, Task, TaskInfo
+from harness.evaluation.task import NONNEGATIVE, Context, Curve, Measures, Presentation, Role, Task, TaskInfo
 from harness.submission.submission import Entry, load_submission, published_digest
 from tasks.common.base import TaskSettings
 from tasks.common.curves import mean_points
@@ -69,6 +69,7 @@ class Timing(Task[Times]):
             "cost_exponent": "slope of log time on log n, for one pair of corpora of n texts each",
             "peak_megabytes": "peak memory of the worker process over all n, including Python and libraries; mean",
         },
+        bounds=dict.fromkeys(("cost_in_chi", "calls_per_second", "peak_megabytes"), NONNEGATIVE),
         presentation=Presentation(
             columns=("cost_in_chi",), titles={"cost_in_chi": f"Cost, \N{MULTIPLICATION SIGN} {REFERENCE}"},
             units={"cost_in_chi": f"\N{MULTIPLICATION SIGN} {REFERENCE}", "peak_megabytes": "MB"},

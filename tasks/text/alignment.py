@@ -20,6 +20,7 @@ from tasks.common.consistency import RecheckedAnswer, context_marks, context_mea
 from tasks.common.correlations import mean_of_arrays, weighted_correlations, weighted_means
 from tasks.common.sampling import ASPECTS, batch_ranges, sample_compared, sample_rated
 from tasks.text.base import (
+    CONTEXT_BOUNDS,
     CONTEXT_MEASURES,
     USMB,
     USMB_MEANING,
@@ -82,6 +83,7 @@ class Alignment(DocumentTask[AlignmentAnswers]):
             "accuracy_at_near_length": "accuracy for pairs of summaries of nearly equal length",
             **CONTEXT_MEASURES,
         },
+        bounds=CONTEXT_BOUNDS,
         presentation=usmb_presentation(
             "an article and two summaries; the summary that people prefer should be more similar to the article."))
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from harness.base.units import Cluster, Unit
 from harness.evaluation.metric_session import MetricSession, not_finite_fault
-from harness.evaluation.task import CombinedColumn, Measures, Presentation, Task
+from harness.evaluation.task import NONNEGATIVE, CombinedColumn, Measures, Presentation, Task
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures, remove_excused_marks
 from tasks.common.correlations import mean_of_arrays, weighted_means
 
@@ -20,6 +20,7 @@ CHECKED_PAIRS = 3                           # of a unit, scored again alone
 
 CONTEXT_MEASURES = {"context_difference": "mean change of an answer when its pair is scored alone, in SD of the unit's answers",
                     "repeat_spread": "mean change of an answer when it is repeated with another seed, in the same unit"}
+CONTEXT_BOUNDS = dict.fromkeys(CONTEXT_MEASURES, NONNEGATIVE)
 
 USMB = "usmb"                               # the score by the definition of USMB; its column is the mean over the five tasks
 USMB_MEANING = "the score as USMB computes it"

@@ -17,12 +17,12 @@ from harness.base.hashing import seed_of
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, Measures, TaskInfo
+from harness.evaluation.task import CORRELATION, SHARE, Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.sampling import sample_labelled
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs, usmb_presentation
+from tasks.text.base import CONTEXT_BOUNDS, CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs, usmb_presentation
 
 Linkage = Literal["average", "complete", "ward"]
 LINKAGES: tuple[Linkage, ...] = ("average", "complete", "ward")
@@ -65,6 +65,8 @@ class Clustering(TextTask[ScoreMatrix]):
             "labels": "number of labels of the samples",
             **CONTEXT_MEASURES,
         },
+        bounds={**dict.fromkeys(("score", "complete", "ward"), CORRELATION),
+                **dict.fromkeys((USMB, "v_measure", "v_measure_of_chance"), SHARE), **CONTEXT_BOUNDS},
         presentation=usmb_presentation(
             "posts on two subjects: those on one subject should be more similar to each other than to the others."))
 

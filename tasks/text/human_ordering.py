@@ -29,6 +29,7 @@ from tasks.common.correlations import mean_of_arrays, weighted_correlations, wei
 from tasks.common.sampling import batch_ranges, shuffle_items
 from tasks.data.loading import load_dataset
 from tasks.text.base import (
+    CONTEXT_BOUNDS,
     CONTEXT_MEASURES,
     TextTask,
     blend_failures,
@@ -102,6 +103,7 @@ class HumanOrdering(TextTask[RatedAnswers]):
             "separates_random": "1 if no random set has a larger mean similarity than a parallel one",
             **CONTEXT_MEASURES,
         },
+        bounds=CONTEXT_BOUNDS,
         presentation=Presentation(
             example="pairs of sentences that people rated from unrelated to equivalent; the metric should order them alike.",
             roles={Role.HUMAN_AGREEMENT: "spearman"}))

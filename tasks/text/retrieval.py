@@ -27,7 +27,7 @@ from tasks.common.consistency import RecheckedAnswer, context_marks, context_mea
 from tasks.common.correlations import mean_of_arrays, weighted_means
 from tasks.common.sampling import CACHED_UNITS, Collection, cut_needle, sample_collection, sample_needles
 from tasks.common.transformations import SEMANTIC, SUPERFICIAL, insert_tokens, remove_tokens
-from tasks.text.base import CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs, usmb_presentation
+from tasks.text.base import CONTEXT_BOUNDS, CONTEXT_MEASURES, USMB, USMB_MEANING, TextTask, score_all_pairs, usmb_presentation
 
 ORIGINAL = "original"
 QUARTER = 0.25
@@ -71,6 +71,7 @@ class Retrieval(TextTask[RetrievalScores]):
             **{f"found {condition}": f"score for documents with {condition.replace('_', ' ')}" for condition in CONDITIONS[1:]},
             **CONTEXT_MEASURES,
         },
+        bounds=CONTEXT_BOUNDS,
         presentation=usmb_presentation(
             "a question and many documents, of which the one with the answer should be the most similar, also after "
             "all documents were changed.",

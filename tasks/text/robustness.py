@@ -16,13 +16,14 @@ from harness.base.hashing import seed_of
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, TaskInfo
+from harness.evaluation.task import SHARE, Context, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer
 from tasks.common.sampling import CACHED_UNITS, batch_ranges, sample_documents
 from tasks.common.transformations import HARD_SUPERFICIAL, SEMANTIC, SUPERFICIAL
 from tasks.text.base import (
+    CONTEXT_BOUNDS,
     CONTEXT_MEASURES,
     USMB,
     USMB_MEANING,
@@ -78,6 +79,7 @@ class Robustness(DocumentMeansTask[RobustnessAnswers]):
             "beyond_the_window": "share of documents whose end is cut off by the metric",
             **CONTEXT_MEASURES,
         },
+        bounds={"beyond_the_window": SHARE, "not_applicable": SHARE, **CONTEXT_BOUNDS},
         presentation=usmb_presentation(
             "a text, the same text with typing errors, its summary, and a text that contradicts it, compared with the "
             "text in this order."))

@@ -18,13 +18,14 @@ from pydantic import Field
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import Context, MeasureCurve, TaskInfo
+from harness.evaluation.task import SHARE, Context, MeasureCurve, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer
 from tasks.common.sampling import CACHED_UNITS, batch_ranges, cut_needle, sample_documents, sample_needles
 from tasks.common.transformations import POSITIONS, insert_tokens, remove_tokens, replace_tokens
 from tasks.text.base import (
+    CONTEXT_BOUNDS,
     CONTEXT_MEASURES,
     USMB,
     USMB_MEANING,
@@ -123,6 +124,7 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
             **{condition_name(condition): "mean similarity" for condition in CONDITIONS},
             **CONTEXT_MEASURES,
         },
+        bounds={"same_input": SHARE, **CONTEXT_BOUNDS},
         presentation=usmb_presentation(
             "a text in which half of the tokens are replaced by unrelated ones; its similarity to the text should be 0.5.",
             curves_title="As tokens are inserted, removed and replaced",

@@ -82,4 +82,4 @@ def render_about(snapshot: Snapshot, links: Links, query: object = None) -> Mark
     return render("about.html", links=links, releases=list(reversed(snapshot.releases)), harness=snapshot.report.harness,
                   example=ranked[0] if ranked else None,
                   citation=cite_release(snapshot.release) if snapshot.release is not None else None,
-                  errata=snapshot.release.errata.sentences([task.name for task in snapshot.report.suite.tasks]) if snapshot.release is not None else [])
+                  errata=snapshot.release.errata.sentences() if snapshot.release is not None else [])

@@ -32,7 +32,8 @@ def ensemble(
 
     [bold]touchstone ensemble cosine jaccard my_metric.py --task sensitivity[/bold]
     """
-    from leaderboard.cli.console import output, plain_table
+    from leaderboard.cli.console import output
+    from leaderboard.cli.fitted_table import plain_table
     from leaderboard.ensembles.build import build_ensemble
     from tasks.suite_files import load_suite
 
@@ -74,7 +75,8 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
     [bold]touchstone baselines[/bold]     resumes: stored results are not computed again
     """
     from harness.results.store import Store
-    from leaderboard.cli.console import ConsoleProgress, output, plain_table
+    from leaderboard.cli.console import ConsoleProgress, output
+    from leaderboard.cli.fitted_table import plain_table
     from leaderboard.ensembles.baselines import KIND, Baselines, compute_baselines
     from leaderboard.ensembles.summary import added_values, summarise_ensembles
     from leaderboard.scoring.scores import score_suite

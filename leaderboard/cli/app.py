@@ -214,7 +214,7 @@ def show(
     if picture is not None:
         from leaderboard.cli.console import draw_table, ranking_tables
 
-        draw_table(ranking_tables(ranking(read, path, track)[1], read, PICTURE_WIDTH), picture, PICTURE_WIDTH)
+        draw_table(ranking_tables(ranking(read, path, track)[1], read), picture, PICTURE_WIDTH)
     show_ranking(read, path, as_json, track=track)
 
 
@@ -283,7 +283,7 @@ def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] 
         overview = build_overview(rankings, only_entries).model_dump(mode="json")
         print_json({"suite": suite.name, "fingerprint": suite.fingerprint, **overview})
     elif rankings:
-        output.print(ranking_tables(rankings, suite, output.width))
+        output.print(ranking_tables(rankings, suite))
     else:
         raise nothing_answered(suite, path)
 

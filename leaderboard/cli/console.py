@@ -14,13 +14,13 @@ from rich.console import Console, Group, RenderableType
 from rich.markup import escape
 from rich.padding import Padding
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
-from rich.table import Table
 from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
 from harness.base.errors import TouchstoneError, format_bytes
 from harness.evaluation.loop import RunSummary
 from harness.evaluation.suite import Suite
+from leaderboard.cli.fitted_table import Column, FittedTable, plain_table
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.ranking import RankedEntry, Ranking
 from leaderboard.scoring.scores import Scored, TaskScore
@@ -29,8 +29,7 @@ from tasks.properties.axioms import AXIOMS, Verdict, describe_verdict, find_wors
 output = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)
 
-WIDE = 110
-NAMES_WIDTH, SCORE_WIDTH, INTERVAL_WIDTH = 86, 7, 15        # widths of rank, name, overall score, axioms and notes; of a measure
+INTERVALS, MEASURES = 4, 5                  # columns of a ranked table that are dropped first where space is short
 LINES = Box("\n".join(["    "] * 4 + [" ── ", "    ", "    ", "    "]), ascii=False)      # between sections only
 # Measures shown next to a task's score in the ranked table: heading and name.
 COLUMNS = {"known_similarity": (("A", "accuracy"), ("Aw", "weighted_accuracy"), ("mono.", "monotonicity"),
@@ -49,63 +48,55 @@ def format_interval(estimate: Estimate | None, digits: int = 2) -> Text:
     return Text(f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}", style="dim" if estimate.few else "")
 
 
-def ranking_tables(rankings: Mapping[str, Ranking], suite: Suite, width: int) -> RenderableType:
+def ranking_tables(rankings: Mapping[str, Ranking], suite: Suite) -> RenderableType:
     """Return one table per track."""
     footing = Text(
         "0 is chance, 1 is perfect; 95% intervals for new draws from these datasets. ranks: 95% range of the rank, "
         "corrected for all pairs. A line: every metric above is significantly better than every metric below.",
         style="dim",
     )
-    tables = [part for track, ranking in rankings.items() for part in (ranking_table(ranking, suite, track, width), Text(""))]
+    tables = [part for track, ranking in rankings.items() for part in (ranking_table(ranking, suite, track), Text(""))]
     return Group(*tables, footing)
 
 
-def ranking_table(ranking: Ranking, suite: Suite, track: str, width: int) -> RenderableType:
-    """Return the ranked table, followed by unranked entries with the reason; measures are shown as the width allows."""
-    ranked = [task for task in suite.tasks if task.info.ranked and task.info.track == track]
-    measures, intervals = columns_that_fit([task.name for task in ranked], width)
-    measures_by_task = {task.name: COLUMNS.get(task.name, ())[:measures] for task in ranked}
-    table = Table(box=LINES, show_edge=False, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0), border_style="dim")
-    table.add_column("", justify="right")
-    table.add_column("ranks", no_wrap=True, header_style="dim")
-    table.add_column("Metric", no_wrap=True)
-    crowded = len(ranked) > 2 and width < WIDE
-    if len(ranked) > 1:
-        table.add_column("all" if crowded else "Above\nchance", justify="right", no_wrap=True)
-    for task in ranked:
-        heading = task.info.short if crowded else task.info.title.replace(" ", "\n").replace("-", "-\n")
-        table.add_column(heading, justify="right", no_wrap=True)
-        if intervals:
-            table.add_column("95%", no_wrap=True)
-        for short, _ in measures_by_task[task.name]:
-            table.add_column(short, justify="right", no_wrap=True)
-    table.add_column("ax." if crowded else "Axioms", justify="right", no_wrap=True)
-    table.add_column("")
-    for number, entry in enumerate(ranking.ranked, start=1):
-        name = Text(entry.scored.name, style="bold")
-        table.add_row(
-            str(entry.rank),
-            Text(format_ranks(entry), style="dim"),
-            name,
-            *_cells(entry.scored, measures_by_task, intervals),
-            _notes(entry.scored),
-            end_section=number in ranking.lines,
-        )
-    rest = [entry for entry in ranking.places if entry.rank is None]
-    if rest:
-        table.add_row()
-        table.add_row("", "", Text("not ranked", style="dim"))
-    for entry in rest:
-        notes = Text(", ").join(note for note in (Text(entry.reason or "", style="dim"), _notes(entry.scored)) if note)
-        table.add_row("", "", Text(entry.scored.name, style="dim"), *_cells(entry.scored, measures_by_task, intervals), notes)
+def ranking_table(ranking: Ranking, suite: Suite, track: str) -> RenderableType:
+    """Return the ranked table, followed by unranked entries with the reason."""
+    ranked, rest = ranking.ranked, [entry for entry in ranking.places if entry.rank is None]
+    tasks = [task for task in suite.tasks if task.info.ranked and task.info.track == track]
+    rows = [entry.scored for entry in (*ranked, *rest)]
+
+    def column(heading: str, cells: Iterable[str | Text], level: int, short: str = "", label: str = "",
+               style: str = "") -> Column:
+        lines = [cell if isinstance(cell, Text) else Text(cell) for cell in cells]
+        if rest:                            # an empty line and a heading between the ranked and the others
+            lines[len(ranked):len(ranked)] = [Text(), Text("not ranked" if heading == "Metric" else "", style="dim")]
+        return Column(heading, lines, short, level, label, style)
+
+    names = [Text(entry.scored.name, style="bold" if entry.rank is not None else "dim") for entry in (*ranked, *rest)]
+    columns = [column("", (str(entry.rank or "") for entry in (*ranked, *rest)), 0),
+               column("ranks", (format_ranks(entry) if entry.rank else "" for entry in (*ranked, *rest)), 0, style="dim"),
+               column("Metric", names, 0)]
+    if len(tasks) > 1:
+        columns.append(column("Above chance", (format_number(scored.overall_estimate) for scored in rows), 0, "all"))
+    for task in tasks:
+        results = [scored.tasks.get(task.name) for scored in rows]
+        scores = [result.score if result else None for result in results]
+        columns.append(column(task.info.title, map(format_number, scores), 1, task.info.short))
+        if any(score is not None and score.low is not None for score in scores):
+            columns.append(column("95%", map(format_interval, scores), INTERVALS, label="intervals"))
+        columns += [column(short, (format_number(result.measures.get(name) if result else None) for result in results), MEASURES,
+                           label="measures") for short, name in COLUMNS.get(task.name, ())]
+    columns.append(column("Axioms", map(count_axioms, rows), 2, "ax."))
+    columns.append(column("", (describe_notes(entry) for entry in (*ranked, *rest)), 3, label="notes"))
     of_track = f" · {track} metrics" if len(suite.tracks) > 1 else ""
     title = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}{of_track}")
-    titles = {task.name: task.info.title for task in ranked}
+    titles = {task.name: task.info.title for task in tasks}
     gameable = [f"{titles[name]} ({', '.join(controls)})" for name, controls in ranking.gameable.items()]
     footnotes = [
         Text(""),
         Text(f"A trivial baseline does as well as half of the metrics on: {'; '.join(gameable)}.", style="dim"),
     ]
+    table = FittedTable(columns, ranking.lines, LINES, keep_headings_above=3)
     return Group(title, Text(""), table, *(footnotes if gameable else []))
 
 
@@ -118,19 +109,6 @@ def own_order_tables(orders: Mapping[str, Mapping[str, tuple[int, float]]], head
     return Group(*parts, Text("An order without intervals; `touchstone show` prints significance.", style="dim"))
 
 
-def columns_that_fit(tasks: Sequence[str], width: int) -> tuple[int, bool]:
-    """Return how many measures per task, and whether intervals, fit the width; cards and JSON always have all."""
-    if len(tasks) <= 2:
-        return 5 if width >= WIDE else 1, True
-    left = width - NAMES_WIDTH - SCORE_WIDTH * len(tasks)
-    intervals = left >= INTERVAL_WIDTH * len(tasks)
-    left -= INTERVAL_WIDTH * len(tasks) if intervals else 0
-    measures = 0
-    while measures < 5 and SCORE_WIDTH * sum(len(COLUMNS.get(task, ())[:measures + 1]) for task in tasks) <= left:
-        measures += 1
-    return measures, intervals
-
-
 def format_ranks(entry: RankedEntry) -> str:
     """Return the rank range of an entry."""
     if entry.interval is None:
@@ -139,24 +117,22 @@ def format_ranks(entry: RankedEntry) -> str:
     return f"{low}-{high}" if low != high else str(low)
 
 
-def _cells(scored: Scored, measures_by_task: Mapping[str, Sequence[tuple[str, str]]], intervals: bool) -> list[RenderableType]:
-    cells: list[RenderableType] = []
-    if len(measures_by_task) > 1:
-        cells.append("-" if scored.overall is None else f"{scored.overall:.2f}")
-    for score in scored.ranked_tasks:
-        cells += [format_number(score.score), *([format_interval(score.score)] if intervals else [])]
-        cells += [format_number(score.measures.get(name)) for _, name in measures_by_task[score.task.name]]
+def count_axioms(scored: Scored) -> str:
+    """Return how many of the tested axioms hold."""
     axioms = scored.tasks.get("axioms")
     if axioms is None or not axioms.asked:
-        return [*cells, "-"]
+        return "-"
     values = [axioms.measures[name].value for name in AXIOMS if name in axioms.measures]
-    return [*cells, f"{sum(1 for share in values if share == 1)}/{len(values)}"]
+    return f"{sum(1 for share in values if share == 1)}/{len(values)}"
 
 
-def _notes(scored: Scored) -> Text:
-    notes = (["lifted"] if scored.lifted else []) + sorted(scored.marks - {"context-dependent"})
+def describe_notes(entry: RankedEntry) -> Text:
+    """Return why an entry is not ranked, its marks, and how many test units failed."""
+    scored = entry.scored
     failed = sum(len(score.failures) for score in scored.tasks.values())
-    return Text(", ".join([*notes, *([f"{failed} failed"] if failed else [])]), style="dim")
+    notes = [*([entry.reason] if entry.rank is None and entry.reason else []), *(["lifted"] if scored.lifted else []),
+             *sorted(scored.marks - {"context-dependent"}), *([f"{failed} failed"] if failed else [])]
+    return Text(", ".join(notes), style="dim")
 
 
 def card_view(
@@ -205,15 +181,10 @@ def _task_lines(scored: Scored, score: TaskScore, entry: RankedEntry | None) -> 
     if score.task.name == "axioms":
         lines.append(Padding(axiom_table(score.measures, find_worst_cases(score.observed.values())), (0, 0, 0, 2)))
     else:
-        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
-        for name, meaning in score.meanings.items():
-            estimate = score.measures.get(name)
-            table.add_row(
-                name,
-                format_number(estimate, 3) if estimate else "unknown",
-                format_interval(estimate, 3),
-                Text(meaning, style="dim"),
-            )
+        measures = [(name, score.measures.get(name), meaning) for name, meaning in score.meanings.items()]
+        table = plain_table(("",) * 4, [
+            (name, format_number(estimate, 3) if estimate else "unknown", format_interval(estimate, 3),
+             Text(meaning, style="dim")) for name, estimate, meaning in measures])
         lines.append(Padding(table, (0, 0, 0, 2)))
     lines += [Text(f"  failed: {failure}", style="red") for failure in list(dict.fromkeys(map(str, score.failures)))[:5]]
     return lines
@@ -228,8 +199,6 @@ def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> Renderabl
         rows.append((score.task.info.title, format_number(score.score, 3), format_number(other.score if other else None, 3),
                      f"{difference['value']:+.3f}" if difference else "-", within))
     table = plain_table(("", a.name, b.name, "difference", "95%"), rows)
-    for column in table.columns[1:4]:
-        column.justify = "right"
     on = [f"{name} is significantly better on at least {count} of {pair['of']} tasks" for name, count in
           ((a.name, pair["a_better_on"]), (b.name, pair["b_better_on"])) if count and pair["of"] > 1]
     verdicts = [f"{difference} (5%, Benjamini and Heller 2008)." for difference in on]
@@ -243,17 +212,17 @@ def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> Renderabl
     return Group(table, Text(""), *map(Text, verdicts))
 
 
-def axiom_table(shares: Any, worst: dict[str, Verdict]) -> Table:
+def axiom_table(shares: Any, worst: dict[str, Verdict]) -> FittedTable:
     """Return each axiom's share of passed trials and its worst trial."""
-    table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    rows = []
     for axiom, meaning in AXIOMS.items():
         if axiom not in shares:
             continue
         share = shares[axiom].value if isinstance(shares[axiom], Estimate) else shares[axiom]
         mark = Text("holds", style="green") if share == 1 else Text(f"{share:.0%}", style="yellow")
         example = worst.get(axiom)
-        table.add_row(axiom, mark, Text(meaning, style="dim") if example is None else Text(describe_verdict(example)))
-    return table
+        rows.append((axiom, mark, Text(meaning, style="dim") if example is None else Text(describe_verdict(example))))
+    return plain_table(("", "", ""), rows)
 
 
 def draw_table(table: RenderableType, path: Path, width: int) -> None:
@@ -352,13 +321,3 @@ def format_duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def plain_table(headings: Sequence[str], rows: Iterable[Sequence[RenderableType]]) -> Table:
-    """Return a table without borders."""
-    table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for column, heading in enumerate(headings):
-        table.add_column(heading, no_wrap=column == 0)
-    for row in rows:
-        table.add_row(*row)
-    return table

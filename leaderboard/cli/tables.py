@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from rich.markup import escape
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from harness.sandbox.layers import Sandbox
-from leaderboard.cli.console import axiom_table, format_duration, output, plain_table
+from leaderboard.cli.console import axiom_table, format_duration, output
+from leaderboard.cli.fitted_table import FittedTable, plain_table
 from leaderboard.workflows.check import CheckReport, give_advice
 from leaderboard.workflows.doctor import Finding
 from leaderboard.workflows.explain import PERCENTILES, Explanation
@@ -47,15 +47,15 @@ def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
         output.print(f"\n{escape(verdict)}   [dim]({circumstances})[/dim]\n")
 
 
-def explanation_table(explanation: Explanation) -> Table:
+def explanation_table(explanation: Explanation) -> FittedTable:
     """Return an explanation as a table."""
     return plain_table(
-        ("pairs", "how many", *(f"{percentile}%" for percentile in PERCENTILES), "less alike than this one", "which"),
+        ("pairs", "count", *(f"{percentile}%" for percentile in PERCENTILES), "less alike", "which"),
         [
             (
                 Text(position.of, style="bold"),
                 f"{position.pairs:,}",
-                *(f"{position.quantiles[str(percentile)]:.4g}" if position.quantiles else "-" for percentile in PERCENTILES),
+                *(f"{position.quantiles[str(percentile)]:.3g}" if position.quantiles else "-" for percentile in PERCENTILES),
                 "unknown" if position.percentile is None else f"{position.percentile:.0f}%",
                 Text(position.meaning, style="dim"),
             )
@@ -64,7 +64,7 @@ def explanation_table(explanation: Explanation) -> Table:
     )
 
 
-def parity_table(rows: Sequence[ParityRow]) -> Table:
+def parity_table(rows: Sequence[ParityRow]) -> FittedTable:
     """Return a comparison of libraries as a table."""
     return plain_table(("", "call", "largest difference", "rank correlation", "the same as"), [
         (Text(row.name, style="bold"), *map(Text, (row.call, *((row.missing, "", "") if row.missing else (

@@ -10,7 +10,8 @@ from rich.text import Text
 
 from harness.base.errors import TouchstoneError, format_bytes
 from harness.base.progress import Progress
-from leaderboard.cli.console import messages, output, plain_table
+from leaderboard.cli.console import messages, output
+from leaderboard.cli.fitted_table import plain_table
 from tasks.data.loading import DATASETS, LoadedDataset, get_dataset, is_local, load_dataset
 from tasks.data.mirror import write_snapshot
 from tasks.data.types import Dataset
@@ -49,11 +50,6 @@ def print_list(descriptions: Sequence[dict[str, Any]]) -> None:
              entry["status"],
              Text(entry["source"] + (f" (in place of {entry['stands_for']})" if entry["stands_for"] else "")),
              Text(entry["licence"], style="dim")) for entry in descriptions if entry["kind"] == kind])
-        for column in table.columns:
-            column.no_wrap, column.overflow = True, "ellipsis"
-        for column in table.columns[:4]:
-            column.min_width = max(map(len, map(str, column.cells)), default=0)
-        table.columns[1].justify = "right"
         output.print(table)
         output.print()
     output.print("`touchstone data show NAME` describes one dataset. Unverified: without a pinned fingerprint.", style="dim")
@@ -63,7 +59,6 @@ def print_one(description: dict[str, Any]) -> None:
     """Print the description of one dataset."""
     table = plain_table(("", ""), [(Text(key.replace("_", " "), style="dim"), Text(format_value(key, value)))
                                    for key, value in description.items() if value is not None])
-    table.show_header = False
     output.print(table)
 
 

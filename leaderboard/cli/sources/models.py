@@ -14,7 +14,8 @@ from harness.models.base import Model
 from harness.models.hub import HUB_MODEL_CARDS, downloaded_models, fetch_model
 from harness.models.package_index import PACKAGE_INDEX_MODELS
 from harness.models.registry import MODELS
-from leaderboard.cli.console import ConsoleProgress, messages, output, plain_table
+from leaderboard.cli.console import ConsoleProgress, messages, output
+from leaderboard.cli.fitted_table import plain_table
 
 
 def describe_all() -> list[dict[str, Any]]:
@@ -45,10 +46,6 @@ def print_list(rows: Sequence[dict[str, Any]]) -> None:
     table = plain_table(("model", "size", "", "", "from", "licence"), [
         (Text(row["name"], style="bold"), dimensions(row["dimensions"]), "here" if row["here"] else "",
          row["status"], row["origin"], Text(row["licence"], style="dim")) for row in rows])
-    for column in table.columns:
-        column.no_wrap, column.overflow = True, "ellipsis"
-        column.min_width = max(map(len, map(str, column.cells)), default=0)
-    table.columns[1].justify = "right"
     output.print(table)
     for row in rows:
         if row["unusable"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -43,9 +44,10 @@ class SentenceTransformerEncoder:
 
     def __init__(self, folder: Path, prompt: str | None = None) -> None:
         from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
+        from transformers.utils.logging import disable_progress_bar
 
-        logging.disable_progress_bar()      # ours shows the time left
+        disable_progress_bar()              # ours shows the time left
+        logging.getLogger("sentence_transformers").setLevel(logging.WARNING)    # wordllama sets the root logger to INFO
         self._model: Any = SentenceTransformer(str(folder), device="cpu", local_files_only=True, trust_remote_code=False).eval()
         own = self._model.prompts.get(self._model.default_prompt_name)
         self._prompt: str | None = prompt or own or None

@@ -24,7 +24,7 @@ from harness.sandbox.worker_client import Worker
 from harness.sandbox.worker_output import WorkerOutput
 
 PRELOADED = (                               # slow imports; done before forking if a submission names them
-    "faiss", "ot", "ot.lp.emd_wrap", "rapidfuzz.distance", "rapidfuzz.process", "scipy.fft", "scipy.linalg", "scipy.optimize",
+    "faiss", "ot", "rapidfuzz.distance", "rapidfuzz.process", "scipy.fft", "scipy.linalg", "scipy.optimize",
     "scipy.sparse", "scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "sklearn.cluster",
     "sklearn.linear_model", "sklearn.neighbors", "sklearn.svm")
 ALWAYS_PRELOADED = ("numpy", "numpy.random", "numpy.linalg")

@@ -93,12 +93,13 @@ def verify(
         return
     entries = [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries]
     suite = load_suite(release.report.suite.name)
-    for task, reason in verification.find_changed_tasks(release, suite).items():
-        messages.print(f"{task} is not recomputed: {reason}.", soft_wrap=True)
+    changed = {**verification.find_changed_tasks(release, suite), **verification.find_changed_entries(release, entries)}
+    for item, reason in changed.items():
+        messages.print(f"{item} is not recomputed: {reason}.", soft_wrap=True, markup=False)
     results = verification.verify(release, suite, entries, sample, ConsoleProgress())
     for result in results:
         if not result.agrees:
-            now = result.reason if result.now is None else f"{result.now:.6f} now"
+            now = "the metric fails now" if result.now is None else f"{result.now:.6f} now"
             messages.print(f"{result.entry}, {result.task}, test unit {result.unit[:8]}: {result.released:.6f} in the release, "
                            f"{now}", soft_wrap=True)
     agree = sum(result.agrees for result in results)

@@ -25,14 +25,13 @@ TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class Recomputed:
-    """A released score and its recomputed value; None where it cannot be recomputed, with the reason."""
+    """A released score and its recomputed value; None if the metric fails now."""
 
     entry: str
     task: str
     unit: str
     released: float
     now: float | None
-    reason: str = ""
 
     @property
     def agrees(self) -> bool:
@@ -57,27 +56,35 @@ def find_changed_tasks(release: Release, suite: Suite) -> dict[str, str]:
     return changed
 
 
+def find_changed_entries(release: Release, entries: Sequence[Entry]) -> dict[str, str]:
+    """Return the released entries whose source is not the present one, with the reason."""
+    digests = {entry.name: entry.digest for entry in entries}
+    return {entry.name: "changed since the release" if entry.name in digests else "no longer among the submissions"
+            for entry in release.report.entries if digests.get(entry.name) != current_digest(entry.digest)}
+
+
 def verify(release: Release, suite: Suite, entries: Sequence[Entry], sample: int, progress: Progress) -> list[Recomputed]:
-    """Recompute a sample of (entry, unit) of the tasks that are defined as in the release, whose name seeds the sample."""
+    """Recompute a sample of (entry, unit) of unchanged entries and tasks; the release's name seeds the sample."""
     report, changed = release.report, find_changed_tasks(release, suite)
     if changed.keys() >= {task.name for task in report.suite.tasks}:
         raise TouchstoneError(f"The suite {suite.name} has changed since {release.name}: no task of "
                       f"{report.suite.name}@{report.suite.fingerprint[:6]} is defined as it was. Check out the commit "
                       f"{(report.harness.commit or 'of the release')[:12]} to verify it.")
-    rows = [row for row in release.units[["entry", "digest", "task", "unit", "score"]].values.tolist() if row[2] not in changed]
+    changed_entries = find_changed_entries(release, entries)
+    rows = [row for row in release.units[["entry", "task", "unit", "score"]].values.tolist()
+            if row[0] not in changed_entries and row[1] not in changed]
+    if not rows:
+        raise TouchstoneError(f"Nothing of {release.name} can be recomputed: every entry has changed since. Check out the commit "
+                              f"{(report.harness.commit or 'of the release')[:12]} to verify it.")
     indices = np.random.default_rng(seed_of(release.name)).choice(len(rows), min(sample, len(rows)), replace=False)
-    sampled: dict[tuple[str, str], list[tuple[str, str, float]]] = defaultdict(list)
-    for name, digest, task, unit, score in sorted(rows[index] for index in indices):
-        sampled[name, digest].append((task, unit, score))
+    sampled: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
+    for name, task, unit, score in sorted(rows[index] for index in indices):
+        sampled[name].append((task, unit, score))
     current = {entry.name: entry for entry in entries}
     results: list[Recomputed] = []
     with tempfile.TemporaryDirectory() as folder:
-        for (name, digest), scores in sampled.items():
-            entry = current.get(name)
-            if entry is None or entry.digest != current_digest(digest):
-                reason = "no longer among the submissions" if entry is None else "changed since the release"
-                results += [Recomputed(name, task, unit, score, None, reason) for task, unit, score in scores]
-                continue
+        for name, scores in sampled.items():
+            entry = current[name]
             units = {unit for _, unit, _ in scores}
             part = replace(suite, questions=tuple(question for question in suite.questions if question.unit.id in units))
             path = Path(folder) / f"{entry.digest[:16]}.sqlite"

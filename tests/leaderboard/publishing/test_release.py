@@ -24,7 +24,7 @@ from harness.submission.submission import load_submission
 from leaderboard.publishing import release as releases
 from leaderboard.publishing.citations import cite, export, latex
 from leaderboard.publishing.release import Release, read_release, release
-from leaderboard.publishing.verify import find_changed_tasks, verify
+from leaderboard.publishing.verify import find_changed_entries, find_changed_tasks, verify
 from leaderboard.report.schema import SCHEMA_VERSION
 from leaderboard.scoring.comparison import load_samples, paired_difference
 from leaderboard.scoring.ranking import Ranking, rank_entries
@@ -170,8 +170,14 @@ def test_verification_reproduces_a_sample_and_detects_other_numbers(made, suite)
     units = made.units.assign(score=lambda frame: frame.score + 0.01)
     units.to_parquet(forged.folder / releases.UNITS)
     assert not any(result.agrees for result in verify(forged, suite, entries, 5, NoProgress()))
-    gone = verify(made, suite, [entry for entry in entries if entry.name != "energy"], 60, NoProgress())
-    assert {result.reason for result in gone if result.entry == "energy"} == {"no longer among the submissions"}
+    others = [entry for entry in entries if entry.name != "energy"]
+    assert find_changed_entries(made, entries) == {}
+    assert find_changed_entries(made, others) == {"energy": "no longer among the submissions"}
+    recomputed = verify(made, suite, others, 60, NoProgress())
+    assert len(recomputed) >= 48
+    assert "energy" not in {result.entry for result in recomputed}
+    with pytest.raises(TouchstoneError, match="every entry has changed since"):
+        verify(made, suite, [], 5, NoProgress())
     with pytest.raises(TouchstoneError, match="has changed since 2026"):
         verify(made, load_suite("smoke"), entries, 5, NoProgress())
 

@@ -23,11 +23,15 @@ def mirror_folder() -> Path | None:
     return Path(named) if named else None
 
 
+def is_clone() -> bool:
+    """Return whether the code runs from a clone of the repository and not from an installed package."""
+    return (PROJECT / "pyproject.toml").exists()
+
+
 def default_store() -> str:
     """Return the address of the results store: `TOUCHSTONE_STORE`, or a file in the clone or the user's data folder."""
     named = os.environ.get("TOUCHSTONE_STORE")
     if named:
         return named
-    cloned = (PROJECT / "pyproject.toml").exists()
-    folder = PROJECT if cloned else Path(platformdirs.user_data_dir("touchstone", appauthor=False))
+    folder = PROJECT if is_clone() else Path(platformdirs.user_data_dir("touchstone", appauthor=False))
     return str(folder / "results" / "store.sqlite")

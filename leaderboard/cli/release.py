@@ -25,7 +25,8 @@ from leaderboard.cli.options import (
 )
 
 citing_app = typer.Typer()
-ReleaseOption = Annotated[str | None, typer.Option("--release", metavar="NAME", help="[default: the latest]", show_default=False)]
+ReleaseOption = Annotated[str | None, typer.Option(
+    "--release", metavar="NAME", help="A release, or the folder of one.  [default: the latest]", show_default=False)]
 
 
 class Citation(StrEnum):
@@ -52,17 +53,24 @@ def release(
     name: Annotated[str, typer.Argument(help="Year and number, such as 2026.1.")],
     suite: SuiteOption = "core",
     store: StoreOption = None,
+    to: Annotated[Path | None, typer.Option(help="Folder in which to create NAME.  [default: leaderboard/releases of a clone]",
+                                            show_default=False)] = None,
 ) -> None:
-    """Write an immutable, citable folder of scores: leaderboard/releases/NAME.
+    """Write an immutable, citable folder of scores.
 
-    [bold]touchstone release 2026.1[/bold]
+    [bold]touchstone release 2026.1[/bold]                    in a clone: leaderboard/releases/2026.1
+
+    [bold]touchstone release 2026.1 --to releases[/bold]      then: touchstone cite energy --release releases/2026.1
     """
+    from harness.base.paths import is_clone
     from harness.results.store import Store
     from leaderboard.cli.console import messages
     from leaderboard.publishing import release as publishing
     from tasks.suite_files import load_suite
 
-    result = publishing.release(name, load_suite(suite), Store(store_address(store), read_only=True))
+    if to is None and not is_clone():
+        raise TouchstoneError("This is an installed package, not a clone: name a folder for the release with --to.")
+    result = publishing.release(name, load_suite(suite), Store(store_address(store), read_only=True), to or publishing.FOLDER)
     names = {entry.name for entry in result.report.entries}
     messages.print(f"{result.folder}: {len(names)} metrics, {len(result.units):,} scores of test units, checksums in "
                    f"{publishing.SUMS}.", soft_wrap=True)

@@ -76,7 +76,7 @@ def site(
 
 
 def load_snapshot(suite: str, store: str | None, release: str | None) -> tuple[Snapshot, dict[str, Callable[[], Snapshot]]]:
-    """Return the snapshot of the named release, of the store, or of the latest release if no store is named and none exists.
+    """Return the snapshot of the named release, of the store, or of the latest release if an unnamed store has no results.
 
     The second value loads the other suites with results in the same store, when they are requested.
     """
@@ -91,9 +91,12 @@ def load_snapshot(suite: str, store: str | None, release: str | None) -> tuple[S
         return of_store(load_suite(name), opened)
 
     path = store_address(store)
-    no_store = store is None and "TOUCHSTONE_STORE" not in os.environ and not os.path.exists(path)
-    if release is not None or (no_store and releases()):
+    may_replace = store is None and "TOUCHSTONE_STORE" not in os.environ and bool(releases())
+    if release is not None or (may_replace and not os.path.exists(path)):
         return of_release(read_release(release)), {}
     opened, first = Store(path, read_only=True), load_suite(suite)
     others = [name for name in opened.suites() if name != first.name and (FOLDER / f"{name}.toml").exists()]
-    return of_store(first, opened), {name: partial(read_suite_snapshot, name) for name in others}
+    snapshot = of_store(first, opened)
+    if may_replace and snapshot.empty_message:
+        snapshot = of_release(read_release())
+    return snapshot, {name: partial(read_suite_snapshot, name) for name in others}

@@ -232,7 +232,9 @@ def releases(folder: Path = FOLDER) -> list[str]:
 
 
 def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
-    """Return a release by name, or the latest that is not withdrawn; refuse one whose checksums do not match."""
+    """Return a release by name or path, or the latest that is not withdrawn; refuse one whose checksums do not match."""
+    if name is not None and "/" in name:
+        folder, name = Path(name).resolve().parent, Path(name).resolve().name
     names, errata = releases(folder), read_errata(folder)
     if name is None:
         valid = [candidate for candidate in names if candidate not in errata or not errata[candidate].withdrawn]

@@ -9,7 +9,7 @@ distance are compared, those with the lowest bounds first.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -76,29 +76,32 @@ class WordIndex:
                                   "of it.")
         return self._letters.setdefault(word, chr(code))
 
-    def nearest(self, texts: Sequence[str], progress: Progress | None = None, title: str = "Edit distances") -> Nearest:
-        """Return the nearest text of the index for each text."""
+    def nearest(self, texts: Sequence[str], progress: Progress | None = None, title: str = "Edit distances",
+                cutoff: float = 1.0) -> Nearest:
+        """Return the nearest text of the index for each text; row -1 if none is nearer than 1, or at most `cutoff` away."""
         distances, rows = np.ones(len(texts)), np.full(len(texts), -1)
         results: dict[str, tuple[float, int]] = {}
+        limit = cutoff if cutoff == 1 else float(np.nextafter(cutoff, 1))
         for number, text in enumerate(track_texts(texts, title, progress)):
             if text not in results:
-                results[text] = self._search(split_words(text))
+                distance, row = self._search(split_words(text), limit)
+                results[text] = (distance, row) if row >= 0 else (1.0, -1)
             distances[number], rows[number] = results[text]
         return Nearest(distances, rows)
 
-    def _search(self, words: Sequence[str]) -> tuple[float, int]:
+    def _search(self, words: Sequence[str], limit: float) -> tuple[float, int]:
         m = len(words)
         if m == 0:
             return (0.0, int(self._empty[0])) if len(self._empty) else (1.0, -1)
         string = "".join(self._letters.get(word, UNKNOWN_WORD) for word in words)
         postings = sorted((self._texts_with[number] for token in number_occurrences(words)
                            if (number := self._numbers.get(token)) is not None), key=len)
-        nothing_shared = 1.0, -1            # as many edits as the longer text has words
-        if not postings:
-            return nothing_shared
+        nothing_near = limit, -1
+        if not postings or (m - len(postings)) / m >= limit:
+            return nothing_near
         sizes = np.cumsum([len(texts) for texts in postings])
         rare = max(1, int(np.searchsorted(sizes, DIRECT_COMPARISONS, side="right")))
-        best = self._nearer(string, np.concatenate(postings[:rare]), m, nothing_shared)
+        best = self._nearer(string, np.concatenate(postings[:rare]), m, nothing_near)
         if rare == len(postings) or (m - len(postings) + rare) / m >= best[0]:
             return best
         shared = np.bincount(np.concatenate(postings), minlength=len(self._lengths))
@@ -117,6 +120,29 @@ class WordIndex:
         relative = edits / longer
         smallest = int(relative.argmin())
         return (float(relative[smallest]), int(texts[smallest])) if relative[smallest] < best[0] else best
+
+
+def drop_near_duplicates(texts: Sequence[str], cutoff: float) -> list[int]:
+    """Return the rows of the texts that are farther than `cutoff` from every kept text before them.
+
+    Two texts of n and m words within the cutoff share at least (1 - cutoff) max(n, m) words, so that the first cutoff n + 1 of
+    the one and cutoff m + 1 of the other, the rarest first, have one in common (prefix filtering).
+    """
+    tokens = [number_occurrences(split_words(text)) for text in texts]
+    frequency = Counter(token for numbered in tokens for token in numbered)
+    kept: list[int] = []
+    kept_with: defaultdict[tuple[str, int], list[int]] = defaultdict(list)
+    for row, numbered in enumerate(tokens):
+        prefix = sorted(numbered, key=lambda token: (frequency[token], token))[:int(cutoff * len(numbered)) + 1]
+        words = [word for word, _ in numbered]
+        candidates = {other for token in prefix for other in kept_with[token]}
+        if any(Levenshtein.normalized_distance(words, [word for word, _ in tokens[other]], score_cutoff=cutoff) <= cutoff
+               for other in candidates) or (not numbered and any(not tokens[other] for other in kept)):
+            continue
+        kept.append(row)
+        for token in prefix:
+            kept_with[token].append(row)
+    return kept
 
 
 def number_occurrences(words: Iterable[str]) -> list[tuple[str, int]]:

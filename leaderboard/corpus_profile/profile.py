@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import math
 import string
+import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from scipy import stats
@@ -19,14 +22,13 @@ from harness.base.paths import cache_folder
 from harness.base.progress import NoProgress, Progress
 from harness.models.vector_cache import VectorCache
 from leaderboard.corpus_profile.grammar import errors_per_word
-from leaderboard.corpus_profile.nearest import Nearest, WordIndex
+from leaderboard.corpus_profile.nearest import WordIndex, drop_near_duplicates
 from leaderboard.corpus_profile.plausibility import perplexity, surprises
 from leaderboard.corpus_profile.scorers import Scorers, load_scorers
 
 CURVE_POINTS = 25
 MAX_COPY_DISTANCE = 0.15                    # word edits per word of the longer text, up to which a text may be a copy
 ROWS_PER_BLOCK = 2048
-REMOVE_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,7 @@ class Row:
     texts: int
     unique: float                           # share
     vocabulary: int                         # of train its size; of the others the words that train does not have
-    grammar: float                          # errors per word
+    grammar: float                          # errors per word, mean over texts
     perplexity: float | None
     semantic: Overlap | None                # against test
     syntactic: Overlap | None               # against train
@@ -136,12 +138,12 @@ def build_profile(train: Sequence[str], test: Sequence[str], generated: Sequence
     cosines = {name: nearest_cosines(vectors[name], vectors["test"], progress) for name in ("train", "generated")}
     train_words = vocabulary(train)
     rows = (
-        Row("train", len(train), unique_curve(train, ())[-1][1], len(train_words), mean_per_word(errors["train"], train), None,
+        Row("train", len(train), unique_curve(train, ())[-1][1], len(train_words), float(errors["train"].mean()), None,
             overlap(*cosines["train"]), None),
         Row("test", len(test), unique_curve(test, train)[-1][1], len(vocabulary(test) - train_words),
-            mean_per_word(errors["test"], test), perplexity(surprise["test"]), None, syntactic["test"]),
+            float(errors["test"].mean()), perplexity(surprise["test"]), None, syntactic["test"]),
         Row("generated", len(generated), curve[-1][1], len(vocabulary(generated) - train_words),
-            mean_per_word(errors["generated"], generated), perplexity(surprise["generated"]), overlap(*cosines["generated"]),
+            float(errors["generated"].mean()), perplexity(surprise["generated"]), overlap(*cosines["generated"]),
             syntactic["generated"]))
     surprise_per_word = {name: values[:, 0] / np.maximum(1, values[:, 1]) for name, values in surprise.items()}
     tests = (
@@ -150,13 +152,20 @@ def build_profile(train: Sequence[str], test: Sequence[str], generated: Sequence
                 nearest_train["test"].similarities),
         compare("surprise per word", "test", surprise_per_word["generated"], surprise_per_word["test"]),
         compare("grammar errors per word", "train", errors["generated"], errors["train"]))
-    return Profile(rows, curve, tests, find_copies(generated, train, nearest_train["generated"]), cosines["generated"][0],
+    return Profile(rows, curve, tests, find_copies(generated, train, progress), cosines["generated"][0],
                    nearest_train["generated"].similarities, scorers.checker_name, scorers.surprise_name, scorers.embed_name)
 
 
 def normalize_text(text: str) -> str:
-    """Return the text in lower case and without punctuation; texts that are equal then count as copies."""
-    return " ".join(text.lower().translate(REMOVE_PUNCTUATION).split())
+    """Return the text without punctuation, case and Unicode variants; texts that are equal then count as copies."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().translate(punctuation()).split())
+
+
+@cache
+def punctuation() -> dict[int, None]:
+    """Return a translation table that removes the punctuation of Unicode and all characters that ASCII counts as such."""
+    return dict.fromkeys(code for code in range(sys.maxunicode + 1)
+                         if unicodedata.category(chr(code))[0] == "P" or chr(code) in string.punctuation)
 
 
 def unique_curve(texts: Sequence[str], train: Sequence[str]) -> tuple[tuple[int, float], ...]:
@@ -176,12 +185,6 @@ def unique_curve(texts: Sequence[str], train: Sequence[str]) -> tuple[tuple[int,
 def vocabulary(texts: Sequence[str]) -> set[str]:
     """Return the different words of the texts."""
     return {word for text in texts for word in normalize_text(text).split()}
-
-
-def mean_per_word(per_word: np.ndarray, texts: Sequence[str]) -> float:
-    """Return the errors per word of a whole corpus, from those of each text."""
-    words = np.array([len(text.split()) for text in texts])
-    return float((per_word * words).sum() / max(1, words.sum()))
 
 
 def normalize_rows(vectors: np.ndarray) -> np.ndarray:
@@ -234,20 +237,29 @@ def compare(quantity: str, baseline: str, generated_values: np.ndarray, baseline
                 float(stats.mannwhitneyu(generated_values, baseline_values).pvalue))
 
 
-def find_copies(generated: Sequence[str], train: Sequence[str], nearest: Nearest) -> tuple[Copy, ...]:
-    """Return generated texts that may be copies of their nearest training text, nearest first, without repetitions."""
-    suspected = np.flatnonzero(nearest.distances <= MAX_COPY_DISTANCE)
+def find_copies(generated: Sequence[str], train: Sequence[str], progress: Progress | None = None) -> tuple[Copy, ...]:
+    """Return generated texts that may be copies of a training text, nearest first, without repetitions.
+
+    Texts are compared as `normalize_text` returns them, so every generated text that equals a training text for Unique(n) is
+    among them.
+    """
+    nearest = WordIndex(list(map(normalize_text, train))).nearest(
+        list(map(normalize_text, generated)), progress, "Copies of training texts", MAX_COPY_DISTANCE)
+    suspected = np.flatnonzero(nearest.rows >= 0)
     copies = {generated[row]: Copy(generated[row], train[nearest.rows[row]], float(nearest.distances[row]))
               for row in suspected[np.argsort(nearest.distances[suspected], kind="stable")].tolist()}
     return tuple(copies.values())
 
 
 def select_best(profile: Profile, generated: Sequence[str], keep: int) -> list[str]:
-    """Return the texts with the highest semantic minus syntactic similarity, both standardised, in order and without copies."""
+    """Return the texts with the highest semantic minus syntactic similarity, both standardised, in their order.
+
+    Of texts that are nearly equal only the best one is kept.
+    """
     merit = standardize(profile.semantic) - standardize(profile.syntactic)
-    first_rows = {text: row for row, text in reversed(list(enumerate(generated)))}
-    order = [row for row in np.argsort(-merit, kind="stable").tolist() if first_rows[generated[row]] == row]
-    return [generated[row] for row in sorted(order[:keep])]
+    order = np.argsort(-merit, kind="stable").tolist()
+    different = drop_near_duplicates([normalize_text(generated[row]) for row in order], MAX_COPY_DISTANCE)
+    return [generated[row] for row in sorted(order[index] for index in different[:keep])]
 
 
 def standardize(values: np.ndarray) -> np.ndarray:

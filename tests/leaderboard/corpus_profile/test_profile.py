@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -10,19 +11,19 @@ from urllib.parse import parse_qs
 import numpy as np
 import pandas as pd
 import pytest
+from rapidfuzz.distance import Levenshtein
 from scipy import stats
 
 from harness.base.errors import TouchstoneError
 from harness.base.progress import NoProgress
 from leaderboard.corpus_profile.grammar import RULES, count_rule_violations, errors_per_word, language_tool
-from leaderboard.corpus_profile.nearest import Nearest
+from leaderboard.corpus_profile.nearest import drop_near_duplicates
 from leaderboard.corpus_profile.plausibility import masked_surprise, model_surprise, ngram_surprise, perplexity, surprises
 from leaderboard.corpus_profile.profile import (
     build_profile,
     compare,
     find_copies,
     mean_interval,
-    mean_per_word,
     nearest_cosines,
     normalize_rows,
     normalize_text,
@@ -54,7 +55,12 @@ def test_copies_of_each_other_and_of_training_texts_are_not_unique():
 
 def test_vocabulary_and_errors_per_word_by_hand():
     assert vocabulary(["The cat.", "the CAT sat"]) == {"the", "cat", "sat"}
-    assert mean_per_word(np.array([1 / 4, 0.0]), ["a b c d", "a b c d e f"]) == pytest.approx(1 / 10)
+
+
+def test_the_table_and_the_test_of_grammar_have_the_same_means(profile):
+    test = next(test for test in profile.tests if test.quantity == "grammar errors per word")
+    train, _, generated = profile.rows
+    assert test.means == (generated.grammar, train.grammar)
 
 
 @pytest.mark.parametrize(("wrong", "right", "rule"), [
@@ -149,9 +155,45 @@ def test_tests_between_corpora_are_scipys():
 
 
 def test_copies_are_listed_with_their_training_texts():
-    nearest = Nearest(np.array([0.5, 0.1, 0.0, 0.0]), np.array([0, 1, 2, 2]))
-    copies = find_copies(["p", "q", "r", "r"], ["x", "y", "z"], nearest)
-    assert [(copy.text, copy.nearest, copy.distance) for copy in copies] == [("r", "z", 0.0), ("q", "y", 0.1)]
+    train = ["one two three four five six seven eight nine ten", "a red fox", "Is it open?"]
+    near, far = train[0].replace("nine", "zero"), train[0].replace("nine", "zero").replace("two", "zero")
+    copies = find_copies([near, "IS it open", "IS it open", far, "a grey fox"], train)
+    assert [(copy.text, copy.nearest, copy.distance) for copy in copies] == [("IS it open", train[2], 0.0), (near, train[0], 0.1)]
+
+
+@pytest.mark.parametrize(("copy", "original"), [
+    ("How do I pay", "How do I pay?"), ("It's a great phone", "It\N{RIGHT SINGLE QUOTATION MARK}s a great phone."),
+    ('I love "this" phone', "I love \N{LEFT DOUBLE QUOTATION MARK}this\N{RIGHT DOUBLE QUOTATION MARK} phone\N{HORIZONTAL ELLIPSIS}"),
+    ("CAFE\N{COMBINING ACUTE ACCENT} open", "caf\N{LATIN SMALL LETTER E WITH ACUTE} open"), ("STRASSE", "Stra\N{LATIN SMALL LETTER SHARP S}e!"),
+    ("\N{FULLWIDTH LATIN CAPITAL LETTER F}ull width", "full width"), ("\N{INVERTED QUESTION MARK}Que\N{NO-BREAK SPACE}tal?", "que tal")])
+def test_copies_and_unique_normalise_alike(copy, original):
+    assert [(item.text, item.nearest, item.distance) for item in find_copies([copy, "another one"], [original])] == [(copy, original, 0.0)]
+    assert unique_curve([copy], [original])[-1] == (1, 0.0)
+    assert vocabulary([copy]) <= vocabulary([original])
+    assert unique_curve(["another one"], [original])[-1] == (1, 1.0)
+
+
+def test_every_text_that_is_not_unique_because_of_train_is_a_copy():
+    rng = np.random.default_rng(2)
+    words = ["a", "b", "c", "!", "d.", "E", "e", "'", "f,"]
+    train, generated = ([" ".join(rng.choice(words, rng.integers(1, 4))) for _ in range(150)] for _ in range(2))
+    copies = {copy.text for copy in find_copies(generated, train)}
+    assert {text for text in generated if unique_curve([text], train)[-1][1] == 0} <= copies
+    assert copies
+
+
+def test_the_copies_are_those_of_all_pairs():
+    rng = np.random.default_rng(3)
+    train, generated = ([" ".join(rng.choice(list("abcdefghij"), rng.integers(6, 14))) for _ in range(200)] for _ in range(2))
+    generated += [text.replace("a", "z", 1) for text in train[:50]]
+    expected = set()
+    for text in generated:
+        distances = [Levenshtein.normalized_distance(text.split(), other.split()) for other in train]
+        if min(distances) <= 0.15:
+            expected.add((text, min(distances)))
+    copies = {(copy.text, round(copy.distance, 9)) for copy in find_copies(generated, train)}
+    assert copies == {(text, round(distance, 9)) for text, distance in expected}
+    assert len(expected) > 20
 
 
 def test_plausibility_by_n_grams_and_by_a_masked_model(tmp_path):
@@ -221,7 +263,22 @@ def test_the_selection_prefers_texts_near_test_that_are_no_copies(profile):
     assert len(selected) == len(set(selected)) == 20
     assert not set(selected) & set(TRAIN)
     assert selected == [text for text in GENERATED if text in selected]
-    assert len(select_best(profile, GENERATED, 500)) == len(set(GENERATED))
+    kept = list(map(normalize_text, select_best(profile, GENERATED, 500)))
+    assert len(kept) == len(set(kept)) > 40
+    assert all(Levenshtein.normalized_distance(a.split(), b.split()) > 0.15 for a, b in itertools.combinations(kept, 2))
+
+
+def test_near_duplicates_are_dropped_in_order_of_preference():
+    texts = ["battery died fast", "battery died fast", "one two three four five six seven", "one two three four five six zero", "", "", "x"]
+    assert drop_near_duplicates(texts, 0.15) == [0, 2, 4, 6]
+    rng = np.random.default_rng(4)
+    texts = [" ".join(rng.choice(list("abcdef"), rng.integers(3, 15))) for _ in range(400)]
+    expected = []
+    for row, text in enumerate(texts):
+        if all(Levenshtein.normalized_distance(text.split(), texts[other].split()) > 0.3 for other in expected):
+            expected.append(row)
+    assert drop_near_duplicates(texts, 0.3) == expected
+    assert len(expected) < 390
 
 
 def test_the_page_needs_no_network_and_escapes_texts(profile):

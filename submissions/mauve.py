@@ -17,9 +17,11 @@
 # ///
 """MAUVE of Pillutla et al. 2021 with mauve-text's defaults: n/10 clusters but at least 2, 5 restarts, scaling 5, seed 25.
 
-The same as `mauve.compute_mauve` of mauve-text 0.4.0, but quicker to import, with the principal components, 90% of the
-variance, from the eigenvectors of the Gram matrix instead of a singular value decomposition; and where two histograms are
-equal: MAUVE is 1 then, but mauve-text may say 0.75, as the order of points with the same abscissa is left to the sorting.
+Equal to `mauve.compute_mauve` of mauve-text 0.4.0 in double precision, except where the package's result depends on its
+numerical library: the principal components, 90% of the variance, come from the eigenvectors of the Gram matrix instead of a
+singular value decomposition, and the two choose different vectors where eigenvalues are tied at the cut, as
+those of one-hot rows. Two equal histograms have MAUVE 1 here; mauve-text may return 0.75, since the order of points with the same
+abscissa depends on the sorting.
 At n = 100 another seed moves an answer by about 0.08.
 """
 

@@ -91,6 +91,7 @@ def published_digest(digest: str) -> str:
 @cache
 def _published_digests() -> dict[str, str]:
     with Path(__file__).with_name("digests_v1.csv").open(encoding="utf-8", newline="") as file:
+        # Rows whose first digest is of version 2 are of code that differs in comments only.
         return {row["version_1"]: row["version_2"] for row in csv.DictReader(file)}
 
 

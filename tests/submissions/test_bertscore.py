@@ -99,3 +99,17 @@ def test_another_bert_is_computed_as_transformers_does_and_what_is_none_is_refus
     config.write_text(config.read_text().replace('"model_type": "bert"', '"model_type": "roberta"'))
     with pytest.raises(ValueError, match="owner/small is no BERT"):
         Direct("bertscore", {"owner/small": str(tmp_path)})
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_scores_are_those_of_bert_score(weighted):
+    """Of one pair per call: of several, the package matches tokens whose best cosine is negative with padding, at 0."""
+    from bert_score import BERTScorer
+
+    package = BERTScorer(model_type=str(MODELS["minilm"].path()), num_layers=6, idf=weighted, device="cpu",
+                         idf_sents=list(ORDINARY) if weighted else None, use_fast_tokenizer=True)
+    ours = metric(weighted=weighted)
+    ours.functions["fit"](list(ORDINARY))
+    a, b = [*ORDINARY, *ORDINARY[:10]], [*ORDINARY[1:], ORDINARY[0], *ORDINARY[:10]]
+    theirs = [float(package.score([x], [y])[2]) for x, y in zip(a, b, strict=True)]
+    np.testing.assert_allclose(ours.answer(a, b), theirs, rtol=0, atol=1e-5)

@@ -39,6 +39,10 @@ def figure(
     kind: Annotated[FigureKind, typer.Argument(
         metavar="KIND", help="\n\n".join(f"{kind}: {kind.description}" for kind in FigureKind))],
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of entries.")],
+    pair: Annotated[str | None, typer.Option(help="Only this pair of sources, such as 'clinc150, banking77' (separation, radar, "
+                                                  "boxes).", show_default=False)] = None,
+    k: Annotated[int | None, typer.Option(help="Only this number of steps between both sources (likewise).",
+                                          show_default=False)] = None,
     folder: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Folder for the files.")] = Path(),
     suite: SuiteOption = "core",
     store: StoreOption = None,
@@ -46,7 +50,7 @@ def figure(
     """Draw a figure of results in the store, as interactive HTML and as PNG.
 
     [bold]touchstone figure separation energy fid mauve[/bold]
-    [bold]touchstone figure radar fid mauve --suite papers --to figures[/bold]
+    [bold]touchstone figure radar fid mauve --suite papers --k 12 --to figures[/bold]
     """
     from harness.results.store import Store
     from leaderboard.cli.console import messages
@@ -59,5 +63,5 @@ def figure(
     for name in names:
         if name not in scored:
             raise unknown_metric_error(name, suite, scored)
-    for path in write_figure(draw_figure(kind, [scored[name] for name in names]), folder, f"{kind}-{'-'.join(names)}"):
-        messages.print(str(path), soft_wrap=True)
+    for path in write_figure(draw_figure(kind, [scored[name] for name in names], pair, k), folder, f"{kind}-{'-'.join(names)}"):
+        messages.print(str(path), soft_wrap=True, markup=False)

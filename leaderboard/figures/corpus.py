@@ -1,43 +1,59 @@
 """Figures of Kour et al. 2022 and of USMB.
 
-Numbers as in Kour et al. 2022: distance by separation (figure 2), convergence by size and imbalance (3), measures as a radar
-chart (4) and as boxes (6).  Of USMB: sensitivity by size and position (1, 2), scores of the tasks (3 to 5).
+Kour et al. 2022: distance by separation, and by sample size and imbalance (figure 2), measures as a radar chart (4) and as
+boxes (6). USMB: sensitivity by size and position (1, 2), scores of the tasks (3 to 5).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 from scipy import stats
 
-from harness.base.errors import TouchstoneError
-from leaderboard.figures.observations import curves_by_title, missing_results, observations_by_stratum, task_score
-from leaderboard.figures.style import GREY, add_band, apply_layout, colour_of, grid_position, make_facets
+from leaderboard.figures.observations import (
+    curves_by_title,
+    measures_by_stratum,
+    missing_results,
+    observations_by_stratum,
+    select_strata,
+    task_score,
+)
+from leaderboard.figures.style import COLUMNS, GREY, HEIGHT, add_band, apply_layout, colour_of, grid_position, make_facets
 from leaderboard.scoring.scores import Scored
 from tasks.common.mixtures import separated_pairs
 from tasks.common.transformations import POSITIONS
+from tasks.corpus.convergence import Convergence
 from tasks.corpus.known_similarity import KnownSimilarity, MixtureDistances
 from tasks.text.sensitivity import CONDITIONS, SIZES, condition_name
 
 RADAR = {"weighted accuracy": "weighted_accuracy", "accuracy": "accuracy", "monotonicity": "monotonicity",
          "separability": "signed_separability", "linearity": "signed_linearity"}
-CONTRASTS = {"size": "size_contrast", "imbalance": "imbalance_contrast"}
+ROBUSTNESS = {"S (size)": "size_robustness", "I (imbalance)": "imbalance_robustness"}
 
 
-def draw_separation(scored: Sequence[Scored]) -> go.Figure:
-    """Draw standardised distance by separation, with a least-squares line through all repetitions and its 95% band."""
+def draw_separation(scored: Sequence[Scored], pair: str | None = None, k: int | None = None) -> go.Figure:
+    """Draw the distance of every pair of corpora by separation, with means, a least-squares line and its 95% band.
+
+    Distances are raw if there is one metric, else standardised within each repetition, because scales differ.
+    """
     facets = observations_by_stratum(scored, KnownSimilarity.name)
-    points = curves_by_title(scored, KnownSimilarity.name)
-    titles = [" · ".join(stratum) for stratum in facets]
-    figure = make_facets(titles)
-    for facet, (title, entries) in enumerate(zip(titles, facets.values(), strict=True)):
+    strata = select_strata(facets, pair, k)
+    figure = make_facets([" · ".join(stratum) for stratum in strata])
+    for facet, stratum in enumerate(strata):
         position = grid_position(facet)
-        for number, (name, observations) in enumerate(entries.items()):
-            levels, means = (np.array(values) for values in list(zip(*points[title][name], strict=True))[:2])
-            line, low, high = fit_line(*standardise(observations), levels)
+        for number, (name, observations) in enumerate(facets[stratum].items()):
+            separations, distances = distances_of(observations, standardised=len(scored) > 1)
+            levels = np.unique(separations)
+            means = np.array([distances[separations == level].mean() for level in levels])
+            line, low, high = fit_line(separations, distances, levels)
             colour = colour_of(number)
+            shift = 0.5 * (number + 0.5) / len(scored) - 0.25           # metrics side by side
+            figure.add_scatter(x=separations + shift, y=distances, mode="markers", marker={"color": colour, "size": 3},
+                               opacity=0.25, name=f"{name}, all pairs", legendgroup=name, showlegend=False, hoverinfo="skip",
+                               **position)
             add_band(figure, levels.tolist(), low.tolist(), high.tolist(), colour, name, position)
             figure.add_scatter(x=levels, y=line, mode="lines", line_color=colour, name=name, legendgroup=name,
                                showlegend=facet == 0, hoverinfo="skip", **position)
@@ -45,7 +61,7 @@ def draw_separation(scored: Sequence[Scored]) -> go.Figure:
                                showlegend=False, hovertemplate=f"{name}<br>separation %{{x}}<br>%{{y:.2f}}<extra></extra>",
                                **position)
     figure.update_xaxes(title_text="separation", dtick=1)
-    figure.update_yaxes(title_text="distance, standardised", col=1)
+    figure.update_yaxes(title_text="distance" if len(scored) == 1 else "distance, standardised", col=1)
     return apply_layout(figure, "Distance by separation")
 
 
@@ -70,34 +86,41 @@ def draw_convergence(scored: Sequence[Scored]) -> go.Figure:
     return apply_layout(figure, "Distance by sample size and imbalance")
 
 
-def draw_radar(scored: Sequence[Scored]) -> go.Figure:
-    """Draw the measures of known similarity and the contrasts of size and imbalance, one line per metric."""
-    figure = go.Figure()
-    for number, entry in enumerate(scored):
-        values = {**measures_of(entry, KnownSimilarity.name, RADAR), **measures_of(entry, "convergence", CONTRASTS)}
-        if not values:
-            raise TouchstoneError(f'The store has no measures of "{entry.name}" for a radar chart.')
-        closed = [*values, next(iter(values))]
-        figure.add_scatterpolar(theta=closed, r=[values[name] for name in closed], name=entry.name, line_color=colour_of(number),
-                                opacity=0.7, fill="toself" if len(scored) <= 2 else "none")
-    figure.update_layout(polar={"radialaxis": {"range": [0, 1], "tickformat": ".1f"}})
+def draw_radar(scored: Sequence[Scored], pair: str | None = None, k: int | None = None) -> go.Figure:
+    """Draw the measures of known similarity and S and I as published, one panel per pair and k, one line per metric."""
+    similarity = {entry.name: measures_by_stratum(entry, KnownSimilarity.name) for entry in scored}
+    robustness = {entry.name: measures_by_stratum(entry, Convergence.name) if Convergence.name in entry.tasks else {}
+                  for entry in scored}
+    strata = select_strata(dict.fromkeys(stratum for by_stratum in similarity.values() for stratum in by_stratum), pair, k)
+    columns = min(COLUMNS, len(strata))
+    rows = -(-len(strata) // columns)
+    figure = make_subplots(rows, columns, subplot_titles=[" · ".join(stratum) for stratum in strata],
+                           specs=[[{"type": "polar"}] * columns for _ in range(rows)])
+    for facet, stratum in enumerate(strata):
+        for number, entry in enumerate(scored):
+            values = {**mean_measures(similarity[entry.name].get(stratum, ()), RADAR),
+                      **mean_measures(robustness[entry.name].get(stratum[:1], ()), ROBUSTNESS)}
+            closed = [*values, *list(values)[:1]]
+            figure.add_scatterpolar(theta=closed, r=[max(0.0, values[name]) for name in closed], name=entry.name,
+                                    legendgroup=entry.name, showlegend=facet == 0, line_color=colour_of(number), opacity=0.7,
+                                    fill="toself" if len(scored) <= 2 else "none", **grid_position(facet))
+    figure.update_polars(radialaxis={"range": [0, 1], "tickformat": ".1f"})
+    figure.update_layout(height=max(HEIGHT, 420 * rows))
     return apply_layout(figure, "Measures (values below 0 are drawn as 0)")
 
 
-def draw_boxes(scored: Sequence[Scored]) -> go.Figure:
-    """Draw the measures of known similarity over repetitions."""
-    figure = go.Figure()
-    for number, entry in enumerate(scored):
-        observations = task_score(entry, KnownSimilarity.name).observed
-        if not observations:
-            raise missing_results(entry, KnownSimilarity.name)
-        task = entry.tasks[KnownSimilarity.name].task
-        units = [unit for unit in entry.suite.units(task) if unit.id in observations]
-        values = [measures.values for measures in task.measure_all(units, [observations[unit.id] for unit in units])]
-        figure.add_box(x=[label for _ in values for label in RADAR], y=[row[name] for row in values for name in RADAR.values()],
-                       name=entry.name, marker_color=colour_of(number))
+def draw_boxes(scored: Sequence[Scored], pair: str | None = None, k: int | None = None) -> go.Figure:
+    """Draw the measures of known similarity over repetitions as boxes with means, one panel per pair and k."""
+    by_entry = {entry.name: measures_by_stratum(entry, KnownSimilarity.name) for entry in scored}
+    strata = select_strata(dict.fromkeys(stratum for by_stratum in by_entry.values() for stratum in by_stratum), pair, k)
+    figure = make_facets([" · ".join(stratum) for stratum in strata], columns=1)
+    for facet, stratum in enumerate(strata):
+        for number, (name, by_stratum) in enumerate(by_entry.items()):
+            values = [(label, row[measure]) for row in by_stratum.get(stratum, ()) for label, measure in RADAR.items()]
+            figure.add_box(x=[label for label, _ in values], y=[value for _, value in values], name=name, legendgroup=name,
+                           marker_color=colour_of(number), boxmean=True, showlegend=facet == 0, **grid_position(facet, 1))
     figure.update_layout(boxmode="group")
-    return apply_layout(figure, "Measures over repetitions")
+    return apply_layout(figure, "Measures over repetitions (dashed: means)")
 
 
 def draw_sensitivity(scored: Sequence[Scored]) -> go.Figure:
@@ -146,16 +169,18 @@ def draw_tasks(scored: Sequence[Scored]) -> go.Figure:
     return apply_layout(figure, "Tasks of the text track")
 
 
-def measures_of(scored: Scored, task: str, names: Mapping[str, str]) -> dict[str, float]:
-    """Return the available measures of a task, at least 0, by their labels in the figure."""
-    measures = scored.tasks[task].measures if task in scored.tasks else {}
-    return {label: max(0.0, measures[name].value) for label, name in names.items() if name in measures}
+def mean_measures(units: Iterable[Mapping[str, float | None]], names: Mapping[str, str]) -> dict[str, float]:
+    """Return the means of measures over test units, by their labels in the figure, without measures that are unknown."""
+    known = {label: [value for unit in units if (value := unit.get(name)) is not None] for label, name in names.items()}
+    return {label: float(np.mean(values)) for label, values in known.items() if values}
 
 
-def standardise(observations: Sequence[MixtureDistances]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the separations and the standardised distances of all repetitions."""
+def distances_of(observations: Sequence[MixtureDistances], standardised: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return the separation and the distance of every pair of corpora in all repetitions."""
     separations = [j - i for observation in observations for i, j in separated_pairs(observation.k)]
-    return np.array(separations), np.concatenate([KnownSimilarity().answers(observation) for observation in observations])
+    distances = [KnownSimilarity().answers(observation) if standardised else observation.scale.as_distance(
+        np.mean([observation.forward, observation.backward], axis=0)) for observation in observations]
+    return np.array(separations), np.concatenate(distances)
 
 
 def fit_line(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

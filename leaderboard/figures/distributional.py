@@ -19,6 +19,7 @@ from harness.models.vector_cache import VectorCache
 from leaderboard.figures.observations import missing_results, observations_by_stratum, task_score
 from leaderboard.figures.precision_recall import Components, components, euclidean
 from leaderboard.figures.style import GREY, add_mean_curve, apply_layout, colour_of, grid_position, make_facets
+from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.scores import Scored
 from tasks.common.corpus_faults import CorpusFault
 from tasks.corpus.diagnostics import Diagnostics
@@ -106,8 +107,8 @@ def draw_deviations(scored: Sequence[Scored]) -> go.Figure:
         x, y = measures["deviation_ahd"], measures["deviation_energy"]
         largest = max(largest, x.value, y.value)
         figure.add_scatter(x=[x.value], y=[y.value], mode="markers+text", text=[entry.name], textposition="top center",
-                           name=entry.name, error_x={"array": [(x.high or x.value) - x.value]},
-                           error_y={"array": [(y.high or y.value) - y.value]}, marker_color=colour_of(number), showlegend=False)
+                           name=entry.name, error_x=error_bar(x), error_y=error_bar(y),
+                           marker_color=colour_of(number), showlegend=False)
     if not figure.data:
         raise TouchstoneError("The store has no deviations from the prototypes for any of these metrics.")
     figure.add_scatter(x=[0, 1.1 * largest], y=[0, 1.1 * largest], mode="lines", line={"color": GREY, "dash": "dot"},
@@ -115,6 +116,14 @@ def draw_deviations(scored: Sequence[Scored]) -> go.Figure:
     figure.update_xaxes(title_text="deviation from AHD")
     figure.update_yaxes(title_text="deviation from ENERGY")
     return apply_layout(figure, "Deviations from the prototypes")
+
+
+def error_bar(estimate: Estimate) -> dict[str, Any]:
+    """Return the error bar of an estimate's interval; none if there is no interval."""
+    if estimate.low is None or estimate.high is None:
+        return {}
+    above, below = estimate.high - estimate.value, estimate.value - estimate.low
+    return {"type": "data", "symmetric": False, "array": [above], "arrayminus": [below]}
 
 
 def draw_perturbation(scored: Sequence[Scored]) -> go.Figure:
@@ -139,7 +148,7 @@ def draw_fine_tuning(scored: Sequence[Scored]) -> go.Figure:
     """Draw (d_i - mean self-distance)/(d_1 - mean self-distance), and the type-token ratio of the generated texts."""
     facets = observations_by_stratum(scored, "fine_tuning")
     figure = make_facets([title for stratum in facets for title in (" · ".join(stratum), "type-token ratio")], columns=2)
-    for row, entries in enumerate(facets.values(), start=1):
+    for row, (stratum, entries) in enumerate(facets.items(), start=1):
         for number, (name, observations) in enumerate(entries.items()):
             scale = observations[0].scale.as_distance
             distances = scale(np.array([observation.distances for observation in observations]))
@@ -149,6 +158,10 @@ def draw_fine_tuning(scored: Sequence[Scored]) -> go.Figure:
             if first_step > 0:
                 add_mean_curve(figure, steps, (distances - floor) / first_step, name, colour_of(number), {"row": row, "col": 1},
                                row == 1)
+            else:
+                figure.add_scatter(x=[None], y=[None], mode="lines", line_color=colour_of(number), row=row, col=1,
+                                   name=f"{name}: not drawn for {' · '.join(stratum)}, its first distance is not above the "
+                                        "self-distance")
             if number == 0:
                 ratios = np.array([observation.type_token_ratios for observation in observations])
                 add_mean_curve(figure, steps, ratios, "generated", GREY, {"row": row, "col": 2}, row == 1)
@@ -184,6 +197,7 @@ def component_curves(units: Sequence[Unit], task: Distributionality, cache: Vect
         separation = np.array([j - i for i, j in pairs])
         for k in NEIGHBOURS:
             values = np.array([components(distances, sample.corpora[i], sample.corpora[j], k) for i, j in pairs])
+            values = np.minimum(values, 1)          # density may exceed 1; the authors clip it
             curves[k].append(np.array([values[separation == level].mean(axis=0) for level in range(1, largest + 1)]))
     return {k: np.array(rows) for k, rows in curves.items()}
 
@@ -196,4 +210,4 @@ def draw_components(curves: Mapping[int, np.ndarray]) -> go.Figure:
             add_mean_curve(figure, list(range(1, rows.shape[1] + 1)), rows[:, :, facet], f"k = {k}", colour_of(number),
                            grid_position(facet, 2), facet == 0)
     figure.update_xaxes(title_text="separation l", row=2)
-    return apply_layout(figure, "Components of precision-recall and density-coverage")
+    return apply_layout(figure, "Components of precision-recall and density-coverage (density at most 1)")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from harness.base.errors import TouchstoneError
@@ -35,6 +35,29 @@ def observations_by_stratum(scored: Sequence[Scored], task: str) -> dict[tuple[s
             if unit.id in observed:
                 by_stratum.setdefault(unit.stratum, {}).setdefault(entry.name, []).append(observed[unit.id])
     return by_stratum
+
+
+def measures_by_stratum(scored: Scored, task: str) -> dict[tuple[str, ...], list[Mapping[str, float | None]]]:
+    """Return the measures of every answered test unit of a task, by stratum."""
+    score = task_score(scored, task)
+    if not score.observed:
+        raise missing_results(scored, task)
+    units = [unit for unit in scored.suite.units(score.task) if unit.id in score.observed]
+    by_stratum: dict[tuple[str, ...], list[Mapping[str, float | None]]] = {}
+    for unit, measures in zip(units, score.task.measure_all(units, [score.observed[unit.id] for unit in units]), strict=True):
+        by_stratum.setdefault(unit.stratum, []).append(measures.values)
+    return by_stratum
+
+
+def select_strata(strata: Iterable[tuple[str, ...]], pair: str | None, k: int | None) -> list[tuple[str, ...]]:
+    """Return the strata of known similarity (pair, level) that belong to a pair and a k, or all."""
+    available = list(strata)
+    selected = [stratum for stratum in available
+                if pair in (None, stratum[0]) and (k is None or stratum[1].startswith(f"k={k} "))]
+    if not selected:
+        names = "; ".join(f"--pair {name!r} with {level}" for name, level in available)
+        raise TouchstoneError(f"The suite has no such pair and k; it has {names}.")
+    return selected
 
 
 def curves_by_title(scored: Sequence[Scored], task: str) -> dict[str, dict[str, list[Point]]]:

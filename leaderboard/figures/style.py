@@ -12,15 +12,18 @@ from scipy import stats
 
 from harness.base.errors import TouchstoneError, printable
 
-PALETTE = ("#3b5bdb", "#e8590c", "#2b8a3e", "#ae3ec9", "#0c8599", "#c92a2a", "#5f3dc4", "#868e96", "#5c940d", "#e64980")
+PALETTE = ("#3b5bdb", "#e8590c", "#2b8a3e", "#ae3ec9", "#0c8599", "#c92a2a", "#5f3dc4", "#5c940d", "#e64980")
 GREY = "#868e96"
 WIDTH, HEIGHT = 900, 540
 COLUMNS = 3
 
 
 def colour_of(number: int) -> str:
-    """Return the colour of the metric with this number."""
-    return PALETTE[number % len(PALETTE)]
+    """Return the colour of the metric with this number; all are different."""
+    if number < len(PALETTE):
+        return PALETTE[number]
+    hue = (number * 137.508) % 360          # the golden angle: the hues of any number of metrics are spread evenly
+    return f"hsl({hue:.0f}, {70 - 25 * (number % 2)}%, {35 + 10 * (number % 3)}%)"
 
 
 def grid_position(number: int, columns: int = COLUMNS) -> dict[str, int]:

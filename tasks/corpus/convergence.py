@@ -1,4 +1,4 @@
-"""Robustness against the size and imbalance of samples (Kour et al. 2022, section 4.5).
+"""Robustness against the size and imbalance of samples (Kour et al. 2022, sections 4.6 and 4.7).
 
 The published measures can be driven to 1 by adding a constant to the distance, and to minus infinity by a distance near 0. The
 contrasts, which are ours, divide the same errors by the difference between the distance of the two sources and that of two

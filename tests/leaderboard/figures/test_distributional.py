@@ -13,9 +13,10 @@ from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
 from harness.submission.selection import select_entries
 from leaderboard.figures import distributional
-from leaderboard.figures.distributional import component_curves, draw_components
+from leaderboard.figures.distributional import component_curves, draw_components, error_bar
 from leaderboard.figures.precision_recall import components, euclidean
 from leaderboard.figures.registry import draw_figure
+from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.scores import Scored, score_suite
 from tasks.corpus.distributionality import Distributionality
 
@@ -59,6 +60,25 @@ def test_deviations_are_the_measures(scored):
         draw_figure("deviations", scored[2:])
 
 
+def test_error_bars_reach_to_the_interval():
+    assert error_bar(Estimate(0.5, 0.4, 0.9, 10)) == {"type": "data", "symmetric": False, "array": [0.4], "arrayminus": [pytest.approx(0.1)]}
+    assert error_bar(Estimate(0.5, None, None, 3)) == {}
+
+
+def test_a_metric_that_cannot_be_drawn_is_named_with_the_reason(scored):
+    figure = draw_figure("fine_tuning", scored)
+    names = [trace.name for trace in figure.data if trace.showlegend is not False]
+    assert "energy" in names
+    assert any(name.startswith("constant: not drawn for made_") and "not above the self-distance" in name for name in names)
+    drawn = next(trace for trace in figure.data if trace.name == "energy" and trace.mode == "lines+markers")
+    observations = list(scored[0].tasks["fine_tuning"].observed.values())[:2]
+    assert drawn.y[0] == pytest.approx(1)
+    floor = np.mean([observation.fault_free for observation in observations])
+    mean = np.mean([observation.distances for observation in observations], axis=0)
+    if len(observations) == len(scored[0].tasks["fine_tuning"].observed):
+        assert list(drawn.y) == pytest.approx((mean - floor) / (mean[0] - floor))
+
+
 def test_curves_of_perturbation_show_the_observations(scored):
     figure = draw_figure("perturbation", scored[:2])
     first = next(trace for trace in figure.data if trace.name == "medoid" and trace.mode == "lines+markers")
@@ -84,5 +104,8 @@ def test_components_are_means_over_the_pairs_at_a_separation(smoke, inputs, monk
     sample = task.draw_sample(units[0])
     distances = euclidean(cache.vectors(sample.texts))
     last = [components(distances, sample.corpora[start], sample.corpora[start + 4], 3) for start in (0, 5)]
-    assert curves[3][0, 3] == pytest.approx(np.mean(last, axis=0))
+    assert curves[3][0, 3] == pytest.approx(np.mean(np.minimum(last, 1), axis=0))
+    assert max(rows.max() for rows in curves.values()) <= 1
+    pairs = [components(distances, sample.corpora[i], sample.corpora[j], 1) for i, j in sample.pairs(4)]
+    assert max(pair.density for pair in pairs) > 1              # otherwise nothing would be clipped
     assert len(draw_components(curves).data) == 2 * 2 * 4

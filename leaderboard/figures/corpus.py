@@ -51,8 +51,8 @@ def draw_separation(scored: Sequence[Scored], pair: str | None = None, k: int | 
             line, low, high = fit_line(separations, distances, levels)
             colour = colour_of(number)
             shift = 0.5 * (number + 0.5) / len(scored) - 0.25           # metrics side by side
-            figure.add_scatter(x=separations + shift, y=distances, mode="markers", marker={"color": colour, "size": 3},
-                               opacity=0.25, name=f"{name}, all pairs", legendgroup=name, showlegend=False, hoverinfo="skip",
+            figure.add_scatter(x=separations + shift, y=distances, mode="markers", marker={"color": colour, "size": 4},
+                               opacity=0.45, name=f"{name}, all pairs", legendgroup=name, showlegend=False, hoverinfo="skip",
                                **position)
             add_band(figure, levels.tolist(), low.tolist(), high.tolist(), colour, name, position)
             figure.add_scatter(x=levels, y=line, mode="lines", line_color=colour, name=name, legendgroup=name,
@@ -105,7 +105,7 @@ def draw_radar(scored: Sequence[Scored], pair: str | None = None, k: int | None 
                                     legendgroup=entry.name, showlegend=facet == 0, line_color=colour_of(number), opacity=0.7,
                                     fill="toself" if len(scored) <= 2 else "none", **grid_position(facet))
     figure.update_polars(radialaxis={"range": [0, 1], "tickformat": ".1f"})
-    figure.update_layout(height=max(HEIGHT, 420 * rows))
+    figure.update_layout(height=max(HEIGHT, 420 * rows)).update_annotations(font_size=13, yshift=24)
     return apply_layout(figure, "Measures (values below 0 are drawn as 0)")
 
 

@@ -51,13 +51,16 @@ def test_functional_fields_of_the_header_change_the_digest(write, old, new):
     assert load_submission(path).entries[0].digest != before
 
 
+REDEFINED = {"pos_distance", "pos_distance[nouns]", "cosine_glove"}      # under a published name, another metric since release 2026.2
+
+
 def test_digests_of_published_entries_are_mapped_to_present_ones():
     for release in ("2026.1", "2026.2"):
         facts = json.loads((PROJECT / "leaderboard" / "releases" / release / "release.json").read_text())
         published = {entry["name"]: entry["digest"] for entry in facts["entries"]}
         for entry in (entry for submission in load_available(SUBMISSIONS) for entry in submission.entries):
             if entry.name in published:
-                assert current_digest(published[entry.name]) == entry.digest, entry.name
+                assert (current_digest(published[entry.name]) == entry.digest) == (entry.name not in REDEFINED), entry.name
     assert current_digest("0" * 64) == "0" * 64
 
 

@@ -10,6 +10,7 @@ import pytest
 from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
 from harness.submission.submission import parse_file
+from leaderboard.publishing.release import read_release, releases
 from leaderboard.report.build import describe_header, load_paper_authors
 
 
@@ -35,6 +36,7 @@ def test_header_names_authors_and_year(write):
             parse_file(path)
 
 
-def test_table_of_authors_has_only_papers_of_submissions():
+def test_table_of_authors_has_only_papers_of_submissions_and_releases():
     papers = {parse_file(path).header.paper for path in SUBMISSIONS.glob("*.py") if path.name != "__init__.py"}
-    assert load_paper_authors().keys() <= papers
+    published = {entry.paper for name in releases() for entry in read_release(name).report.entries}
+    assert load_paper_authors().keys() <= papers | published

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["numpy>=2"]
+# dependencies = ["numpy>=2", "scipy>=1.14"]
 # [tool.touchstone]
 # name = "pos_distance"
 # title = "POS distance"
@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 WORD = re.compile(r"\d+(?:[.,:/]\d+)+|\w+(?:['\u2019]\w+)*|[^\w\s]")
 NUMBER = re.compile(r"[\d.,:/%$+-]*\d[\d.,:/%$+-]*")
@@ -68,7 +69,7 @@ def nearest(p: np.ndarray, q: np.ndarray) -> float:
     """Return the mean of both directed mean distances to the nearest row; from no rows, the mean length of the others."""
     if not len(p) or not len(q):
         return float(np.linalg.norm([*p, *q], axis=1).mean()) if len(p) or len(q) else 0.0
-    distances = np.linalg.norm(p[:, None] - q[None, :], axis=2)
+    distances = cdist(p, q)
     return float(distances.min(axis=1).mean() + distances.min(axis=0).mean()) / 2
 
 

@@ -62,7 +62,7 @@ class Retrieval(TextTask[RetrievalScores]):
     observation_type: ClassVar[type[Any]] = RetrievalScores
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Retrieval", short="ret", score="share of the n relevant documents among the first n, for changed documents",
-        chance=0.0, worst=0.0, unit="query", strata=("collection",), observe_version=1, measure_version=1, track="text",
+        chance=0.0, worst=0.0, unit="query", strata=("collection",), observe_version=2, measure_version=1, track="text",
         measures={
             USMB: USMB_MEANING,
             "original": "score for the original documents",

@@ -27,7 +27,7 @@ from tasks.suite_files import load_suite
 
 DATA = PROJECT / "tests" / "support" / "data"
 EXPECTED = json.loads((DATA / "store_976b391.json").read_text())
-OBSERVED_THEN = {"local_perturbation": 1}           # observe version of that commit, where it has changed
+OBSERVED_THEN = {"local_perturbation": 1, "robustness": 1, "retrieval": 1}      # observe versions of that commit that have changed
 ENTRIES = ("chi", "energy", "jaccard", "random", "constant")
 
 

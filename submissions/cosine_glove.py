@@ -3,8 +3,8 @@
 # dependencies = ["numpy>=2"]
 # [tool.touchstone]
 # name = "cosine_glove"
-# title = "Cosine of mean GloVe vectors"
-# summary = "Cosine of the means of the two texts' GloVe word vectors, negative values counted as 0."
+# title = "Cosine of GloVe vectors"
+# summary = "Cosine of the concatenated minimum, maximum and mean of a text's GloVe word vectors; negative values count as 0."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -12,12 +12,21 @@
 # symmetric = true
 # models = ["glove-6b-50d"]
 # trained_on = ["Wikipedia 2014", "Gigaword 5"]
-# paper = "https://aclanthology.org/D14-1162/"
-# authors = ["Pennington", "Socher", "Manning"]
-# year = 2014
+# paper = "https://arxiv.org/abs/1711.06861"
+# authors = ["Fu", "Tan", "Peng", "Zhao", "Yan"]
+# year = 2018
 # license = "Apache-2.0"
+#
+# [[tool.touchstone.variants]]
+# name = "mean"
+# parameters = { mean_only = true }
+# summary = "Cosine of the means of the two texts' word vectors."
 # ///
-"""Lower-cased words that GloVe knows, each as often as it occurs.  A text of which it knows none is like no other text."""
+"""The content preservation of Fu et al. 2018, which Yamshchikov et al. 2020 use: minimum, maximum and mean of the word vectors.
+
+Vectors: GloVe (Pennington et al. 2014), of words in lower case, each as often as it occurs.  A text without a word that GloVe
+has is at 0 from every other text.
+"""
 
 import re
 from pathlib import Path
@@ -36,18 +45,26 @@ def setup(models: dict[str, str]) -> None:
     vectors = np.load(folder / "vectors.npy", mmap_mode="r")
 
 
-def similarity(a: list[str], b: list[str]) -> np.ndarray:
+def similarity(a: list[str], b: list[str], mean_only: bool = False) -> np.ndarray:
     same = np.array([x == y for x, y in zip(a, b, strict=True)])
-    return np.where(same, 1.0, np.clip(np.einsum("nd,nd->n", directions(a), directions(b)), 0, 1))
+    return np.where(same, 1.0, np.clip(np.einsum("nd,nd->n", directions(a, mean_only), directions(b, mean_only)), 0, 1))
 
 
-def matrix(a: list[str], b: list[str]) -> np.ndarray:
+def matrix(a: list[str], b: list[str], mean_only: bool = False) -> np.ndarray:
     same = np.array(a, dtype=object)[:, None] == np.array(b, dtype=object)[None, :]
-    return np.where(same, 1.0, np.clip(directions(a) @ directions(b).T, 0, 1))
+    return np.where(same, 1.0, np.clip(directions(a, mean_only) @ directions(b, mean_only).T, 0, 1))
 
 
-def directions(texts: list[str]) -> np.ndarray:
-    """A row a text: the mean of its words' vectors, of length one, or of zeros."""
-    found = [[row for word in WORD.findall(text.lower()) if (row := rows.get(word)) is not None] for text in texts]
-    means = np.array([vectors[one].mean(axis=0, dtype=np.float64) if one else np.zeros(vectors.shape[1]) for one in found])
-    return means / np.maximum(np.linalg.norm(means, axis=1, keepdims=True), 1e-12)
+def directions(texts: list[str], mean_only: bool) -> np.ndarray:
+    """Return one row per text, of length one, or zeros for a text without known words."""
+    rows_of_texts = [[row for word in WORD.findall(text.lower()) if (row := rows.get(word)) is not None] for text in texts]
+    pooled = np.array([pool(np.asarray(vectors[numbers], dtype=np.float64), mean_only) for numbers in rows_of_texts])
+    return pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
+
+
+def pool(words: np.ndarray, mean_only: bool) -> np.ndarray:
+    """Return minimum, maximum and mean of the rows, concatenated, or the mean alone; zeros without rows."""
+    if not len(words):
+        return np.zeros(words.shape[1] * (1 if mean_only else 3))
+    mean = words.mean(axis=0)
+    return mean if mean_only else np.concatenate([words.min(axis=0), words.max(axis=0), mean])

@@ -1,33 +1,33 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["numpy>=2", "rapidfuzz>=3.9"]
+# dependencies = ["numpy>=2", "scipy>=1.14"]
 # [tool.touchstone]
 # name = "pos_distance"
-# title = "Distance of parts of speech"
-# summary = "How many words must be put in, taken out or exchanged until both texts have the same sequence of parts of speech."
+# title = "POS distance"
+# summary = "Mean distance of a noun to the nearest noun of the other text, between GloVe vectors; mean of both directions."
 # kind = "text"
 # input = "texts"
 # returns = "distance"
 # range = [0.0, inf]
 # lift = false
 # symmetric = true
-# models = ["brill-tagger"]
+# models = ["brill-tagger", "glove-6b-50d"]
+# trained_on = ["Wikipedia 2014", "Gigaword 5"]
 # paper = "https://arxiv.org/abs/2004.05001"
 # authors = ["Yamshchikov", "Shibaev", "Khlebnikov", "Tikhonov"]
 # year = 2021
 # license = "Apache-2.0"
-#
-# [[tool.touchstone.variants]]
-# name = "nouns"
-# parameters = { nouns = true }
-# summary = "How many distinct nouns, in small letters, only one of the two texts has."
 # ///
-"""Tags of Brill's rule-based tagger (1992) with the lexicon and the rules of the package pattern, as TextBlob carries them.
+"""Yamshchikov et al. 2020: nouns of both texts, and "a pairwise distance between the embeddings of the found nouns".
 
-A known word has its commonest tag, an unknown one NNP if it is capitalised, CD if it is a number, else NN as the rules of its
+Distances are Euclidean, between the vectors of the nouns in lower case, each as often as it occurs.  A text without a noun that
+GloVe has is at the mean length of the other's vectors, their distance from zero; two such texts are equal.
+
+Tags of Brill's rule-based tagger (1992) with the lexicon and the rules of the package pattern, as TextBlob carries them.
+
+A listed word has its most frequent tag, another one NNP if it is capitalised, CD if it is a number, else NN as the rules of its
 form change it; then the rules of the context change all.  Words are numbers, runs of letters and digits with apostrophes
-inside, or single other characters; a text is one sentence.  What Yamshchikov et al. 2020 computed under the name is not known:
-neither entry gives its means.
+inside, or single other characters; a text is one sentence.
 """
 
 import re
@@ -36,28 +36,50 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from rapidfuzz.distance import Levenshtein
+from scipy.spatial.distance import cdist
 
 WORD = re.compile(r"\d+(?:[.,:/]\d+)+|\w+(?:['\u2019]\w+)*|[^\w\s]")
 NUMBER = re.compile(r"[\d.,:/%$+-]*\d[\d.,:/%$+-]*")
 EDGE = ("STAART", "STAART")
-KEPT = 50_000                               # texts whose tags are at hand
+KEPT = 50_000                               # texts whose nouns are cached
 Tagged = tuple[str, str]
 
 lexicon: dict[str, str]
 forms: list[list[str]]                      # rules of a word's form
 contexts: list[tuple[str, str, str, str, str]]                 # of its context: tag or *, new tag, command, x, y
+rows: dict[str, int]
+vectors: np.ndarray
 
 
 def setup(models: dict[str, str]) -> None:
-    global lexicon, forms, contexts
-    folder = Path(models["brill-tagger"])
+    global lexicon, forms, contexts, rows, vectors
+    folder, glove = Path(models["brill-tagger"]), Path(models["glove-6b-50d"])
     lexicon = {line[0]: line[1] for line in fields(folder / "lexicon.txt")}
     forms = fields(folder / "morphology.txt")
     contexts = [(old, new, command.lower(), x, y[0] if y else "") for old, new, command, x, *y in fields(folder / "context.txt")]
-    rules_for.cache_clear()
-    for kept in (tagged, tags, nouns_of):
+    rows = {word: row for row, word in enumerate((glove / "words.txt").read_text(encoding="utf-8").split("\n"))}
+    vectors = np.load(glove / "vectors.npy", mmap_mode="r")
+    for kept in (rules_for, noun_vectors):
         kept.cache_clear()
+
+
+def distance(a: list[str], b: list[str]) -> np.ndarray:
+    return np.array([nearest(noun_vectors(x), noun_vectors(y)) for x, y in zip(a, b, strict=True)])
+
+
+def nearest(p: np.ndarray, q: np.ndarray) -> float:
+    """Return the mean of both directed mean distances to the nearest row; from no rows, the mean length of the others."""
+    if not len(p) or not len(q):
+        return float(np.linalg.norm([*p, *q], axis=1).mean()) if len(p) or len(q) else 0.0
+    distances = cdist(p, q)
+    return float(distances.min(axis=1).mean() + distances.min(axis=0).mean()) / 2
+
+
+@lru_cache(KEPT)
+def noun_vectors(text: str) -> np.ndarray:
+    """Return the vectors of the nouns of a text."""
+    nouns = [row for word, tag in tagged(text) if tag.startswith("NN") and (row := rows.get(word.lower())) is not None]
+    return np.asarray(vectors[nouns], dtype=np.float64)
 
 
 def fields(path: Path) -> list[list[str]]:
@@ -65,38 +87,21 @@ def fields(path: Path) -> list[list[str]]:
     return [line.split() for line in lines if line.strip() and not line.startswith(";;;")]
 
 
-def distance(a: list[str], b: list[str], nouns: bool = False) -> np.ndarray:
-    if nouns:
-        return np.array([len(nouns_of(x) ^ nouns_of(y)) for x, y in zip(a, b, strict=True)], dtype=float)
-    return np.array([Levenshtein.distance(tags(x), tags(y)) for x, y in zip(a, b, strict=True)], dtype=float)
-
-
-@lru_cache(KEPT)
-def tags(text: str) -> tuple[str, ...]:
-    return tuple(tag for _, tag in tagged(text))
-
-
-@lru_cache(KEPT)
-def nouns_of(text: str) -> frozenset[str]:
-    return frozenset(word.lower() for word, tag in tagged(text) if tag.startswith("NN"))
-
-
-@lru_cache(KEPT)
 def tagged(text: str) -> tuple[Tagged, ...]:
     words = WORD.findall(text)
-    known = [lexicon.get(word) or (lexicon.get(word.lower()) if place == 0 else None) for place, word in enumerate(words)]
-    first = [tag or guess(words, place) for place, tag in enumerate(known)]
+    listed = [lexicon.get(word) or (lexicon.get(word.lower()) if index == 0 else None) for index, word in enumerate(words)]
+    first = [tag or guess(words, index) for index, tag in enumerate(listed)]
     return tuple(zip(words, in_context(words, first), strict=True))
 
 
-def guess(words: list[str], place: int) -> str:
-    """The tag of an unknown word by its form and its neighbours."""
-    word = words[place]
+def guess(words: list[str], index: int) -> str:
+    """Return the tag of an unknown word by its form and its neighbours."""
+    word = words[index]
     if word.istitle():
         return "NNP"
     if NUMBER.fullmatch(word):
         return "CD"
-    before, after = words[place - 1] if place else None, words[place + 1] if place + 1 < len(words) else None
+    before, after = words[index - 1] if index else None, words[index + 1] if index + 1 < len(words) else None
     tag = "NN"
     for rule in forms:
         if rule[1] in COMMANDS:
@@ -128,7 +133,7 @@ def has_form(word: str, command: str, x: str, before: str | None, after: str | N
 
 
 def in_context(words: list[str], first: list[str]) -> list[str]:
-    """The tags once the rules of the context are applied, word by word: of those that fit a word's first tag the last counts."""
+    """Return the tags after the rules of the context, word by word: of those that fit a word's first tag the last counts."""
     around = [EDGE] * 3 + list(zip(words, first, strict=True)) + [EDGE] * 3
     for i in range(3, len(around) - 3):
         rules, last, tag = rules_for(around[i][1]), -1, around[i][1]
@@ -141,7 +146,7 @@ def in_context(words: list[str], first: list[str]) -> list[str]:
 
 
 class Cell(NamedTuple):
-    """What stands at a place beside a word: kind 0 is a word, 1 its tag."""
+    """What stands at an offset from a word: kind 0 is a word, 1 its tag."""
 
     at: int
     kind: int
@@ -149,7 +154,7 @@ class Cell(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """Those that may change a tag: by a cell that they ask for, their number, the new tag and the other cell they ask for."""
+    """The rules that may change a tag: by a required cell, their number, the new tag and the other required cell."""
 
     by_cell: dict[tuple[int, int, str], list[tuple[int, str, Cell | None]]]
     looked_at: list[tuple[int, int]]
@@ -166,7 +171,7 @@ def rules_for(tag: str) -> Rules:
 
 
 def cells_of(command: str, x: str, y: str) -> list[tuple[Cell, Cell | None]]:
-    """What a rule asks for: any of these, or both of a pair."""
+    """Return the cells that a rule requires: any of these, or both of a pair."""
     if command in PAIRS:
         at, kind, at_y, kind_y = PAIRS[command]
         return [(Cell(at, kind, x), Cell(at_y, kind_y, y))]

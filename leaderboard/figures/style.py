@@ -12,7 +12,8 @@ from scipy import stats
 
 from harness.base.errors import TouchstoneError, printable
 
-PALETTE = ("#3b5bdb", "#e8590c", "#2b8a3e", "#ae3ec9", "#0c8599", "#c92a2a", "#5f3dc4", "#5c940d", "#e64980")
+PALETTE = ("#3b5bdb", "#e8590c", "#2b8a3e", "#ae3ec9", "#0c8599", "#c92a2a", "#5f3dc4", "#5c940d", "#e64980", "#fab005",
+           "#7f4f24")
 GREY = "#868e96"
 WIDTH, HEIGHT = 900, 540
 COLUMNS = 3

@@ -37,7 +37,7 @@ EXPLANATIONS: Mapping[tuple[str, str], str] = {
     ("robustness", "superficial_over_summary"): "for embeddings it depends on where the model truncates texts",
     ("usmb", "sensitivity"): "a function of length alone comes close to 1; see constant_length on the page of the task",
     ("usmb", "clustering"): "V-measure of Ward linkage on rows of similarities; random labels score above 0 too",
-    ("usmb", "retrieval"): "the score on augmented texts; retention, which the text describes, is .8 to 1 for all metrics",
+    ("usmb", "retrieval"): "the score on changed texts that replace the originals; for retention with added copies see the notes",
     ("weights_comparisons", ""): "the paper repeats the row of the axis weights here",
 }
 

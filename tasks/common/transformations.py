@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from tasks.common.negation import negate
+
 CAPITALS = 0.25                             # of the letters
 EVERY = 10                                  # one in so many characters is deleted, not counting spaces
 DIGITS = str.maketrans("oieOIE", "013013")              # the paper names only o -> 0
@@ -52,49 +54,12 @@ def replace_more_digits(text: str, _: np.random.Generator) -> str | None:
 
 # ---- changes of meaning --------------------------------------------------------------------------------------------------
 
-VERBS = ("is", "are", "was", "were", "am", "has", "have", "had", "do", "does", "did", "can", "could", "will", "would", "shall",
-         "should", "may", "might", "must")
-NOT_OF = {"can": "cannot"}
-CONTRACTED = {"won": "will", "can": "can", "shan": "shall", "ain": "is"}        # verbs whose form changes before n't
-SHORT = {"s": "is", "re": "are", "m": "am", "ve": "have", "ll": "will", "d": "would"}
-PRONOUNS = "i|you|he|she|it|we|they|that|there|this|what|who|here"
-MARK = "['\N{RIGHT SINGLE QUOTATION MARK}]"
-AUXILIARY = re.compile(
-    r"\b(?:"
-    rf"(?P<contracted>won|can|shan|ain|{'|'.join(VERBS)})n?{MARK}t"      # isn't, won't, can't
-    r"|(?P<cannot>cannot)"
-    rf"|(?P<negated>{'|'.join(VERBS)})\s+(?:not|never)"                          # is not, has never
-    rf"|(?P<pronoun>{PRONOUNS}){MARK}(?P<short>s|re|m|ve|ll|d)"                    # it's, they'll
-    rf"|(?P<verb>{'|'.join(VERBS)})"
-    r")\b", re.IGNORECASE)
-
-
 def negate_verbs(text: str, _: np.random.Generator) -> str | None:
-    """Negate every auxiliary verb, or remove its negation; a text without one is prefixed by "It is not true that"."""
-    changed = AUXILIARY.sub(negate_match, text)
+    """Negate every verb group with an auxiliary verb; a text without one to negate is prefixed by "It is not true that"."""
+    changed = negate(text)
     if changed != text:
         return changed
     return f"It is not true that {text[:1].lower()}{text[1:]}" if text.strip() else None
-
-
-def negate_match(match: re.Match[str]) -> str:
-    """Return the opposite of a matched auxiliary verb."""
-    original = match[0]
-    if match["contracted"]:
-        word = match["contracted"]
-        return match_case(original, CONTRACTED.get(word.lower(), word.lower()))
-    if match["cannot"]:
-        return match_case(original, "can")
-    if match["negated"]:
-        return match["negated"]
-    if match["pronoun"]:
-        return f"{match['pronoun']} {SHORT[match['short'].lower()]} not"
-    return match_case(original, NOT_OF.get(match["verb"].lower(), f"{match['verb'].lower()} not"))
-
-
-def match_case(original: str, word: str) -> str:
-    """Return a word, capitalized if the original is."""
-    return word[:1].upper() + word[1:] if original[:1].isupper() else word
 
 
 def shuffle_sentences(text: str, rng: np.random.Generator) -> str | None:

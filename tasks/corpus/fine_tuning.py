@@ -86,10 +86,12 @@ class FineTuning(PooledTask[TrainingCurve]):
         if settings.weights is not None:
             generator |= {"weights": settings.weights, "digest": digest_of_weights(settings.weights)}
         for source in settings.sources:
+            # an earlier version ignored the labels with GPT-2; the units of n-grams keep their ids
+            labels: dict[str, Any] = {"label_prompts": True} if source.by_label and settings.generator == "gpt2" else {}
             for seed in range(settings.seeds):
                 yield self.unit(context, (source.name,), {
                     "source": source.name, "by_label": source.by_label, "steps": settings.steps, "n": settings.n,
-                    "self_distances": settings.self_distances, **generator, "generator_seed": seed}, (source.name,))
+                    "self_distances": settings.self_distances, **generator, **labels, "generator_seed": seed}, (source.name,))
 
     def texts(self, unit: Unit) -> Iterable[str]:
         return (text for corpus in self.corpora(unit)[0] for text in corpus)

@@ -1,7 +1,7 @@
 """Local perturbation (Ackerman, Kour and Farchi, section 2): how soon does a metric detect that a few neighbours moved?
 
-Without text: A is a mixture of three normal distributions in q dimensions, B is A with a little noise; then a point of B and its
-nearest neighbours, a share p of B, move by delta away from the centres of their components.
+Without text: A is a mixture of three normal distributions in q dimensions, B is A with a little noise; then a share p of B, a
+point y* with its nearest neighbours, moves by delta in one direction: that of y* minus the centroid of its component.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class LocalPerturbation(PooledTask[PerturbationCurves]):
     observation_type: ClassVar[type[Any]] = PerturbationCurves
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Local perturbation", short="lp", score="none (property)", chance=0.0, worst=0.0, unit="repetition", strata=(),
-        observe_version=1, measure_version=1, ranked=False, paper=ACKERMAN,
+        observe_version=2, measure_version=1, ranked=False, paper=ACKERMAN,
         measures={
             "locality": "area under the mean curve of (d(delta)-d(0))/(d(max)-d(0)): 1 if the smallest move is detected",
             "noticed": "d(max)-d(0) of the mean curve, in standard errors; below 2 the locality is unknown",
@@ -138,12 +138,13 @@ class Mixture:
         return cls(a.astype(np.float32), a + JITTER * rng.normal(size=(POINTS, q)), centres)
 
     def perturbed(self, delta: float, share: float, rng: np.random.Generator) -> np.ndarray:
-        """Return B': the share of B nearest to a random point of it, moved by delta away from their components' centres."""
-        chosen = self.b[rng.integers(len(self.b))]
-        nearest = np.argsort(np.linalg.norm(self.b - chosen, axis=1), kind="stable")[:round(share * len(self.b))]
-        away = self.b[nearest] - self.centres[nearest]
+        """Return B': the share of B nearest to a random point y*, moved together by delta along y* minus its centroid."""
+        chosen = rng.integers(len(self.b))
+        distances = np.linalg.norm(self.b - self.b[chosen], axis=1)
+        nearest = np.argsort(distances, kind="stable")[:round(share * len(self.b))]
+        direction = self.b[chosen] - self.centres[chosen]
         moved = self.b.copy()
-        moved[nearest] += delta * away / np.linalg.norm(away, axis=1, keepdims=True)
+        moved[nearest] += delta * direction / np.linalg.norm(direction)
         return moved.astype(np.float32)
 
 

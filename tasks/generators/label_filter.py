@@ -25,6 +25,15 @@ class NaiveBayes:
         self._logs = np.log(table / table.sum(axis=1, keepdims=True))
         self._prior = np.log(np.array([labels.count(label) for label in self.labels]) / len(labels))
 
+    def choose(self, texts: Sequence[str], label: str) -> str:
+        """Return the text with the highest confidence in a label, the first of several."""
+        column = self.labels.index(label)
+        return texts[int(np.argmax([self.confidences(text)[column] for text in texts]))]
+
+    def predict(self, text: str) -> str:
+        """Return the most probable label of a text."""
+        return self.labels[int(self.confidences(text).argmax())]
+
     def confidences(self, text: str) -> np.ndarray:
         """Return the probability of each label, in the order of `labels`; unknown words are ignored."""
         columns = [self._columns[word] for word in text.lower().split() if word in self._columns]

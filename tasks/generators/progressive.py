@@ -32,6 +32,11 @@ class Labelled:
     texts: Sequence[str]
     labels: Sequence[str]
 
+    @property
+    def has_labels(self) -> bool:
+        """Whether there are several labels."""
+        return len(set(self.labels)) > 1
+
 
 def training_sizes(step: int, steps: int, texts: int) -> tuple[int, int]:
     """Return the order and the number of training texts of g_step, step from 1 to `steps`; both grow evenly."""
@@ -47,7 +52,7 @@ def generate_steps(train: Labelled, held_out: Sequence[str], steps: int, n: int,
         rng = np.random.default_rng([seed, step])
         training = Labelled(train.texts[:size], train.labels[:size])
         model = NGrams(training.texts, order, words)
-        texts = write_by_label(training, order, n, rng) if len(set(train.labels)) > 1 else [model.write(rng) for _ in range(n)]
+        texts = write_by_label(training, order, n, rng) if train.has_labels else [model.write(rng) for _ in range(n)]
         generated.append(Step(texts, order, size, model.perplexity(held_out)))
     return generated
 
@@ -59,13 +64,13 @@ def write_by_label(read: Labelled, order: int, n: int, rng: np.random.Generator)
         texts_by_label[label].append(text)
     classifier = NaiveBayes(read.texts, read.labels)
     models = {label: NGrams(texts, order) for label, texts in texts_by_label.items()}
-    labels = classifier.labels
-    texts = []
-    for column in rng.permutation(max(n, len(labels)))[:n] % len(labels):
-        candidates = [models[labels[column]].write(rng) for _ in range(CANDIDATES)]
-        confidences = [classifier.confidences(text)[column] for text in candidates]
-        texts.append(candidates[int(np.argmax(confidences))])
-    return texts
+    return [classifier.choose([models[label].write(rng) for _ in range(CANDIDATES)], label)
+            for label in draw_labels(classifier.labels, n, rng)]
+
+
+def draw_labels(labels: Sequence[str], n: int, rng: np.random.Generator) -> list[str]:
+    """Return n labels in random order, each about equally often."""
+    return [labels[column] for column in rng.permutation(max(n, len(labels)))[:n] % len(labels)]
 
 
 def type_token_ratio(texts: Sequence[str]) -> float:

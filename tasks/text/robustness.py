@@ -68,7 +68,7 @@ class Robustness(DocumentMeansTask[RobustnessAnswers]):
     ranked_measures = usmb_measures = SHARES
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Robustness", short="rob", score="mean of three shares of documents that are ordered correctly",
-        chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=1, measure_version=1, track="text",
+        chance=CHANCE, worst=0.0, unit="document", strata=("dataset",), observe_version=2, measure_version=1, track="text",
         measures={
             USMB: USMB_MEANING,
             "superficial_over_semantic": "share of documents: every superficial change is closer than every change of meaning",

@@ -154,14 +154,19 @@ def test_wmd_by_hand(glove, tmp_path):
     assert found == pytest.approx([2 ** 0.5, 2 ** 0.5 / 2, 0, 0, 2, 2])
 
 
-def test_cosine_of_glove_is_that_of_scipy(glove):
-    metric = Direct("cosine_glove", {"glove-6b-50d": str(glove)})
+@pytest.mark.parametrize("mean_only", [False, True])
+def test_cosine_of_glove_is_that_of_scipy(mean_only, glove):
+    """Fu et al. 2018: the concatenated minimum, maximum and mean of the word vectors."""
+    metric = Direct("cosine_glove", {"glove-6b-50d": str(glove)}, mean_only=mean_only)
+    def pool(words: list[np.ndarray]) -> np.ndarray:
+        return np.mean(words, axis=0) if mean_only else np.r_[np.min(words, axis=0), np.max(words, axis=0), np.mean(words, axis=0)]
+
     rows = {word: row for row, word in enumerate((glove / "words.txt").read_text(encoding="utf-8").split())}
     vectors = np.load(glove / "vectors.npy").astype(float)
 
     def theirs(x: str, y: str) -> float:
         p, q = ([vectors[rows[word]] for word in metric.module.WORD.findall(text.lower()) if word in rows] for text in (x, y))
-        return max(0.0, 1 - spatial.distance.cosine(np.mean(p, axis=0), np.mean(q, axis=0))) if p and q else float(x == y)
+        return max(0.0, 1 - spatial.distance.cosine(pool(p), pool(q))) if p and q else float(x == y)
 
     expected = [theirs(x, y) for x, y in zip(A, B, strict=True)]
     np.testing.assert_allclose(metric.answer(A, B), expected, rtol=0, atol=1e-7)     # the vectors are of float32

@@ -87,13 +87,16 @@ def test_a_typing_error_in_a_folder_is_still_refused(tmp_path, entry_of):
         scan_folder(tmp_path)
 
 
+# The vectors: river 2 e1, River e2, bank e1, money 3 e3.  Means: of river and bank 1.5 e1, of bank and money (e1 + 3 e3)/2.  Minimum, maximum
+# and mean: of river and bank e1, 2 e1, 1.5 e1; of bank and money 0, e1 + 3 e3, (e1 + 3 e3)/2; of bank e1 three times.
+@pytest.mark.parametrize(("parameters", "river_bank", "bank_money"), [
+    ({}, 4.5 / np.sqrt(7.25 * 3), 1.5 / np.sqrt(3 * 12.5)), ({"mean_only": True}, 1, 1 / np.sqrt(10))])
 @pytest.mark.parametrize(("name", "model"), [("cosine_word2vec", NAME), ("cosine_fasttext", "fasttext-wiki-news-subwords-300")])
-def test_the_metrics_by_hand(name, model, folder):
+def test_the_metrics_by_hand(name, model, parameters, river_bank, bank_money, folder):
     assert model in BROUGHT
-    metric = Direct(name, {model: str(folder)})
-    # the words' directions: river e1, River e2, bank e1, money e3; mean of river and bank is e1, of bank and money (e1 + 3 e3)/2
+    metric = Direct(name, {model: str(folder)}, **parameters)
     a, b = ["river bank", "River", "RIVER", "bank", "nothing known", "the same"], ["Bank", "river", "river", "bank money", "river", "the same"]
-    expected = [0, 1, 0, 1 - 1 / np.sqrt(10), 1, 0]
+    expected = [1 - river_bank, 1, 0, 1 - bank_money, 1, 0]
     assert metric.answer(a, b) == pytest.approx(expected, abs=1e-9)
     assert np.diag(metric.functions["matrix"](a, b)) == pytest.approx(expected, abs=1e-9)
 

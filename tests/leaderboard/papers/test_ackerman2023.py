@@ -25,19 +25,49 @@ def test_every_metric_of_the_paper_is_a_submission():
     assert {entry.name for entry in ackerman2023.paper_entries()} == set(ackerman2023.METRICS)
     # the paper's finding: only IRPR, besides AHD itself, is nearer to AHD
     assert [name for name, nearer_energy in ackerman2023.METRICS.values() if not nearer_energy] == ["AHD", "IRPR"]
+    # section 2: PR and DC with k = 2, 5 and 15
+    assert {f"{family}_{k}" for family in ("PR", "DC") for k in (2, 5, 15)} <= {name for name, _ in ackerman2023.METRICS.values()}
 
 
 @pytest.mark.parametrize(("published", "share", "agrees"), [
     ("ENERGY", 1.0, True), ("ENERGY", 0.9, True), ("ENERGY", 0.8, False), ("AHD", 0.0, True), ("AHD", 0.2, False)])
 def test_a_class_needs_nine_in_ten_redraws(published, share, agrees):
-    measures = estimates(deviation_energy=0.3, deviation_ahd=0.4, distributionality=0.57, last_is_lowest=1.0)
-    comparison = Comparison("X", published, share, measures)
+    comparison = compare("X", published, nearer_energy=share)
     assert comparison.agrees == agrees
-    assert ackerman2023.summarize([comparison]).startswith(f"{int(agrees)} of 1 metrics are in their published class")
-    assert "Near neither prototype (both deviations above 0.25): X." in ackerman2023.summarize([comparison])
-    assert ackerman2023.build_table([comparison]).to_markdown().count("|") == 3 * (len(ackerman2023.COLUMNS) + 1)
+    (summary,) = ackerman2023.summarize_classes([comparison])
+    assert summary.startswith(f"{int(agrees)} of 1 metrics other than the prototypes are in their published class")
+    assert "Near neither prototype (both deviations above 0.25): X." in summary
+    assert rows_of(comparison)["X"]["as in paper"] == ("yes" if agrees else "no")
     records = list(csv.DictReader(io.StringIO(ackerman2023.build_records([comparison]).to_csv())))
     assert {record["measure"]: float(record["mean"]) for record in records}["deviation_ahd"] == 0.4
+
+
+def compare(metric: str, published: str, **values: float) -> Comparison:
+    measures = estimates(deviation_energy=0.3, deviation_ahd=0.4, distributionality=0.57, last_is_lowest=1.0, **values)
+    return Comparison(metric, published, measures, frozenset({"distributionality"}))
+
+
+def rows_of(*comparisons: Comparison) -> dict[str, dict[str, str]]:
+    table = ackerman2023.build_table(comparisons)
+    return {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+
+
+def test_the_prototypes_do_not_count_as_agreeing():
+    (summary,) = ackerman2023.summarize_classes([compare("ENERGY", "ENERGY", nearer_energy=1.0), compare("AHD", "AHD", nearer_energy=0.0),
+                                                 compare("FID", "ENERGY", nearer_energy=1.0)])
+    assert summary.startswith("1 of 1 metrics other than the prototypes")
+
+
+def test_what_is_unknown_and_what_was_not_run_are_told_apart():
+    unknown = Comparison("PR_15", "ENERGY", estimates(locality=0.7), frozenset({"distributionality", "local_perturbation"}))
+    not_run = Comparison("FID", "ENERGY", estimates(locality=0.3), frozenset({"local_perturbation"}))
+    rows = rows_of(unknown, not_run, compare("X", "ENERGY"))
+    assert [rows[name]["distributionality"] for name in ("PR_15", "FID")] == ["unknown", "not run"]
+    assert [rows[name]["locality"] for name in ("PR_15", "FID", "X")] == ["0.70", "0.30", "not run"]
+    assert "Class unknown, since all distances are equal in most redraws: PR_15." in ackerman2023.summarize_classes([unknown, not_run])[0]
+    assert ackerman2023.summarize_classes([not_run]) == []
+    assert "Ours: PR_15 0.70, FID 0.30." in ackerman2023.summarize_locality([unknown, not_run])[0]
+    assert ackerman2023.summarize_locality([compare("X", "ENERGY")]) == []
 
 
 def test_classes_are_read_from_the_store(smoke, tmp_path):
@@ -47,4 +77,4 @@ def test_classes_are_read_from_the_store(smoke, tmp_path):
               only=["distributionality", "local_perturbation"])
     comparisons = {comparison.metric: comparison for comparison in ackerman2023.compare_classes(Store(path, read_only=True), smoke)}
     assert (comparisons["ENERGY"].nearer_energy, comparisons["AHD"].nearer_energy) == (1.0, 0.0)
-    assert all(comparison.agrees for comparison in comparisons.values())
+    assert all(comparison.agrees and comparison.tasks == {"distributionality", "local_perturbation"} for comparison in comparisons.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,8 @@ from tasks.generators.progressive import Labelled, generate_steps, training_size
 
 TASK = FineTuning()
 KITCHEN = load_corpus("made_kitchen")
+TRAINS = load_corpus("made_trains")
+MIXED = Labelled([text for pair in zip(KITCHEN[:480], TRAINS[:480], strict=True) for text in pair], ["kitchen", "trains"] * 480)
 UNLABELLED = Labelled(KITCHEN[:500], [""] * 500)
 
 
@@ -109,21 +112,29 @@ def test_by_label_every_label_is_written_for_and_a_classifier_chooses():
 
 # ---- GPT-2 -------------------------------------------------------------------------------------------------------------
 
-@pytest.fixture(scope="module")
-def tiny(tmp_path_factory) -> str:
-    """A model of two layers with random weights, and a tokenizer of its own."""
+def save_tiny_model(folder: Path, texts: list[str]) -> str:
+    """Save a model of two layers with random weights, and a tokenizer of the words of the texts; return its folder."""
     import torch
     from tokenizers import Tokenizer, models, pre_tokenizers, trainers
     from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
-    folder = tmp_path_factory.mktemp("tiny")
     words = Tokenizer(models.WordLevel(unk_token="<unk>"))
     words.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    words.train_from_iterator(KITCHEN, trainers.WordLevelTrainer(special_tokens=["<end>", "<unk>"]))
+    words.train_from_iterator(texts, trainers.WordLevelTrainer(special_tokens=["<end>", "<unk>"]))
     PreTrainedTokenizerFast(tokenizer_object=words, eos_token="<end>", unk_token="<unk>").save_pretrained(folder)
     torch.manual_seed(1)
     GPT2LMHeadModel(GPT2Config(vocab_size=words.get_vocab_size(), n_positions=64, n_embd=32, n_layer=2, n_head=2, bos_token_id=0, eos_token_id=0)).save_pretrained(folder)
     return str(folder)
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory) -> str:
+    return save_tiny_model(tmp_path_factory.mktemp("tiny"), KITCHEN)
+
+
+@pytest.fixture(scope="module")
+def tiny_with_labels(tmp_path_factory) -> str:
+    return save_tiny_model(tmp_path_factory.mktemp("tiny_with_labels"), [*KITCHEN, *TRAINS, "kitchen trains"])
 
 
 def test_gpt2_learns_writes_and_is_kept(tiny, monkeypatch):
@@ -137,6 +148,39 @@ def test_gpt2_learns_writes_and_is_kept(tiny, monkeypatch):
     assert {word for text in steps[-1].texts for word in text.split()} <= words
     monkeypatch.setattr(gpt2, "TunedGenerator", None)                    # nobody is asked twice
     assert gpt2.finetune_and_generate(tiny, train, KITCHEN[500:510], 3, 4, seed=1) == steps
+
+
+def test_gpt2_writes_for_every_label_and_a_classifier_chooses(tiny_with_labels, monkeypatch):
+    monkeypatch.setattr(gpt2, "LEARNING_RATE", 5e-3)
+    last = gpt2.finetune_and_generate(tiny_with_labels, MIXED, [*KITCHEN[500:505], *TRAINS[500:505]], 2, 20, seed=1)[-1]
+    judge = NaiveBayes([*KITCHEN[300:], *TRAINS[300:]], ["kitchen"] * 300 + ["trains"] * 300)
+    predicted = [judge.predict(text) for text in last.texts]
+    assert predicted.count("kitchen") == predicted.count("trains") == 10
+    words = {word for text in [*KITCHEN, *TRAINS] for word in text.split()}
+    assert {word for text in last.texts for word in text.split()} <= words      # the label is no part of a text
+    unlabelled = Labelled(MIXED.texts, [""] * len(MIXED.texts))
+    assert gpt2.finetune_and_generate(tiny_with_labels, unlabelled, KITCHEN[500:505], 2, 20, seed=1)[-1].texts != last.texts
+
+
+def test_gpt2_generates_given_the_label_before_the_filter(tiny_with_labels, monkeypatch):
+    monkeypatch.setattr(gpt2, "LEARNING_RATE", 5e-3)
+    tuned = gpt2.TunedGenerator(tiny_with_labels, 1)
+    end, (kitchen,), (trains,) = 0, *(tuned.tokenizer(label)["input_ids"] for label in ("kitchen", "trains"))
+    assert (tuned.prompt(""), tuned.prompt("kitchen"), tuned.prompt("trains")) == ([end], [end, kitchen, end], [end, trains, end])
+    for _ in range(4):
+        tuned.learn(MIXED)
+    judge = NaiveBayes([*KITCHEN[300:], *TRAINS[300:]], ["kitchen"] * 300 + ["trains"] * 300)
+    for label, other in (("kitchen", "trains"), ("trains", "kitchen")):
+        texts = tuned.write(20, label)
+        assert [judge.predict(text) for text in texts].count(label) >= 17
+        assert tuned.perplexity(texts, [label] * 20) < tuned.perplexity(texts, [other] * 20)
+
+
+def test_empty_texts_of_a_label_are_refused_in_a_sentence(tiny, monkeypatch):
+    tuned = gpt2.TunedGenerator(tiny, 1)
+    monkeypatch.setattr(tuned.tokenizer, "batch_decode", lambda rows, **_: [""] * len(rows))
+    with pytest.raises(TouchstoneError, match='empty texts for 2 of 2 texts with the label "trains" in 50 attempts. Choose another model'):
+        tuned.write(2, "trains")
 
 
 def test_the_perplexity_of_gpt2_is_that_of_its_probabilities(tiny):
@@ -167,6 +211,11 @@ def test_units_name_the_weights(tiny, context):
     sources = (GeneratorSettings(name="made_kitchen"),)
     units = list(TASK.units(Settings(sources=sources, steps=2, n=5, seeds=2, generator="gpt2", weights=tiny), context))
     assert {unit.parameters["digest"] for unit in units} == {gpt2.digest_of_weights(tiny)}
+    by_label = (GeneratorSettings(name="made_kitchen", by_label=True),)
+    labelled = next(TASK.units(Settings(sources=by_label, steps=2, n=5, seeds=1, generator="gpt2", weights=tiny), context))
+    assert labelled.parameters["label_prompts"]                 # other units than those of the version that ignored the labels
+    with pytest.raises(TouchstoneError, match='"made_kitchen" has no labels. Remove the setting `by_label`'):
+        TASK.corpora(labelled)
     with pytest.raises(TouchstoneError, match='if and only if generator = "gpt2"'):
         list(TASK.units(Settings(sources=sources, steps=2, n=5, seeds=2, weights=tiny), context))
     with pytest.raises(TouchstoneError, match='n=300 needs 900 texts of "made_kitchen", which has 600'):

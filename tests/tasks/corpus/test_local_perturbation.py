@@ -34,20 +34,30 @@ from tests.support.corpora import like_embeddings, on_a_grid
 TASK = LocalPerturbation()
 
 
-def test_the_nearest_neighbours_move_by_delta_away_from_their_centres():
+def test_the_nearest_neighbours_move_together_along_the_chosen_point_minus_its_centroid():
+    """Ackerman et al. 2023, section 2: NN_k(y*) move in the same direction, z = y* - centroid(y*)."""
     mixture = Mixture.draw(4, np.random.default_rng(1))
     assert mixture.a.shape == (300, 4)
     moved = mixture.perturbed(3.0, 0.1, np.random.default_rng(2))
     changed = np.flatnonzero(~np.isclose(moved, mixture.b, atol=1e-5).all(axis=1))
     assert len(changed) == 30
-    before, after = (np.linalg.norm(rows[changed] - mixture.centres[changed], axis=1) for rows in (mixture.b, moved))
-    assert after - before == pytest.approx(np.full(30, 3.0), abs=1e-4)
+    chosen = np.random.default_rng(2).integers(300)
+    shifts = moved[changed] - mixture.b[changed]
+    z = mixture.b[chosen] - mixture.centres[chosen]
+    assert shifts == pytest.approx(np.tile(3.0 * z / np.linalg.norm(z), (30, 1)), abs=1e-4)
     # y* is one of the moved; the 30 are its nearest
-    chosen = mixture.b[np.random.default_rng(2).integers(300)]
-    reach = np.linalg.norm(mixture.b - chosen, axis=1)
+    reach = np.linalg.norm(mixture.b - mixture.b[chosen], axis=1)
     assert reach[changed].max() <= np.delete(reach, changed).min()
     assert np.array_equal(mixture.perturbed(0.0, 0.1, np.random.default_rng(2)), mixture.b.astype(np.float32))
     assert np.array_equal(mixture.perturbed(3.0, 0.0, np.random.default_rng(2)), mixture.b.astype(np.float32))
+
+
+def test_a_moved_group_keeps_its_shape():
+    """By hand: points of a line around the centroid 0; y* = 2 moves its two nearest points by +3, also the point at -1."""
+    points = np.array([[-1.0], [0.5], [2.0], [-30.0]])
+    mixture = Mixture(points.astype(np.float32), points, np.zeros((4, 1)))
+    seed = next(seed for seed in range(100) if np.random.default_rng(seed).integers(4) == 2)
+    assert mixture.perturbed(3.0, 0.75, np.random.default_rng(seed)).ravel().tolist() == [2.0, 3.5, 5.0, -30.0]
 
 
 def test_a_is_the_same_in_every_repetition_and_the_perturbed_points_are_not():

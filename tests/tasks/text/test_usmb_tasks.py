@@ -234,6 +234,31 @@ def test_retention_is_augmented_over_original_where_that_is_told_from_chance():
     assert (values["original"], values["score"], values["retention"]) == pytest.approx((1, 0.5, 0.5))
 
 
+def test_added_copies_compete_with_the_originals():
+    """Two documents, the first one relevant, n = 1; by hand, for the original, three semantic and five other copies of each."""
+    def search(first: float, second: float = 0.0) -> retrieval.RetrievalScores:
+        return searched([[first, second]] * 12, *[[0]] * 12)
+    units = [unit("retrieval", condition=condition, queries=12) for condition in retrieval.CONDITIONS]
+    def measure(**scores: float) -> dict[str, float]:
+        values = under(TASKS["retrieval"], units, [search(scores.get(condition, 0.1)) for condition in retrieval.CONDITIONS])
+        return {name: values[name] for name in ("original", "with_semantic_copies", "with_all_copies", "retention_with_semantic_copies",
+                                                "retention_with_all_copies", "retention")}
+    below = measure(original=0.9)                               # no copy reaches the original
+    assert set(below.values()) == {1.0}
+    assert list(measure(original=0.9, negation=0.95).values()) == [1, 0, 0, 0, 0, 1]
+    assert list(measure(original=0.9, digits=0.95).values()) == [1, 1, 0, 1, 0, 1]
+    # a copy that the change leaves as it is ties with its original
+    assert list(measure(original=0.9, shuffled_sentences=0.9).values()) == [1, 0.5, 0.5, 0.5, 0.5, 1]
+
+
+def test_without_all_conditions_nothing_is_known_of_copies():
+    perfect = searched(np.eye(12), *[[i] for i in range(12)])
+    conditions = retrieval.CONDITIONS[:3]
+    values = under(TASKS["retrieval"], [unit("retrieval", condition=condition, queries=12) for condition in conditions], [perfect] * 3)
+    assert (values["score"], values["retention"]) == (1, 1)
+    assert np.isnan([values["with_semantic_copies"], values["retention_with_all_copies"]]).all()
+
+
 def test_queries_without_a_relevant_document_in_the_sample_are_not_asked():
     collection = sample_collection("made_questions", 1, 20, 50)
     assert len(collection.texts) == 20

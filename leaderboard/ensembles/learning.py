@@ -7,8 +7,8 @@ for learning or for evaluation. USMB splits rows instead, so its forests have se
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -49,6 +49,7 @@ class TrainingTable:
     score: Callable[[np.ndarray, np.ndarray], float]        # function of predictions and of how often each row counts
     middle: float = 0.0                     # subtracted from a forest's probabilities if 0 means undecided
     each: Callable[[np.ndarray, np.ndarray], SplitScores] | None = None        # if the score is a mean: the terms of that mean
+    published: Mapping[str, Callable[[np.ndarray, np.ndarray], float]] = field(default_factory=dict)      # USMB's measures
 
     @cached_property
     def names(self) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -73,13 +74,13 @@ def unit_scale(observation: Any, raw: np.ndarray) -> np.ndarray:
     return np.asarray(scale.to_unit_interval(raw, np.ones_like(raw)))
 
 
-def axis(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
-    """Return the table of rated summaries."""
+def axis(metrics: tuple[str, ...], units: Seen, aspect: str = "overall") -> TrainingTable:
+    """Return the table of summaries with their ratings in one aspect."""
     answers, target, groups, datasets = [], [], [], []
     for unit, each in units:
         if unit.parameters["kind"] == alignment.AXIS and each[0].places:
             answers.append(np.column_stack([unit_scale(item, np.array(item.first)) for item in each]))
-            target += each[0].ratings["overall"]
+            target += each[0].ratings[aspect]
             groups += [(unit.parameters["dataset"], document) for document in each[0].places]
             datasets += [unit.parameters["dataset"]] * len(each[0].places)
     names, ratings = np.array(datasets), np.array(target)
@@ -139,6 +140,14 @@ def comparisons(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
         right = np.where(predictions[rows] == 0, 0.5, ((predictions[rows] > 0) == (signs[rows] > 0)).astype(float))
         return SplitScores(right, times[rows], documents[rows], np.zeros(len(rows), dtype=int))
 
+    def choice(measure: str) -> Callable[[np.ndarray, np.ndarray], float]:
+        def score(predictions: np.ndarray, times: np.ndarray) -> float:
+            rows = np.flatnonzero(times)
+            guessed = 0.5 + np.sign(predictions[rows]) / 2
+            values = alignment.choice_measures(guessed, (signs[rows] > 0).astype(float), times[None, rows].astype(float))
+            return float(values[measure][0])
+        return score
+
     return TrainingTable(
         alignment.COMPARISONS,
         metrics,
@@ -151,6 +160,7 @@ def comparisons(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
         lambda predictions, times: mean_of_strata(each(predictions, times)),
         0.5,
         each,
+        {measure: choice(measure) for measure in ("accuracy", "precision", "recall", "f1")},
     )
 
 
@@ -175,25 +185,32 @@ def robustness_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
     targets, names = np.array(list(TARGETS.values())), np.array(datasets)
     documents, strata = number_groups(groups), number_groups(datasets)
 
-    def each(predictions: np.ndarray, times: np.ndarray) -> SplitScores:
+    def orders(predictions: np.ndarray, times: np.ndarray, names: Sequence[str] = robustness.SHARES) -> SplitScores:
         at = np.flatnonzero(times[::count])
         rows = predictions.reshape(-1, count)[at]
         superficial, semantic, summary = (rows[:, targets == value] for value in (1.0, 0.0, 0.5))
-        holds = [superficial.min(axis=1) > semantic.max(axis=1), summary[:, 0] > semantic.max(axis=1),
-                 superficial.min(axis=1) > summary[:, 0]]
-        return SplitScores(np.mean(holds, axis=0), times[::count][at], documents[at], strata[at])
+        holds = {"superficial_over_semantic": superficial.min(axis=1) > semantic.max(axis=1),
+                 "summary_over_semantic": summary[:, 0] > semantic.max(axis=1),
+                 "superficial_over_summary": superficial.min(axis=1) > summary[:, 0]}
+        return SplitScores(np.mean([holds[name] for name in names], axis=0), times[::count][at], documents[at], strata[at])
+
+    def share(name: str, predictions: np.ndarray, times: np.ndarray) -> float:
+        return mean_of_strata(orders(predictions, times, [name]))
+
     return TrainingTable("robustness", metrics, together.reshape(-1, len(metrics)), np.tile(targets, len(together)),
                          np.repeat(documents, count)[:, None], np.tile(np.array(list(TARGETS)), len(together)),
-                         np.repeat(names, count), "linear", lambda predictions, times: mean_of_strata(each(predictions, times)),
-                         each=each)
+                         np.repeat(names, count), "linear",
+                         lambda predictions, times: mean_of_strata(orders(predictions, times)), each=orders,
+                         published={name: partial(share, name) for name in robustness.SHARES})
 
 
-def sensitivity_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
-    """Return the table of sensitivity."""
+def sensitivity_table(metrics: tuple[str, ...], units: Seen, published: bool = False) -> TrainingTable:
+    """Return the table of sensitivity, with all conditions or only with those of USMB."""
     answers, groups, datasets = [], [], []
-    count = len(sensitivity.CONDITIONS)
+    kept = sensitivity.IS_PUBLISHED if published else np.ones(len(sensitivity.CONDITIONS), dtype=bool)
+    count = int(kept.sum())
     for unit, observed in units:
-        raw = [np.array(one.answers, dtype=float).reshape(len(one.places), count) for one in observed]
+        raw = [np.array(item.answers, dtype=float).reshape(len(item.places), len(kept))[:, kept] for item in observed]
         values = [observation.scale.to_unit_interval(table, np.array(observation.itself)[:, None])
                   for observation, table in zip(observed, raw, strict=True)]
         answers.append(np.stack(values, axis=-1))
@@ -208,10 +225,13 @@ def sensitivity_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
 
     def each(predictions: np.ndarray, times: np.ndarray) -> SplitScores:
         at = np.flatnonzero(times[::count])
-        changed, constant = sensitivity.score_sensitivity(np.clip(predictions.reshape(-1, count)[at], 0, 1))
-        return SplitScores((changed + constant) / 2, times[::count][at], documents[at], strata[at])
-    conditions = np.array([sensitivity.condition_name(condition) for condition in sensitivity.CONDITIONS])
-    return TrainingTable("sensitivity", metrics, together.reshape(-1, len(metrics)), np.tile(sensitivity.IDEAL, len(together)),
+        similarity = np.full((len(at), len(kept)), np.nan)
+        similarity[:, kept] = np.clip(predictions.reshape(-1, count)[at], 0, 1)
+        changed, constant = sensitivity.score_sensitivity(similarity)
+        return SplitScores(changed if published else (changed + constant) / 2, times[::count][at], documents[at], strata[at])
+    conditions = np.array([sensitivity.condition_name(condition) for condition in sensitivity.CONDITIONS])[kept]
+    ideal = sensitivity.IDEAL[kept]
+    return TrainingTable("sensitivity", metrics, together.reshape(-1, len(metrics)), np.tile(ideal, len(together)),
                          np.repeat(documents, count)[:, None], np.tile(conditions, len(together)), np.repeat(names, count),
                          "linear", lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
 
@@ -232,9 +252,10 @@ def clustering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
         offset += len(labels)
     pairs, every, names, strata = np.concatenate(groups), np.concatenate(labels_of), np.array(datasets), number_groups(datasets)
 
-    def each(predictions: np.ndarray, times: np.ndarray) -> SplitScores:
-        from sklearn.metrics import adjusted_mutual_info_score
+    def cluster(predictions: np.ndarray, times: np.ndarray, linkage: clustering.Linkage = "average") -> SplitScores:
+        from sklearn.metrics import adjusted_mutual_info_score, v_measure_score
 
+        compare_labels = adjusted_mutual_info_score if linkage == "average" else v_measure_score
         scores, judged = [], []
         for sample, (start, stop) in enumerate(itertools.pairwise(starts)):
             rows = start + np.flatnonzero(times[start:stop] > 0)
@@ -245,12 +266,13 @@ def clustering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:
             a, b = places.reshape(-1, 2).T
             similarity = np.eye(len(texts))
             similarity[a, b] = similarity[b, a] = predictions[rows]
-            guessed = clustering.cluster_texts(np.clip(similarity, 0, 1), "average", len(np.unique(labels)))
-            scores.append(float(adjusted_mutual_info_score(labels, guessed)))
+            guessed = clustering.cluster_texts(np.clip(similarity, 0, 1), linkage, len(np.unique(labels)))
+            scores.append(float(compare_labels(labels, guessed)))
             judged.append(sample)
         return SplitScores(np.array(scores), np.ones(len(scores)), np.array(judged, dtype=int), strata[np.array(starts)[judged]])
     return TrainingTable("clustering", metrics, np.concatenate(answers), np.concatenate(target), pairs, names, names, "forest",
-                         lambda predictions, times: mean_of_strata(each(predictions, times)), each=each)
+                         lambda predictions, times: mean_of_strata(cluster(predictions, times)), each=cluster,
+                         published={"clustering": lambda predictions, times: mean_of_strata(cluster(predictions, times, "ward"))})
 
 
 def retrieval_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable:

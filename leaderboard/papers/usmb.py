@@ -11,10 +11,9 @@ from harness.evaluation.suite import Suite
 from harness.results.store import Store
 from harness.submission.selection import load_available
 from harness.submission.submission import Entry
-from leaderboard.ensembles.learning import learn
-from leaderboard.ensembles.training_tables import training_tables
 from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import UsmbFigure, usmb_tables
+from leaderboard.papers.usmb_ensembles import learn_published
 from leaderboard.report.formats import format_interval, format_number
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.scores import Scored, score_suite
@@ -26,10 +25,12 @@ BATCH_DEPENDENT = "bm25_plus[published]"    # runs with one call per condition, 
 # The published name, and our entry; of BM25+ the variant that depends on its batch, which alone reproduces the numbers.
 METRICS = {"cosine": "cosine", "levenshtein": "levenshtein", "rouge": "rouge", "jaccard": "jaccard",
            "bm25plus": BATCH_DEPENDENT}
+# The ensembles' BM25+ does not depend on its batch; their cosine is that of one embedding model each.
+ENSEMBLE_MEMBERS = {"jaccard": "jaccard", "levenshtein": "levenshtein", "bm25plus": "bm25_plus", "rouge": "rouge"}
+COSINES = ("cosine[minilm]", "cosine[wordllama]")
 TASKS = ("alignment", "robustness", "sensitivity", "clustering", "retrieval")
 CONDITION_TASKS = ("robustness", "sensitivity")
 ENSEMBLE_TASKS = {"axis": "alignment", "comparisons": "alignment", "robustness": "robustness", "sensitivity": "sensitivity"}
-SEEDS = 20
 # Known causes of differences, by table and measure ("" for any measure).
 EXPLANATIONS: Mapping[tuple[str, str], str] = {
     ("axis", ""): "published is 0.5(1+r); SummEval replaces OpenAI's ratings, of which there is no snapshot",
@@ -75,7 +76,7 @@ def reproduce(options: Options) -> Reproduction:
 
 def paper_entries() -> list[Entry]:
     """Return the entries of the published tables that are available."""
-    names = set(METRICS.values())
+    names = {*METRICS.values(), *ENSEMBLE_MEMBERS.values(), *COSINES}
     return [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries if entry.name in names]
 
 
@@ -84,11 +85,15 @@ def compare_figures(scored: Mapping[str, Scored], suite: Suite, by_condition: Sc
 
     `by_condition` holds the scores of the batch-dependent entry with one call per condition.
     """
-    learned = learn_ensembles(scored, suite)
+    learned = learn_published(scored, ENSEMBLE_MEMBERS, COSINES)
     comparisons = []
     for figure in usmb_tables():
         name = METRICS.get(figure.metric, figure.metric)
-        ours = learned.get((figure.table, figure.measure)) if name == "ensemble" else estimate_figure(scored.get(name), figure)
+        if name == "ensemble":
+            value = learned.get((figure.table, figure.measure))
+            ours = None if value is None else Estimate(value, None, None, len(COSINES))
+        else:
+            ours = estimate_figure(scored.get(name), figure)
         if name == BATCH_DEPENDENT:
             ours = estimate_figure(by_condition, figure) or ours
         comparisons.append(Comparison(figure, name, ours, list_datasets(suite, figure)))
@@ -126,26 +131,6 @@ def on_their_scale(figure: UsmbFigure, estimate: Estimate | None) -> Estimate | 
         return estimate
     low, high = (None if edge is None else (1 + edge) / 2 for edge in (estimate.low, estimate.high))
     return Estimate((1 + estimate.value) / 2, low, high, estimate.units)
-
-
-def learn_ensembles(scored: Mapping[str, Scored], suite: Suite) -> dict[tuple[str, str], Estimate]:
-    """Return the held-out scores and the weights of linear ensembles of the five metrics, where all have complete results."""
-    members = [scored[name] for name in METRICS.values() if name in scored]
-    estimates: dict[tuple[str, str], Estimate] = {}
-    if len(members) < len(METRICS):
-        return estimates
-    published_names = {ours: name for name, ours in METRICS.items()}
-    score_keys = {"axis": [("axis", "overall")], "comparisons": [("comparisons", "accuracy")],
-                  "robustness": [("robustness", "overall"), ("usmb", "robustness")], "sensitivity": [("usmb", "sensitivity")]}
-    for name, task in ENSEMBLE_TASKS.items():
-        scores = [member.tasks[task] for member in members if task in member.tasks]
-        if not all(score.complete and not score.failures for score in scores):
-            continue
-        learned = learn(training_tables(members, name)[0], SEEDS)
-        estimates |= dict.fromkeys(score_keys[name], Estimate(learned.score, None, None, SEEDS))
-        estimates |= {(f"weights_{name}", published_names[metric]): Estimate(weight, None, None, SEEDS)
-                      for metric, weight in learned.weights.items()}
-    return estimates
 
 
 def list_datasets(suite: Suite, figure: UsmbFigure) -> str:

@@ -187,12 +187,18 @@ def weighted_measures(observation: AlignmentAnswers, times: np.ndarray) -> dict[
     second = observation.scale.as_similarity(np.array(observation.second))
     guessed = np.where(first == second, 0.5, (second > first).astype(float))            # whether the second is preferred
     chosen = np.array(observation.choices, dtype=float)
-    agreed = np.where(chosen == 1, guessed, 1 - guessed)
     lengths = np.array(observation.words, dtype=float)
     near = np.abs(lengths[:, 0] - lengths[:, 1]) <= NEAR_LENGTH * lengths.max(axis=1)
+    agreed = np.where(chosen == 1, guessed, 1 - guessed)
+    return {**choice_measures(guessed, chosen, times),
+            "accuracy_at_near_length": weighted_means(np.where(near, agreed, np.nan), times)}
+
+
+def choice_measures(guessed: np.ndarray, chosen: np.ndarray, times: np.ndarray) -> dict[str, np.ndarray]:
+    """Return the measures of guessed choices of the second summary (a tie is 0.5) under each row of counts of pairs."""
+    agreed = np.where(chosen == 1, guessed, 1 - guessed)
     precision = weighted_means(chosen, times * guessed)
     recall = weighted_means(guessed, times * chosen)
     total = precision + recall
     return {"accuracy": weighted_means(agreed, times), "precision": precision, "recall": recall,
-            "f1": np.divide(2 * precision * recall, total, out=np.full(len(times), np.nan), where=total > 0),
-            "accuracy_at_near_length": weighted_means(np.where(near, agreed, np.nan), times)}
+            "f1": np.divide(2 * precision * recall, total, out=np.full(len(times), np.nan), where=total > 0)}

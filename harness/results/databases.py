@@ -10,6 +10,7 @@ import contextlib
 import datetime
 import fcntl
 import os
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,7 +24,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from harness.base.errors import TouchstoneError, printable
 from harness.results.arrays import ArrayFolder, ArrayStore, StoredArray, decode_array, encode_array
 
-POSTGRES = ("postgresql://", "postgres://")
+ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)|(?:sqlite:|postgres(?:ql)?:/).*", re.IGNORECASE | re.DOTALL)
+FORMS = "a file, sqlite:///relative.sqlite, sqlite:////absolute.sqlite or postgresql://user@host/name"
 SCHEMA_LOCK = 0x70756368                    # PostgreSQL advisory lock for creating or migrating tables
 HELD_ARRAYS = sa.Table("arrays", sa.MetaData(), sa.Column("digest", sa.Text, primary_key=True),
                        sa.Column("content", sa.LargeBinary, nullable=False))
@@ -44,8 +46,17 @@ class Database(Protocol):
 
 
 def open_database(address: Path | str) -> Database:
-    """Return the database behind a path or an address."""
-    return PostgresServer(str(address)) if str(address).startswith(POSTGRES) else SqliteFile(Path(address))
+    """Return the database behind a path or an address; raise if the address has an unknown form."""
+    parts = ADDRESS.fullmatch(str(address))
+    if parts is None:
+        return SqliteFile(Path(address))
+    scheme, rest = (parts[1] or "").lower(), parts[2] or ""
+    if scheme in ("postgresql", "postgres"):
+        return PostgresServer(rest)
+    if scheme == "sqlite" and rest.startswith("/") and rest.strip("/"):
+        return SqliteFile(Path(rest[1:]))
+    name = f"{scheme}://..." if scheme not in ("", "sqlite") else printable(str(address), 100)     # it may contain a password
+    raise TouchstoneError(f"{name} is not the address of a results store; give {FORMS}.")
 
 
 class SqliteFile:
@@ -112,8 +123,8 @@ class PostgresServer:
     """A database on a server, to which several coordinators can write at once."""
 
     def __init__(self, address: str) -> None:
-        parts = urlsplit(address)
-        self._address = f"postgresql+psycopg://{address.partition('://')[2]}"
+        parts = urlsplit(f"//{address}")
+        self._address = f"postgresql+psycopg://{address}"
         self.name = f"postgresql://{parts.hostname or 'localhost'}{parts.path}"
 
     def exists(self) -> bool:

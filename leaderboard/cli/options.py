@@ -13,7 +13,7 @@ import typer
 from harness.base.errors import TouchstoneError, did_you_mean
 
 SuiteOption = Annotated[str, typer.Option(help="core, smoke, or the path of a TOML file.", rich_help_panel="What")]
-StoreOption = Annotated[str | None, typer.Option(metavar="FILE|postgresql://…", help="The results store.  [default: "
+StoreOption = Annotated[str | None, typer.Option(metavar="FILE|sqlite:///…|postgresql://…", help="The results store.  [default: "
                                                  "results/store.sqlite in the clone, or TOUCHSTONE_STORE]",
                                                  show_default=False, rich_help_panel="Where")]
 DataOption = Annotated[Path | None, typer.Option(help="Folder of Parquet snapshots that takes precedence over downloads.  "

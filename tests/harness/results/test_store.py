@@ -275,6 +275,37 @@ def test_a_password_on_the_command_line_is_refused_and_shown_nowhere():
     assert "hunter2" not in done.stderr + done.stdout
 
 
+@pytest.mark.parametrize(("address", "file"), [             # the forms of SQLAlchemy's documentation: three slashes, and four
+    ("sqlite:///r.db", "r.db"), ("sqlite:///deep/r.db", "deep/r.db"), ("sqlite:///{folder}/a.db", "a.db"),
+    ("SQLite:///r.db", "r.db"), ("p.db", "p.db"), ("{folder}/p.db", "p.db"), ("odd:name/p.db", "odd:name/p.db")])
+def test_files_are_named_by_path_or_by_address(address, file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Store(address.format(folder=tmp_path)).close()
+    assert (tmp_path / file).is_file()
+    assert not list(tmp_path.glob("[sS][qQ][lL]ite:*"))
+
+
+@pytest.mark.parametrize("address", ["mysql://me:hunter2@host/x", "sqlite://x.db", "sqlite://", "sqlite:///", "sqlite:////",
+                                     "sqlite:x.db", "http://x", Path("sqlite:///x.db"), Path("postgresql://host/x")])
+def test_other_addresses_are_refused_and_make_no_folder(address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for read_only in (False, True):
+        with pytest.raises(TouchstoneError, match="is not the address of a results store; give a file, sqlite:///") as refusal:
+            Store(address, read_only=read_only)
+        assert "hunter2" not in str(refusal.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [["run", "word_overlap", "--suite", "smoke", "--only", "axioms"], ["show", "--suite", "smoke"],
+                                   ["serve"], ["doctor"]])
+def test_commands_refuse_an_unknown_address_in_the_variable(words, tmp_path):
+    done = touchstone(*words, environment={"TOUCHSTONE_STORE": "mysql://host/x", "PYTHONPATH": str(PROJECT)}, folder=tmp_path)
+    assert done.returncode == (1 if words == ["doctor"] else 2)
+    assert "mysql://... is not the address of a results store" in " ".join((done.stderr + done.stdout).split())
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_what_is_no_database_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("not a database, but long enough to have a header of its own" * 20)
     with pytest.raises(TouchstoneError, match="is not a results store, or it is damaged"):

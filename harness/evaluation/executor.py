@@ -6,13 +6,13 @@ Each thread is pinned to one CPU together with its worker. The outcome of an ass
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import queue
 import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from harness.base.errors import NotApplicable
@@ -119,6 +119,7 @@ class WorkerSlot:
         self._hosts: list[Supervisor] = []            # most recently used last
         self._worker: Worker | None = None
         self._entry: Entry | None = None
+        self.loading_seconds = 0.0                    # spent on loading submissions
         # attempts of metrics that were refused, with the line of the submission
         self.refused_attempts: dict[tuple[str, str], None] = {}
 
@@ -127,20 +128,25 @@ class WorkerSlot:
         """The limits of each metric."""
         return self._conditions.limits
 
-    def ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder) -> Outcome:
-        """Return the outcome of one assignment; run it once more if the supervisor was lost."""
+    def ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder, seconds: float | None = None) -> Outcome:
+        """Return the outcome of one assignment; run it once more if the supervisor was lost.
+
+        `seconds` replaces the time limit of the conditions.
+        """
+        limits = self._conditions.limits
+        limits = limits if seconds is None else replace(limits, seconds_per_unit=seconds)
         try:
-            return self._ask(entry, task_unit, inputs)
+            return self._ask(entry, task_unit, inputs, limits)
         except SupervisorLost:
             if self._stopping():
                 raise
         try:
-            return self._ask(entry, task_unit, inputs)
+            return self._ask(entry, task_unit, inputs, limits)
         except WorkerLost:
             failure = Failure(FaultKind.DIED.value, "was asked twice, and each time its supervisor ended with it")
             return Outcome(task_unit.unit.id, entry.digest, Status.FAILED, None, failure, 0.0)
 
-    def _ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder) -> Outcome:
+    def _ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder, limits: Limits) -> Outcome:
         started = time.monotonic()
 
         def outcome(status: Status, observation: Any = None, failure: Failure | None = None) -> Outcome:
@@ -152,7 +158,7 @@ class WorkerSlot:
         if self._entry is not entry:
             self._let_go()
             self._entry = entry
-        session = MetricSession(entry, task_unit.unit, inputs, self.start, self._worker, self._conditions.limits)
+        session = MetricSession(entry, task_unit.unit, inputs, self.start, self._worker, limits)
         try:
             session.start()
             return outcome(Status.ANSWERED, task_unit.task.observe(task_unit.unit, session))
@@ -170,10 +176,10 @@ class WorkerSlot:
             with contextlib.suppress(Fault):
                 self.refused_attempts |= dict.fromkeys(worker.refused_attempts())
 
-    def start(self, entry: Entry, until: float = math.inf) -> Worker:
-        """Return a fresh worker that has loaded the entry; `until` is the time at which loading is given up."""
+    def start(self, entry: Entry) -> Worker:
+        """Return a fresh worker that has loaded the entry."""
+        started = time.monotonic()
         worker = self._fork(self._conditions.environments.get(entry.digest, HARNESS_ENVIRONMENT).ground(entry.submission))
-        worker.deadline = min(worker.deadline, until)
         try:
             worker.load(entry.submission.source, entry.submission.filename, entry.parameters,
                         find_models(entry.header.models), self._conditions.watched)
@@ -183,6 +189,8 @@ class WorkerSlot:
             self._collect_refused_attempts(worker)
             worker.close()
             raise Fault(fault.kind, f"could not be loaded: {fault.sentence}", fault.places, fault.output) from None
+        finally:
+            self.loading_seconds += time.monotonic() - started
         return worker
 
     def _fork(self, ground: WorkerEnvironment) -> Worker:
@@ -243,7 +251,8 @@ class FailureBudget:
         if row >= self._limits.failures_in_a_row:
             sentence = f"was not asked: {row} units of this task before it ran out of time, one after the other"
         elif spent >= self._limits.seconds_per_entry:
-            sentence = f"was not asked: the metric had used up its {self._limits.seconds_per_entry:,.0f} seconds"
+            sentence = (f"was not asked: the metric had used up its {self._limits.seconds_per_entry:,.0f} seconds (raise the "
+                        f"limit with --limit seconds_per_entry={2 * self._limits.seconds_per_entry:.0f})")
         else:
             return None
         return Outcome(task_unit.unit.id, entry.digest, Status.FAILED, None, Failure(FaultKind.GIVEN_UP.value, sentence), 0.0)

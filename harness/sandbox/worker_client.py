@@ -44,7 +44,7 @@ class Worker:
         self.alive = True
         self.functions: frozenset[str] = frozenset()
         self.fitted: str | None = None      # hash of the collection of the last `fit`
-        self.deadline = time.monotonic() + host.limits.seconds_to_start
+        self.deadline, self.time_limit = time.monotonic() + host.limits.seconds_to_start, host.limits.describe_start()
         self._poll = select.poll()
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, QUICK)
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, QUICK)
@@ -235,16 +235,19 @@ class Worker:
 
     def _out_of_time(self) -> NoReturn:
         self._end(0)
-        raise Fault(FaultKind.TIME, "did not answer within the time allowed and was stopped", output=self._output.last())
+        raise Fault(FaultKind.TIME, f"did not answer within the time allowed and was stopped: its limit is {self.time_limit}",
+                    output=self._output.last())
 
     def _died(self) -> NoReturn:
         status, limits = self._end(PATIENCE), self._host.limits
         if not self._host.alive:
             raise WorkerLost("A worker was taken down with its supervisor.")
         if self._host.ran_out_of_memory():
-            sentence = f"was killed: it used more than {format_bytes(limits.memory_bytes)} of memory"
+            sentence = (f"was killed: it used more than {format_bytes(limits.memory_bytes)} of memory (raise the limit with "
+                        f"--memory {limits.memory_bytes // 500_000})")
         elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-            sentence = f"was killed: it used up its {limits.processor_seconds:,} seconds of processor time"
+            sentence = (f"was killed: it used up its {limits.processor_seconds:,} seconds of processor time (raise the limit "
+                        f"with --limit processor_seconds={2 * limits.processor_seconds})")
         elif status is None:
             sentence = "closed its channel in the middle of a question and was stopped"
         elif os.WIFSIGNALED(status):

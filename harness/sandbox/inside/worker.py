@@ -9,6 +9,7 @@ harness can write to it, and the *outbox* for arrays. A reply carries the number
 and nothing else. The other end is `harness/sandbox/worker_client.py`.
 """
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -89,7 +90,8 @@ def supervise(control: socket.socket, walls: SandboxEntry | None) -> None:
 def preload(modules: list[str]) -> None:
     """Import modules once for all workers; only from the harness's own environment, never from a submission."""
     for module in modules:
-        importlib.import_module(module)
+        with contextlib.suppress(Exception):        # a submission that needs the module fails with the reason
+            importlib.import_module(module)
     gc.collect()
     gc.freeze()                         # the garbage collector of a worker then does not touch shared pages
 
@@ -333,14 +335,17 @@ def describe_exception(wrong: BaseException) -> dict[str, Any]:
         message = str(wrong)[:1000]
     except Exception:                   # noqa: BLE001  # a metric's own exception may not even say what it is
         message = "(its message could not be read)"
-    places, trace = [], wrong.__traceback__
+    places, own, trace = [], [], wrong.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename != __file__:
             places.append(f"{os.path.basename(code.co_filename)[:80]}:{trace.tb_lineno} in {code.co_name[:80]}")
+            if code.co_filename == getattr(sys.modules.get(MODULE), "__file__", None):
+                own = places[-1:]
         trace = trace.tb_next
-    return {"type": type(wrong).__name__[:80], "message": message, "places": places[-8:],
-            "form": isinstance(wrong, WrongAnswer)}
+    innermost = places[-8:]
+    return {"type": type(wrong).__name__[:80], "message": message, "form": isinstance(wrong, WrongAnswer),
+            "places": innermost if not own or own[0] in innermost else own + innermost[1:]}
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -62,7 +63,7 @@ app = typer.Typer(
       touchstone show                      print the ranked tables
       touchstone card energy               everything about one metric
 
-    Stop a run at any time with Ctrl-C; repeat the command to continue.
+    Stop a run at any time with Ctrl-C or SIGTERM; repeat the command to continue.
     Exit codes: 0 success, 1 some test units failed (recorded), 2 invalid input, 130 stopped.""")
 app.add_typer(serving_app)
 app.add_typer(submitting_app)
@@ -79,6 +80,8 @@ PICTURE_WIDTH = 112
 
 def main() -> None:
     """Run the command line; errors are one sentence and exit code 2."""
+    for number in (signal.SIGINT, signal.SIGTERM):      # SIGINT is ignored in processes that a script starts in the background
+        signal.signal(number, signal.default_int_handler)
     try:
         app()
     except TouchstoneError as refusal:

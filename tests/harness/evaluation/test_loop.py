@@ -200,16 +200,18 @@ def test_ctrl_c_while_texts_are_embedded_says_how_to_go_on(tmp_path, monkeypatch
     assert "Traceback" not in said
 
 
-def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(write, tmp_path):
+@pytest.mark.parametrize(("sent", "interrupt"), [
+    (signal.SIGINT, signal.SIG_DFL), (signal.SIGINT, signal.SIG_IGN), (signal.SIGTERM, signal.SIG_DFL), (signal.SIGTERM, signal.SIG_IGN)])
+def test_a_signal_keeps_what_is_done_and_leaves_no_process(sent, interrupt, write, tmp_path):
     write("slow", SLOW.replace("0.01", "0.05"), kind="text", returns="similarity", range="[0.0, 1.0]")
     path = tmp_path / "store.sqlite"
-    process = start(path, "word_overlap", str(tmp_path / "slow.py"))
+    process = start(path, "word_overlap", str(tmp_path / "slow.py"), interrupt=interrupt)
     while not stored(path):
         assert process.poll() is None
         time.sleep(0.02)
     at_work = descendants(process.pid)
     assert len(at_work) >= 2
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
     done, left = (int(number) for number in re.search(r"Stopped\. (\d+) test units are stored, (\d+) are left", said).groups())

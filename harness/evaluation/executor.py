@@ -6,6 +6,7 @@ Each thread is pinned to one CPU together with its worker. The outcome of an ass
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import queue
 import threading
@@ -176,10 +177,11 @@ class WorkerSlot:
             with contextlib.suppress(Fault):
                 self.refused_attempts |= dict.fromkeys(worker.refused_attempts())
 
-    def start(self, entry: Entry) -> Worker:
-        """Return a fresh worker that has loaded the entry."""
+    def start(self, entry: Entry, until: float = math.inf) -> Worker:
+        """Return a fresh worker that has loaded the entry; `until` is the time at which loading is given up."""
         started = time.monotonic()
         worker = self._fork(self._conditions.environments.get(entry.digest, HARNESS_ENVIRONMENT).ground(entry.submission))
+        worker.deadline = min(worker.deadline, until)
         try:
             worker.load(entry.submission.source, entry.submission.filename, entry.parameters,
                         find_models(entry.header.models), self._conditions.watched)

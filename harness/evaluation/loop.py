@@ -72,9 +72,13 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
     task_units = {task_unit.unit.id: task_unit for _, task_unit in assignments}
     names = {entry.digest: entry.name for entry, _ in assignments}
 
+    unsaved: list[Outcome] = []                 # a signal can strike while an outcome is written
+
     def save(outcome: Outcome) -> None:
+        unsaved.append(outcome)
         store.save_outcome(outcome, run)
         count_outcome(summary, outcome, task_units[outcome.unit_id], names[outcome.entry_digest])
+        unsaved.clear()
 
     try:
         for pool in pools:
@@ -83,9 +87,8 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
                 stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
             pool.stop()                     # its workers end before exclusive units start
     except KeyboardInterrupt:
-        for pool in pools:
-            for outcome in pool.stop():
-                save(outcome)
+        for outcome in [*unsaved, *(outcome for pool in pools for outcome in pool.stop())]:
+            save(outcome)
         raise RunInterrupted(summary) from None
     finally:
         for pool in pools:

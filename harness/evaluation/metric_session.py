@@ -40,11 +40,12 @@ Corpora = Sequence[Sequence[str]] | Sequence[np.ndarray]       # texts, or rows 
 class MetricSession:
     """One entry on one test unit. Faults of the metric are raised; the worker that caused one is replaced."""
 
-    def __init__(self, entry: Entry, unit: Unit, inputs: InputEncoder, start: Callable[[Entry], Worker],
+    def __init__(self, entry: Entry, unit: Unit, inputs: InputEncoder, start: Callable[[Entry, float], Worker],
                  worker: Worker | None, limits: Limits) -> None:
         self.entry, self.unit = entry, unit
         self.worker = worker
         self._inputs, self._start, self._limits = inputs, start, limits
+        self._loading_seconds = limits.seconds_to_start         # left for all workers of the test unit
         self._seconds = min(entry.header.time or math.inf, limits.seconds_per_unit)
         self._deadline = time.monotonic() + self._seconds
         remedy = "it with --seconds" if entry.header.time is None or entry.header.time > self._seconds else "`time` in its header"
@@ -140,7 +141,7 @@ class MetricSession:
         contents = [self._input(corpus) for corpus in corpora]
         empty_holds, empty_calls, total_seconds = [], [], 0.0
         for handle, content in enumerate(contents):
-            empty_holds.append(time_call(worker.nothing, [content]))
+            empty_holds.append(time_call(worker.hold_nothing, content))
             total_seconds += time_call(worker.hold, handle, content, seed_of(self.unit.id, "corpus", handle))
         for index, pair in enumerate(pairs):
             empty_calls.append(time_call(worker.nothing, pair))
@@ -203,8 +204,10 @@ class MetricSession:
         """Return the current worker, or a fresh one if it has ended."""
         if self.worker is None or not self.worker.alive:
             started = time.monotonic()
-            self.worker = self._start(self.entry)
-            self._deadline += time.monotonic() - started        # imports do not count as answering time
+            self.worker = self._start(self.entry, started + self._loading_seconds)
+            loading = time.monotonic() - started
+            self._loading_seconds -= loading
+            self._deadline += loading           # imports do not count as answering time
         return self.worker
 
     def _bounded(self, worker: Worker) -> Worker:

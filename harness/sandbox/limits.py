@@ -46,7 +46,7 @@ class Limits:
 
     def describe_start(self) -> str:
         """Return the time to load a file and how to raise it, for messages."""
-        return (f"{self.seconds_to_start:g} seconds to load the file (raise it with --limit "
+        return (f"{self.seconds_to_start:g} seconds to load the file in all workers of a test unit (raise it with --limit "
                 f"seconds_to_start={2 * self.seconds_to_start:g})")
 
     def explain_failure(self, exception: str, message: str) -> str:

@@ -35,7 +35,8 @@ from harness.submission.submission import Entry
 class Executor:
     """Threads that execute assignments; a thread that loses its worker starts another."""
 
-    def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, conditions: Conditions, jobs: int) -> None:
+    def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, conditions: Conditions, jobs: int,
+                 patience: FailureBudget | None = None) -> None:
         self._left: queue.SimpleQueue[Assignment] = queue.SimpleQueue()
         for assignment in assignments:
             self._left.put(assignment)
@@ -43,7 +44,7 @@ class Executor:
         self._results: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
         self._inputs = InputEncoder(cache)
         self._stopping = threading.Event()
-        self._patience = FailureBudget(conditions.limits)
+        self._patience = patience or FailureBudget(conditions.limits)
         self._hosts: list[Supervisor] = []            # every supervisor that was started
         processors = sorted(os.sched_getaffinity(0))
         self._threads = [
@@ -98,7 +99,7 @@ class Executor:
                 outcome = self._patience.spared(entry, task_unit) or slot.ask(entry, task_unit, self._inputs)
                 if self._stopping.is_set():
                     return                  # `stop` may have caused the fault
-                self._patience.note(entry, task_unit, outcome)
+                self._patience.note(entry, outcome)
                 self._results.put(outcome)
         except BaseException as wrong:      # noqa: BLE001  # a fault of ours, raised again in the calling thread
             if not self._stopping.is_set():
@@ -232,26 +233,25 @@ class FailureBudget:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._lock = threading.Lock()
-        self._in_a_row: dict[tuple[str, str], int] = defaultdict(int)
+        self._in_a_row: dict[str, int] = defaultdict(int)
         self._spent: dict[str, float] = defaultdict(float)
 
-    def note(self, entry: Entry, task_unit: TaskUnit, outcome: Outcome) -> None:
+    def note(self, entry: Entry, outcome: Outcome) -> None:
         """Record the time and the result of an assignment."""
         with self._lock:
             self._spent[entry.digest] += outcome.seconds
-            key = entry.digest, task_unit.task.name
-            timed_out = outcome.failure is not None and outcome.failure.kind == FaultKind.TIME
-            if timed_out:
-                self._in_a_row[key] += 1
+            if outcome.failure is not None and outcome.failure.kind == FaultKind.TIME:
+                self._in_a_row[entry.digest] += 1
             elif outcome.status is Status.ANSWERED:
-                self._in_a_row[key] = 0
+                self._in_a_row[entry.digest] = 0
 
     def spared(self, entry: Entry, task_unit: TaskUnit) -> Outcome | None:
         """Return the failure of an assignment that is not run any more, or None."""
         with self._lock:
-            row, spent = self._in_a_row[entry.digest, task_unit.task.name], self._spent[entry.digest]
+            row, spent = self._in_a_row[entry.digest], self._spent[entry.digest]
         if row >= self._limits.failures_in_a_row:
-            sentence = f"was not asked: {row} units of this task before it ran out of time, one after the other"
+            sentence = (f"was not asked: {row} units before it ran out of time, one after the other (raise the limit with "
+                        f"--limit failures_in_a_row={2 * row})")
         elif spent >= self._limits.seconds_per_entry:
             sentence = (f"was not asked: the metric had used up its {self._limits.seconds_per_entry:,.0f} seconds (raise the "
                         f"limit with --limit seconds_per_entry={2 * self._limits.seconds_per_entry:.0f})")

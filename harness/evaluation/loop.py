@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from harness.base.progress import Progress
 from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
-from harness.evaluation.executor import Executor
+from harness.evaluation.executor import Executor, FailureBudget
 from harness.evaluation.time_left import TimeEstimate
 from harness.models.vector_cache import VectorCache
 from harness.models.vector_composition import SUITE_VECTORS, ComposedVectors, VectorSpec, vector_source
@@ -66,7 +66,8 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
         raise RunInterrupted(summary) from None
     shared_units = [assignment for assignment in assignments if not assignment[1].task.info.alone]
     exclusive_units = [assignment for assignment in assignments if assignment[1].task.info.alone]
-    pools = [Executor(shared_units, cache, conditions, jobs), Executor(exclusive_units, cache, conditions, 1)]
+    patience = FailureBudget(conditions.limits)
+    pools = [Executor(shared_units, cache, conditions, jobs, patience), Executor(exclusive_units, cache, conditions, 1, patience)]
     forecast = TimeEstimate(assignments, jobs)
     stage = progress.stage("Running", len(assignments), "units")
     task_units = {task_unit.unit.id: task_unit for _, task_unit in assignments}

@@ -18,7 +18,7 @@ class Limits:
     seconds_to_start: float = 120.0         # to load the file: a first import of torch is slow
     seconds_per_entry: float = 14_400.0     # of all test units together; the rest is given up
     processor_seconds: int = 14_400         # of one worker process
-    failures_in_a_row: int = 5              # consecutive timeouts in one task, then its rest is given up
+    failures_in_a_row: int = 3              # consecutive timeouts over all tasks, then the rest is given up
     memory_bytes: int = 8_000_000_000       # address space; torch alone maps more than 2 GB
     threads: int = 64
     file_bytes: int = 256_000_000           # of each file it writes

@@ -23,6 +23,7 @@ from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.metric_session import MetricSession
 from harness.models.registry import find_models
 from harness.models.vector_cache import VectorCache
+from harness.results.claims import Claims, SingleRun
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.sandbox.faults import Fault, FaultKind, SupervisorLost, WorkerLost
 from harness.sandbox.layers import WorkerEnvironment
@@ -36,12 +37,13 @@ class Executor:
     """Threads that execute assignments; a thread that loses its worker starts another."""
 
     def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, conditions: Conditions, jobs: int,
-                 patience: FailureBudget | None = None) -> None:
+                 patience: FailureBudget | None = None, claims: Claims | None = None) -> None:
         self._left: queue.SimpleQueue[Assignment] = queue.SimpleQueue()
         for assignment in assignments:
             self._left.put(assignment)
         self._expected, self._conditions = len(assignments), conditions
-        self._results: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
+        self._claims: Claims = claims or SingleRun()
+        self._results: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
         self._inputs = InputEncoder(cache)
         self._stopping = threading.Event()
         self._patience = patience or FailureBudget(conditions.limits)
@@ -51,8 +53,8 @@ class Executor:
             threading.Thread(target=self._work, args=(processors[(os.getpid() + job) % len(processors)],), daemon=True)
             for job in range(min(jobs, len(assignments)))]
 
-    def outcomes(self) -> Iterable[Outcome]:
-        """Start the threads and yield every outcome as it completes."""
+    def outcomes(self) -> Iterable[Outcome | None]:
+        """Start the threads and yield every outcome as it completes; None for an assignment that another run has claimed."""
         for thread in self._threads:
             thread.start()
         for _ in range(self._expected):
@@ -96,6 +98,9 @@ class Executor:
                     entry, task_unit = self._left.get_nowait()
                 except queue.Empty:
                     return
+                if not self._claims.take((task_unit.unit.id, entry.digest)):
+                    self._results.put(None)
+                    continue
                 outcome = self._patience.spared(entry, task_unit) or slot.ask(entry, task_unit, self._inputs)
                 if self._stopping.is_set():
                     return                  # `stop` may have caused the fault

@@ -12,7 +12,7 @@ import fcntl
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -23,6 +23,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from harness.base.errors import TouchstoneError, printable
 from harness.results.arrays import ArrayFolder, ArrayStore, StoredArray, decode_array, encode_array
+from harness.results.claims import AdvisoryLocks, Claims, Pair, SingleRun
 
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)|(?:sqlite:|postgres(?:ql)?:/).*", re.IGNORECASE | re.DOTALL)
 FORMS = "a file, sqlite:///relative.sqlite, sqlite:////absolute.sqlite or postgresql://user@host/name"
@@ -42,6 +43,8 @@ class Database(Protocol):
     def insert(self, table: sa.Table) -> Any: ...
     def before_schema(self, connection: sa.Connection) -> None: ...
     def writing(self) -> contextlib.AbstractContextManager[None]: ...
+    def claiming(self, engine: sa.Engine, outcomes: sa.Table, finished: Mapping[Pair, str]
+                 ) -> contextlib.AbstractContextManager[Claims]: ...
     def explain(self, cause: str) -> str: ...
 
 
@@ -105,6 +108,10 @@ class SqliteFile:
             lock.flush()
             yield
 
+    @contextlib.contextmanager
+    def claiming(self, engine: sa.Engine, outcomes: sa.Table, finished: Mapping[Pair, str]) -> Iterator[Claims]:
+        yield SingleRun()                   # `writing` has excluded other runs
+
     def explain(self, cause: str) -> str:
         low = cause.lower()
         if "readonly" in low or "read-only" in low or "permission denied" in low or "unable to open" in low:
@@ -120,7 +127,7 @@ class SqliteFile:
 
 
 class PostgresServer:
-    """A database on a server, to which several coordinators can write at once."""
+    """A database on a server, on which several coordinators can work at once."""
 
     def __init__(self, address: str) -> None:
         parts = urlsplit(f"//{address}")
@@ -149,6 +156,12 @@ class PostgresServer:
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         yield                               # any number of writers
+
+    @contextlib.contextmanager
+    def claiming(self, engine: sa.Engine, outcomes: sa.Table, finished: Mapping[Pair, str]) -> Iterator[Claims]:
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.detach()             # closed instead of pooled, which ends its claims
+            yield AdvisoryLocks(connection, outcomes, finished)
 
     def explain(self, cause: str) -> str:
         low, problem = cause.lower(), printable(cause, 200)

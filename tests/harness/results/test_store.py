@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -225,6 +226,44 @@ store.close()
         assert process.returncode == 0, said
     store = Store(database, read_only=True)
     assert len(store.completed([Status.FAILED])) == 100 + 4 * 100
+    store.close()
+
+
+@pytest.mark.postgres
+def test_coordinators_divide_the_work_and_a_killed_one_leaves_its_units(database, tmp_path, write):
+    """Each call is logged: `--trust` lets the metric write, and no unit is run twice."""
+    log = tmp_path / "log"
+    body = f"import time\ndef distance(p, q):\n    open({str(log)!r}, 'a').write(f'{{hash(tuple(p) + tuple(q))}}\\n')\n    time.sleep(0.02)\n    return float(p != q)\n"
+    path = write("logged", body)
+    words = [sys.executable, "-m", "leaderboard", "run", path, "--suite", "smoke", "--only", "known_similarity", "--only", "axioms",
+             "--store", database, "--jobs", "1", "--trust"]
+    alone = subprocess.run([*words[:-5], "--store", tmp_path / "alone.sqlite", *words[-3:]], capture_output=True, text=True, cwd=PROJECT)
+    assert alone.returncode == 0, alone.stderr
+    calls = sorted(log.read_text().split())
+    log.unlink()
+    runs = [subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=PROJECT) for _ in range(2)]
+    said = [run.communicate(timeout=200)[1] for run in runs]
+    assert sorted(log.read_text().split()) == calls, said
+    ran, left = (sum(int(number) for text in said for number in re.findall(pattern, text))
+                 for pattern in (r"Ran (\d+) test", r"(\d+) test units were left"))
+    assert ran == 5
+    assert left <= 5                                    # all that one of them planned
+    store = Store(database)
+    with store.claiming({}) as mine, store.claiming({}) as theirs:
+        assert mine.take(("unit", "entry"))
+        assert not theirs.take(("unit", "entry"))
+        mine.release(("unit", "entry"))
+        assert theirs.take(("unit", "entry"))
+    with store.claiming({}) as later:                   # their connection has ended
+        assert later.take(("unit", "entry"))
+        done = next(iter(store.finished_times()))
+        assert not later.take(done)                     # somebody has finished it since that was planned
+    with store.claiming(store.finished_times()) as rerun:
+        assert rerun.take(done)
+    with pytest.raises(TouchstoneError, match="the connection broke"), store.claiming({}) as broken:
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+        broken.take(("unit", "entry"))
     store.close()
 
 

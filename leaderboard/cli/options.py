@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from harness.sandbox.limits import Limits
 
 SuiteOption = Annotated[str, typer.Option(help="core, smoke, or the path of a TOML file.", rich_help_panel="What")]
-StoreOption = Annotated[str | None, typer.Option(metavar="FILE|sqlite:///…|postgresql://…", help="The results store.  [default: "
-                                                 "results/store.sqlite in the clone, or TOUCHSTONE_STORE]",
+StoreOption = Annotated[str | None, typer.Option(metavar="FILE|sqlite:///…|postgresql://…", help="The results store.  \\["
+                                                 "default: results/store.sqlite in the clone, or TOUCHSTONE_STORE]",
                                                  show_default=False, rich_help_panel="Where")]
-DataOption = Annotated[Path | None, typer.Option(help="Folder of Parquet snapshots that takes precedence over downloads.  "
-                                                      "[default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
+DataOption = Annotated[Path | None, typer.Option(help="Folder of Parquet snapshots that takes precedence over downloads.  \\["
+                                                      "default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
 TrackOption = Annotated[str | None, typer.Option(help="Only this track: corpus or text.", show_default=False,
                                                  rich_help_panel="What")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 TrustOption = Annotated[bool, typer.Option("--trust", help="Disable the sandbox for code you have reviewed (recorded in the "
                                            "results).", rich_help_panel="How")]
-JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Metrics that run at the same time.  [default: number of "
+JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Metrics that run at the same time.  \\[default: number of "
                                                                      "processors]",
                                                 show_default=False, rich_help_panel="How")]
-SecondsOption = Annotated[float | None, typer.Option(min=0.1, help="Time limit per test unit, in seconds.  [default: 300]",
+SecondsOption = Annotated[float | None, typer.Option(min=0.1, help="Time limit per test unit, in seconds.  \\[default: 300]",
                                                      show_default=False, rich_help_panel="How")]
-MemoryOption = Annotated[int | None, typer.Option(min=500, help="Memory limit of a metric, in MB.  [default: 8000]",
+MemoryOption = Annotated[int | None, typer.Option(min=500, help="Memory limit of a metric, in MB.  \\[default: 8000]",
                                                   show_default=False, rich_help_panel="How")]
 LimitOption = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Any other limit, for example threads=8; "
                                                        "may be repeated.", show_default=False, rich_help_panel="How")]

@@ -13,6 +13,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from harness.base.errors import NotApplicable
@@ -22,6 +23,7 @@ from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.metric_session import MetricSession
 from harness.models.registry import find_models
 from harness.models.vector_cache import VectorCache
+from harness.results.claims import Claims, SingleRun
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.sandbox.faults import Fault, FaultKind, SupervisorLost, WorkerLost
 from harness.sandbox.layers import WorkerEnvironment
@@ -34,23 +36,25 @@ from harness.submission.submission import Entry
 class Executor:
     """Threads that execute assignments; a thread that loses its worker starts another."""
 
-    def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, conditions: Conditions, jobs: int) -> None:
+    def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, conditions: Conditions, jobs: int,
+                 patience: FailureBudget | None = None, claims: Claims | None = None) -> None:
         self._left: queue.SimpleQueue[Assignment] = queue.SimpleQueue()
         for assignment in assignments:
             self._left.put(assignment)
         self._expected, self._conditions = len(assignments), conditions
-        self._results: queue.SimpleQueue[Outcome | BaseException] = queue.SimpleQueue()
+        self._claims: Claims = claims or SingleRun()
+        self._results: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
         self._inputs = InputEncoder(cache)
         self._stopping = threading.Event()
-        self._patience = FailureBudget(conditions.limits)
+        self._patience = patience or FailureBudget(conditions.limits)
         self._hosts: list[Supervisor] = []            # every supervisor that was started
         processors = sorted(os.sched_getaffinity(0))
         self._threads = [
             threading.Thread(target=self._work, args=(processors[(os.getpid() + job) % len(processors)],), daemon=True)
             for job in range(min(jobs, len(assignments)))]
 
-    def outcomes(self) -> Iterable[Outcome]:
-        """Start the threads and yield every outcome as it completes."""
+    def outcomes(self) -> Iterable[Outcome | None]:
+        """Start the threads and yield every outcome as it completes; None for an assignment that another run has claimed."""
         for thread in self._threads:
             thread.start()
         for _ in range(self._expected):
@@ -94,10 +98,13 @@ class Executor:
                     entry, task_unit = self._left.get_nowait()
                 except queue.Empty:
                     return
+                if not self._claims.take((task_unit.unit.id, entry.digest)):
+                    self._results.put(None)
+                    continue
                 outcome = self._patience.spared(entry, task_unit) or slot.ask(entry, task_unit, self._inputs)
                 if self._stopping.is_set():
                     return                  # `stop` may have caused the fault
-                self._patience.note(entry, task_unit, outcome)
+                self._patience.note(entry, outcome)
                 self._results.put(outcome)
         except BaseException as wrong:      # noqa: BLE001  # a fault of ours, raised again in the calling thread
             if not self._stopping.is_set():
@@ -119,6 +126,7 @@ class WorkerSlot:
         self._hosts: list[Supervisor] = []            # most recently used last
         self._worker: Worker | None = None
         self._entry: Entry | None = None
+        self.loading_seconds = 0.0                    # spent on loading submissions
         # attempts of metrics that were refused, with the line of the submission
         self.refused_attempts: dict[tuple[str, str], None] = {}
 
@@ -127,20 +135,25 @@ class WorkerSlot:
         """The limits of each metric."""
         return self._conditions.limits
 
-    def ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder) -> Outcome:
-        """Return the outcome of one assignment; run it once more if the supervisor was lost."""
+    def ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder, seconds: float | None = None) -> Outcome:
+        """Return the outcome of one assignment; run it once more if the supervisor was lost.
+
+        `seconds` replaces the time limit of the conditions.
+        """
+        limits = self._conditions.limits
+        limits = limits if seconds is None else replace(limits, seconds_per_unit=seconds)
         try:
-            return self._ask(entry, task_unit, inputs)
+            return self._ask(entry, task_unit, inputs, limits)
         except SupervisorLost:
             if self._stopping():
                 raise
         try:
-            return self._ask(entry, task_unit, inputs)
+            return self._ask(entry, task_unit, inputs, limits)
         except WorkerLost:
             failure = Failure(FaultKind.DIED.value, "was asked twice, and each time its supervisor ended with it")
             return Outcome(task_unit.unit.id, entry.digest, Status.FAILED, None, failure, 0.0)
 
-    def _ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder) -> Outcome:
+    def _ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder, limits: Limits) -> Outcome:
         started = time.monotonic()
 
         def outcome(status: Status, observation: Any = None, failure: Failure | None = None) -> Outcome:
@@ -152,7 +165,7 @@ class WorkerSlot:
         if self._entry is not entry:
             self._let_go()
             self._entry = entry
-        session = MetricSession(entry, task_unit.unit, inputs, self.start, self._worker, self._conditions.limits)
+        session = MetricSession(entry, task_unit.unit, inputs, self.start, self._worker, limits)
         try:
             session.start()
             return outcome(Status.ANSWERED, task_unit.task.observe(task_unit.unit, session))
@@ -172,6 +185,7 @@ class WorkerSlot:
 
     def start(self, entry: Entry, until: float = math.inf) -> Worker:
         """Return a fresh worker that has loaded the entry; `until` is the time at which loading is given up."""
+        started = time.monotonic()
         worker = self._fork(self._conditions.environments.get(entry.digest, HARNESS_ENVIRONMENT).ground(entry.submission))
         worker.deadline = min(worker.deadline, until)
         try:
@@ -183,6 +197,8 @@ class WorkerSlot:
             self._collect_refused_attempts(worker)
             worker.close()
             raise Fault(fault.kind, f"could not be loaded: {fault.sentence}", fault.places, fault.output) from None
+        finally:
+            self.loading_seconds += time.monotonic() - started
         return worker
 
     def _fork(self, ground: WorkerEnvironment) -> Worker:
@@ -222,28 +238,28 @@ class FailureBudget:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._lock = threading.Lock()
-        self._in_a_row: dict[tuple[str, str], int] = defaultdict(int)
+        self._in_a_row: dict[str, int] = defaultdict(int)
         self._spent: dict[str, float] = defaultdict(float)
 
-    def note(self, entry: Entry, task_unit: TaskUnit, outcome: Outcome) -> None:
+    def note(self, entry: Entry, outcome: Outcome) -> None:
         """Record the time and the result of an assignment."""
         with self._lock:
             self._spent[entry.digest] += outcome.seconds
-            key = entry.digest, task_unit.task.name
-            timed_out = outcome.failure is not None and outcome.failure.kind == FaultKind.TIME
-            if timed_out:
-                self._in_a_row[key] += 1
+            if outcome.failure is not None and outcome.failure.kind == FaultKind.TIME:
+                self._in_a_row[entry.digest] += 1
             elif outcome.status is Status.ANSWERED:
-                self._in_a_row[key] = 0
+                self._in_a_row[entry.digest] = 0
 
     def spared(self, entry: Entry, task_unit: TaskUnit) -> Outcome | None:
         """Return the failure of an assignment that is not run any more, or None."""
         with self._lock:
-            row, spent = self._in_a_row[entry.digest, task_unit.task.name], self._spent[entry.digest]
+            row, spent = self._in_a_row[entry.digest], self._spent[entry.digest]
         if row >= self._limits.failures_in_a_row:
-            sentence = f"was not asked: {row} units of this task before it ran out of time, one after the other"
+            sentence = (f"was not asked: {row} units before it ran out of time, one after the other (raise the limit with "
+                        f"--limit failures_in_a_row={2 * row})")
         elif spent >= self._limits.seconds_per_entry:
-            sentence = f"was not asked: the metric had used up its {self._limits.seconds_per_entry:,.0f} seconds"
+            sentence = (f"was not asked: the metric had used up its {self._limits.seconds_per_entry:,.0f} seconds (raise the "
+                        f"limit with --limit seconds_per_entry={2 * self._limits.seconds_per_entry:.0f})")
         else:
             return None
         return Outcome(task_unit.unit.id, entry.digest, Status.FAILED, None, Failure(FaultKind.GIVEN_UP.value, sentence), 0.0)

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 
 from harness.base.progress import Progress
 from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
-from harness.evaluation.executor import Executor
+from harness.evaluation.executor import Executor, FailureBudget
 from harness.evaluation.time_left import TimeEstimate
 from harness.models.vector_cache import VectorCache
 from harness.models.vector_composition import SUITE_VECTORS, ComposedVectors, VectorSpec, vector_source
+from harness.results.claims import Claims
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.results.store import Store
 from harness.submission.submission import Entry
@@ -27,6 +28,7 @@ class RunSummary:
     planned: int = 0
     answered: int = 0
     not_applicable: int = 0
+    elsewhere: int = 0                      # left to other runs on the same store
     failures: list[tuple[str, TaskUnit, Failure]] = field(default_factory=list)
     failed_in_store: int = 0                # among all selected assignments, now or in earlier runs
     refused: list[str] = field(default_factory=list)        # submissions that cannot be run here, one sentence each
@@ -56,8 +58,8 @@ def plan_run(entries: Iterable[Entry], task_units: Sequence[TaskUnit], store: St
 
 
 def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache: VectorCache, conditions: Conditions,
-                jobs: int, progress: Progress) -> RunSummary:
-    """Execute the planned assignments and store each outcome as it completes."""
+                jobs: int, progress: Progress, claims: Claims) -> RunSummary:
+    """Execute the planned assignments that no other run claims, and store each outcome as it completes."""
     started = time.monotonic()
     summary = RunSummary(planned=len(assignments))
     try:
@@ -66,26 +68,36 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
         raise RunInterrupted(summary) from None
     shared_units = [assignment for assignment in assignments if not assignment[1].task.info.alone]
     exclusive_units = [assignment for assignment in assignments if assignment[1].task.info.alone]
-    pools = [Executor(shared_units, cache, conditions, jobs), Executor(exclusive_units, cache, conditions, 1)]
+    patience = FailureBudget(conditions.limits)
+    pools = [Executor(shared_units, cache, conditions, jobs, patience, claims),
+             Executor(exclusive_units, cache, conditions, 1, patience, claims)]
     forecast = TimeEstimate(assignments, jobs)
     stage = progress.stage("Running", len(assignments), "units")
     task_units = {task_unit.unit.id: task_unit for _, task_unit in assignments}
     names = {entry.digest: entry.name for entry, _ in assignments}
 
+    unsaved: list[Outcome] = []                 # a signal can strike while an outcome is written
+
     def save(outcome: Outcome) -> None:
+        unsaved.append(outcome)
         store.save_outcome(outcome, run)
+        claims.release((outcome.unit_id, outcome.entry_digest))
         count_outcome(summary, outcome, task_units[outcome.unit_id], names[outcome.entry_digest])
+        unsaved.clear()
 
     try:
         for pool in pools:
             for outcome in pool.outcomes():
+                if outcome is None:
+                    summary.elsewhere += 1
+                    stage.advance()
+                    continue
                 save(outcome)
                 stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
             pool.stop()                     # its workers end before exclusive units start
     except KeyboardInterrupt:
-        for pool in pools:
-            for outcome in pool.stop():
-                save(outcome)
+        for outcome in [*unsaved, *(outcome for pool in pools for outcome in pool.stop())]:
+            save(outcome)
         raise RunInterrupted(summary) from None
     finally:
         for pool in pools:

@@ -45,8 +45,11 @@ class MetricSession:
         self.entry, self.unit = entry, unit
         self.worker = worker
         self._inputs, self._start, self._limits = inputs, start, limits
+        self._loading_seconds = limits.seconds_to_start         # left for all workers of the test unit
         self._seconds = min(entry.header.time or math.inf, limits.seconds_per_unit)
         self._deadline = time.monotonic() + self._seconds
+        remedy = "it with --seconds" if entry.header.time is None or entry.header.time > self._seconds else "`time` in its header"
+        self._time_limit = f"{self._seconds:g} seconds per test unit (raise {remedy})"
 
     @property
     def kind(self) -> str:
@@ -138,7 +141,7 @@ class MetricSession:
         contents = [self._input(corpus) for corpus in corpora]
         empty_holds, empty_calls, total_seconds = [], [], 0.0
         for handle, content in enumerate(contents):
-            empty_holds.append(time_call(worker.nothing, [content]))
+            empty_holds.append(time_call(worker.hold_nothing, content))
             total_seconds += time_call(worker.hold, handle, content, seed_of(self.unit.id, "corpus", handle))
         for index, pair in enumerate(pairs):
             empty_calls.append(time_call(worker.nothing, pair))
@@ -193,16 +196,24 @@ class MetricSession:
 
     def _ready(self) -> Worker:
         """Return the current worker, without corpora of earlier calls."""
-        worker = self._started()
-        worker.deadline = self._deadline
+        worker = self._bounded(self._started())
         worker.forget()
         return worker
 
     def _started(self) -> Worker:
         """Return the current worker, or a fresh one if it has ended."""
         if self.worker is None or not self.worker.alive:
-            self.worker = self._start(self.entry, math.inf)
+            started = time.monotonic()
+            self.worker = self._start(self.entry, started + self._loading_seconds)
+            loading = time.monotonic() - started
+            self._loading_seconds -= loading
+            self._deadline += loading           # imports do not count as answering time
         return self.worker
+
+    def _bounded(self, worker: Worker) -> Worker:
+        """Apply the deadline of the test unit to a worker."""
+        worker.deadline, worker.time_limit = self._deadline, self._time_limit
+        return worker
 
     def _fresh(self) -> Worker:
         """Start a fresh worker. The previous worker is stopped first so that the two cannot communicate.
@@ -210,9 +221,7 @@ class MetricSession:
         The fresh worker remains in use, so the next test unit need not start another.
         """
         self.stop_worker()
-        self.worker = self._start(self.entry, self._deadline)
-        self.worker.deadline = self._deadline
-        return self.worker
+        return self._bounded(self._started())
 
     def _many(self, worker: Worker, contents: Mapping[int, Content], pairs: Sequence[tuple[int, int]],
               indices: Sequence[int], order: int = 0, first: int = 0) -> dict[int, float]:

@@ -51,6 +51,7 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
     results = Store(store or default_store())
     try:
         with results.writing():
+            finished = results.finished_times()
             assignments = plan_run(selected, task_units, results, rerun=rerun, retry_failed=retry_failed)
             results.save_entries(selected)
             summary = RunSummary()
@@ -64,8 +65,9 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
                 run = results.begin_run(current_provenance(conditions.confinement.layers, limits, conditions.locks, suite.name,
                                                            suite.fingerprint))
                 runnable = [(entry, task_unit) for entry, task_unit in assignments if entry.digest in environments]
-                summary = execute_run(runnable, results, run, VectorCache(suite.model.name, cache_folder()), conditions,
-                                      jobs or len(os.sched_getaffinity(0)), progress)
+                with results.claiming(finished) as claims:
+                    summary = execute_run(runnable, results, run, VectorCache(suite.model.name, cache_folder()), conditions,
+                                          jobs or len(os.sched_getaffinity(0)), progress, claims)
                 summary.refused = refused
                 results.end_run(run)
             all_ids = {(task_unit.unit.id, entry.digest) for task_unit in task_units for entry in selected}

@@ -10,8 +10,9 @@ import contextlib
 import datetime
 import fcntl
 import os
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -22,8 +23,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from harness.base.errors import TouchstoneError, printable
 from harness.results.arrays import ArrayFolder, ArrayStore, StoredArray, decode_array, encode_array
+from harness.results.claims import AdvisoryLocks, Claims, Pair, SingleRun
 
-POSTGRES = ("postgresql://", "postgres://")
+ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)|(?:sqlite:|postgres(?:ql)?:/).*", re.IGNORECASE | re.DOTALL)
+FORMS = "a file, sqlite:///relative.sqlite, sqlite:////absolute.sqlite or postgresql://user@host/name"
 SCHEMA_LOCK = 0x70756368                    # PostgreSQL advisory lock for creating or migrating tables
 HELD_ARRAYS = sa.Table("arrays", sa.MetaData(), sa.Column("digest", sa.Text, primary_key=True),
                        sa.Column("content", sa.LargeBinary, nullable=False))
@@ -40,12 +43,23 @@ class Database(Protocol):
     def insert(self, table: sa.Table) -> Any: ...
     def before_schema(self, connection: sa.Connection) -> None: ...
     def writing(self) -> contextlib.AbstractContextManager[None]: ...
+    def claiming(self, engine: sa.Engine, outcomes: sa.Table, finished: Mapping[Pair, str]
+                 ) -> contextlib.AbstractContextManager[Claims]: ...
     def explain(self, cause: str) -> str: ...
 
 
 def open_database(address: Path | str) -> Database:
-    """Return the database behind a path or an address."""
-    return PostgresServer(str(address)) if str(address).startswith(POSTGRES) else SqliteFile(Path(address))
+    """Return the database behind a path or an address; raise if the address has an unknown form."""
+    parts = ADDRESS.fullmatch(str(address))
+    if parts is None:
+        return SqliteFile(Path(address))
+    scheme, rest = (parts[1] or "").lower(), parts[2] or ""
+    if scheme in ("postgresql", "postgres"):
+        return PostgresServer(rest)
+    if scheme == "sqlite" and rest.startswith("/") and rest.strip("/"):
+        return SqliteFile(Path(rest[1:]))
+    name = f"{scheme}://..." if scheme not in ("", "sqlite") else printable(str(address), 100)     # it may contain a password
+    raise TouchstoneError(f"{name} is not the address of a results store; give {FORMS}.")
 
 
 class SqliteFile:
@@ -94,6 +108,10 @@ class SqliteFile:
             lock.flush()
             yield
 
+    @contextlib.contextmanager
+    def claiming(self, engine: sa.Engine, outcomes: sa.Table, finished: Mapping[Pair, str]) -> Iterator[Claims]:
+        yield SingleRun()                   # `writing` has excluded other runs
+
     def explain(self, cause: str) -> str:
         low = cause.lower()
         if "readonly" in low or "read-only" in low or "permission denied" in low or "unable to open" in low:
@@ -109,11 +127,11 @@ class SqliteFile:
 
 
 class PostgresServer:
-    """A database on a server, to which several coordinators can write at once."""
+    """A database on a server, on which several coordinators can work at once."""
 
     def __init__(self, address: str) -> None:
-        parts = urlsplit(address)
-        self._address = f"postgresql+psycopg://{address.partition('://')[2]}"
+        parts = urlsplit(f"//{address}")
+        self._address = f"postgresql+psycopg://{address}"
         self.name = f"postgresql://{parts.hostname or 'localhost'}{parts.path}"
 
     def exists(self) -> bool:
@@ -138,6 +156,12 @@ class PostgresServer:
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
         yield                               # any number of writers
+
+    @contextlib.contextmanager
+    def claiming(self, engine: sa.Engine, outcomes: sa.Table, finished: Mapping[Pair, str]) -> Iterator[Claims]:
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.detach()             # closed instead of pooled, which ends its claims
+            yield AdvisoryLocks(connection, outcomes, finished)
 
     def explain(self, cause: str) -> str:
         low, problem = cause.lower(), printable(cause, 200)

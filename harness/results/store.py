@@ -20,6 +20,7 @@ import sqlalchemy as sa
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
+from harness.results.claims import Claims, Pair
 from harness.results.databases import HELD_ARRAYS, open_database
 from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
 from harness.results.provenance import Provenance
@@ -152,6 +153,21 @@ class Store:
             with self._explained():
                 held.enter_context(self._database.writing())
             yield
+
+    @contextlib.contextmanager
+    def claiming(self, finished: Mapping[Pair, str]) -> Iterator[Claims]:
+        """Let several runs on one store divide the work; `finished` is what `finished_times` returned before planning."""
+        try:
+            with self._database.claiming(self._engine, OUTCOMES, finished) as claims:
+                yield claims
+        except sa.exc.DBAPIError as wrong:
+            raise TouchstoneError(f"{self._database.explain(str(wrong.orig))} Stored results are kept.") from None
+
+    def finished_times(self) -> dict[Pair, str]:
+        """Return when each outcome was stored, by unit id and entry digest."""
+        query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest, OUTCOMES.c.finished)
+        with self._explained(), self._engine.connect() as connection:
+            return {(row.unit_id, row.entry_digest): row.finished for row in connection.execute(query)}
 
     def begin_run(self, provenance: Provenance) -> int:
         """Record the start of a run and return its number."""

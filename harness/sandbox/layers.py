@@ -115,8 +115,8 @@ def environment_variables(temporary: Path) -> dict[str, str]:
     backends = (f"POT_BACKEND_DISABLE_{name}" for name in ("JAX", "PYTORCH", "TENSORFLOW", "CUPY"))
     return {**dict.fromkeys((*one_thread, *backends), "1"),
             "MALLOC_TRIM_THRESHOLD_": str(1 << 30), "MALLOC_MMAP_THRESHOLD_": str(1 << 29),   # freed memory is reused
-            "PYTHONHASHSEED": "0", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "HOME": str(temporary),
-            "TMPDIR": str(temporary), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+            "PYTHONHASHSEED": "0", "JOBLIB_MULTIPROCESSING": "0", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin",
+            "HOME": str(temporary), "TMPDIR": str(temporary), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
 
 
 def disable_ptrace() -> None:

@@ -18,7 +18,7 @@ class Limits:
     seconds_to_start: float = 120.0         # to load the file: a first import of torch is slow
     seconds_per_entry: float = 14_400.0     # of all test units together; the rest is given up
     processor_seconds: int = 14_400         # of one worker process
-    failures_in_a_row: int = 5              # consecutive timeouts in one task, then its rest is given up
+    failures_in_a_row: int = 3              # consecutive timeouts over all tasks, then the rest is given up
     memory_bytes: int = 8_000_000_000       # address space; torch alone maps more than 2 GB
     threads: int = 64
     file_bytes: int = 256_000_000           # of each file it writes
@@ -44,18 +44,26 @@ class Limits:
             values[name] = number if types[name] == "float" else math.ceil(number)
         return dataclasses.replace(self, **values)      # type: ignore[arg-type]  # of the type each field has
 
+    def describe_start(self) -> str:
+        """Return the time to load a file and how to raise it, for messages."""
+        return (f"{self.seconds_to_start:g} seconds to load the file in all workers of a test unit (raise it with --limit "
+                f"seconds_to_start={2 * self.seconds_to_start:g})")
+
     def explain_failure(self, exception: str, message: str) -> str:
         """Return which limit explains a failure, in parentheses; empty if none does."""
         if exception.endswith("MemoryError") or "[Errno 12]" in message:
-            explanation = f"it may use {format_bytes(self.memory_bytes)} of memory"
+            explanation = (f"it may use {format_bytes(self.memory_bytes)} of memory; raise the limit with --memory "
+                           f"{self.memory_bytes // 500_000}")
         elif "[Errno 28]" in message:
-            explanation = f"its temporary folder holds {format_bytes(self.temporary_bytes)} in {self.temporary_files:,} files"
+            explanation = (f"its temporary folder holds {format_bytes(self.temporary_bytes)} in {self.temporary_files:,} files; "
+                           "raise the limits with --limit temporary_bytes=... or temporary_files=...")
         elif "[Errno 27]" in message:
-            explanation = f"a file of its may have {format_bytes(self.file_bytes)}"
+            explanation = f"a file may have {format_bytes(self.file_bytes)}; raise the limit with --limit file_bytes=..."
         elif "[Errno 24]" in message:
-            explanation = f"it may have {self.open_files} files open"
+            explanation = f"it may have {self.open_files} files open; raise the limit with --limit open_files=..."
         elif "start new thread" in message:
-            explanation = f"it may have {self.threads} threads, and {format_bytes(self.memory_bytes)} of memory"
+            explanation = (f"it may have {self.threads} threads, and {format_bytes(self.memory_bytes)} of memory; raise the "
+                           "limits with --limit threads=... or --memory")
         else:
             return ""
         return f" ({explanation})"

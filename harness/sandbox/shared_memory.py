@@ -1,7 +1,8 @@
 """Memory files for data that is too large for a frame, shared by the harness and one worker.
 
 Only the harness can write to the *inbox* (it is sealed), the *outbox* is for the worker; neither can be resized. They are created
-on demand and replaced when something larger has to pass.
+on demand and replaced when something larger has to pass. Vectors that the worker stores for later calls travel in a file of their
+own that is sealed against all writing: a metric must not change what its later calls see.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ class SharedMemory:
             if isinstance(argument, int):
                 described += ARGUMENT.pack(HELD, argument, 0, 0, 0, b"")
             elif isinstance(argument, np.ndarray):
-                rows, columns = argument.shape
-                described += ARGUMENT.pack(ARRAY, next(offsets), len(next(contents)), rows, columns, argument.dtype.str.encode())
+                described += describe_array(ARRAY, argument, next(offsets))
+                next(contents)
             else:
                 described += ARGUMENT.pack(LISTED, next(offsets), len(next(contents)), 0, 0, b"")
         return described
@@ -100,3 +101,21 @@ def pack_content(content: Content) -> bytes | memoryview:
     if not isinstance(content, np.ndarray):
         return json.dumps(list(content)).encode()
     return np.ascontiguousarray(content).data.cast("B") if content.size else b""
+
+
+def describe_array(kind: bytes, array: np.ndarray, offset: int = 0) -> bytes:
+    """Return the description of an array as an argument."""
+    return ARGUMENT.pack(kind, offset, array.nbytes, *array.shape, array.dtype.str.encode())
+
+
+def seal_array(array: np.ndarray) -> int:
+    """Return a memory file with the contents of an array that cannot be changed any more."""
+    descriptor = os.memfd_create("touchstone", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    try:
+        with open(descriptor, "wb", closefd=False) as file:
+            file.write(pack_content(array))
+        fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, FIXED_SIZE | F_SEAL_FUTURE_WRITE)
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor

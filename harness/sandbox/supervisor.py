@@ -24,9 +24,11 @@ from harness.sandbox.worker_client import Worker
 from harness.sandbox.worker_output import WorkerOutput
 
 PRELOADED = (                               # slow imports; done before forking if a submission names them
-    "faiss", "ot", "rapidfuzz.distance", "rapidfuzz.process", "scipy.fft", "scipy.linalg", "scipy.optimize",
-    "scipy.sparse", "scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "sklearn.cluster",
-    "sklearn.linear_model", "sklearn.neighbors", "sklearn.svm")
+    "faiss", "mauve", "nltk", "ot", "pandas", "prdc", "rapidfuzz.distance", "rapidfuzz.process", "rouge_score",
+    "rouge_score.rouge_scorer", "sacrebleu", "sacrebleu.metrics", "scipy.fft", "scipy.linalg", "scipy.optimize", "scipy.sparse",
+    "scipy.spatial", "scipy.spatial.distance", "scipy.special", "scipy.stats", "sentence_transformers", "sklearn.cluster",
+    "sklearn.feature_extraction.text", "sklearn.linear_model", "sklearn.metrics", "sklearn.metrics.pairwise",
+    "sklearn.neighbors", "sklearn.svm", "tokenizers", "torch", "transformers")
 ALWAYS_PRELOADED = ("numpy", "numpy.random", "numpy.linalg")
 
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from harness.base.errors import format_bytes, printable
 from harness.sandbox.faults import Fault, FaultKind, WorkerLost
-from harness.sandbox.inside.worker import ANSWER, CALL, FRAME_BYTES, FUNCTIONS, SERIES, SERIES_ITEM
-from harness.sandbox.shared_memory import Content, SharedMemory
+from harness.sandbox.inside.worker import ANSWER, CALL, FRAME_BYTES, FUNCTIONS, SEALED, SERIES, SERIES_ITEM
+from harness.sandbox.shared_memory import Content, SharedMemory, describe_array, seal_array
 from harness.sandbox.worker_output import WorkerOutput
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Worker:
         self.alive = True
         self.functions: frozenset[str] = frozenset()
         self.fitted: str | None = None      # hash of the collection of the last `fit`
-        self.deadline = time.monotonic() + host.limits.seconds_to_start
+        self.deadline, self.time_limit = time.monotonic() + host.limits.seconds_to_start, host.limits.describe_start()
         self._poll = select.poll()
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, QUICK)
         channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, QUICK)
@@ -63,7 +63,7 @@ class Worker:
 
     def hold(self, handle: int, corpus: Content, seed: int) -> None:
         """Store a corpus under a handle, prepared if the metric defines `prepare`."""
-        self._question("prepare", [corpus], seed, handle=handle)
+        self._pass_corpus("prepare", corpus, seed, handle)
 
     def forget(self) -> None:
         """Clear the stored corpora."""
@@ -91,9 +91,13 @@ class Worker:
             values += values_of_part
         return values
 
-    def nothing(self, arguments: Sequence[int | Content]) -> None:
-        """Send the arguments and receive a reply without calling the metric."""
-        self._question("", arguments, 0)
+    def nothing(self, handles: Sequence[int]) -> None:
+        """Send handles as for `number` and receive a reply without calling the metric."""
+        self._question("", handles, 0)
+
+    def hold_nothing(self, corpus: Content) -> None:
+        """Send a corpus as for `hold` and receive a reply without storing it."""
+        self._pass_corpus("", corpus, 0, 0)
 
     def numbers(self, function: str, arguments: Sequence[int | Content], shape: tuple[int, ...], seed: int) -> np.ndarray:
         """Return an array of the given shape (one or two dimensions) from a call on lists or arrays."""
@@ -125,10 +129,26 @@ class Worker:
                   shape: tuple[int, ...] = ()) -> float:
         """Call one function and return its number, or 0 if it returns an array or nothing."""
         described = self._mail.post_arguments(arguments, 8 * math.prod(shape) if shape else 0)
+        return self._call(function, described, seed, handle, shape)
+
+    def _pass_corpus(self, function: str, corpus: Content, seed: int, handle: int) -> None:
+        """Call a function with a corpus that the worker may keep: vectors travel in a sealed file."""
+        if not isinstance(corpus, np.ndarray) or not corpus.size:
+            self._question(function, [corpus], seed, handle)
+            return
+        descriptor = seal_array(corpus)
+        try:
+            self._call(function, describe_array(SEALED, corpus), seed, handle, (), [descriptor])
+        finally:
+            os.close(descriptor)
+
+    def _call(self, function: str, described: bytes, seed: int, handle: int, shape: tuple[int, ...],
+              descriptors: Sequence[int] = ()) -> float:
+        """Send a call and return the number that the reply carries."""
         self._number = secrets.randbits(63)
         rows, columns = (*shape, 0, 0)[:2]
         head = CALL.pack(b"?", self._number, seed, FUNCTIONS.index(function), handle, rows, columns)
-        reply = self._exchange(head + described)
+        reply = self._exchange(head + described, descriptors)
         if reply.get("shape") != (rows, columns):
             self._broken(f"its reply to `{function}` does not have the requested shape")
         value: float = reply["value"]
@@ -235,16 +255,19 @@ class Worker:
 
     def _out_of_time(self) -> NoReturn:
         self._end(0)
-        raise Fault(FaultKind.TIME, "did not answer within the time allowed and was stopped", output=self._output.last())
+        raise Fault(FaultKind.TIME, f"did not answer within the time allowed and was stopped: its limit is {self.time_limit}",
+                    output=self._output.last())
 
     def _died(self) -> NoReturn:
         status, limits = self._end(PATIENCE), self._host.limits
         if not self._host.alive:
             raise WorkerLost("A worker was taken down with its supervisor.")
         if self._host.ran_out_of_memory():
-            sentence = f"was killed: it used more than {format_bytes(limits.memory_bytes)} of memory"
+            sentence = (f"was killed: it used more than {format_bytes(limits.memory_bytes)} of memory (raise the limit with "
+                        f"--memory {limits.memory_bytes // 500_000})")
         elif status is not None and os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-            sentence = f"was killed: it used up its {limits.processor_seconds:,} seconds of processor time"
+            sentence = (f"was killed: it used up its {limits.processor_seconds:,} seconds of processor time (raise the limit "
+                        f"with --limit processor_seconds={2 * limits.processor_seconds})")
         elif status is None:
             sentence = "closed its channel in the middle of a question and was stopped"
         elif os.WIFSIGNALED(status):

@@ -239,6 +239,12 @@ def read_header(source: bytes, filename: str) -> Header:
         raise TouchstoneError(_sentence(wrong, lines, first_line, filename)) from None
 
 
+def field_line(source: bytes, key: str) -> int:
+    """Return the line of a valid submission that holds a field of its header."""
+    first_line, block = _block(source.decode(), "")
+    return _line(block.split("\n"), first_line, key)
+
+
 def _decode(source: bytes, filename: str) -> str:
     if len(source) > FILE_BYTES:
         raise TouchstoneError(f"{filename}: the file has {len(source):,} bytes; a submission has at most {FILE_BYTES:,}. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -21,12 +22,16 @@ from leaderboard.cli.options import (
     DataOption,
     JobsOption,
     JsonOption,
+    LimitOption,
+    MemoryOption,
+    SecondsOption,
     StoreOption,
     SuiteOption,
     TrackOption,
     TrustOption,
     default_jobs,
     print_json,
+    read_limits,
     set_mirror,
     store_address,
     unknown_metric_error,
@@ -58,7 +63,7 @@ app = typer.Typer(
       touchstone show                      print the ranked tables
       touchstone card energy               everything about one metric
 
-    Stop a run at any time with Ctrl-C; repeat the command to continue.
+    Stop a run at any time with Ctrl-C or SIGTERM; repeat the command to continue.
     Exit codes: 0 success, 1 some test units failed (recorded), 2 invalid input, 130 stopped.""")
 app.add_typer(serving_app)
 app.add_typer(submitting_app)
@@ -75,6 +80,8 @@ PICTURE_WIDTH = 112
 
 def main() -> None:
     """Run the command line; errors are one sentence and exit code 2."""
+    for number in (signal.SIGINT, signal.SIGTERM):      # SIGINT is ignored in processes that a script starts in the background
+        signal.signal(number, signal.default_int_handler)
     try:
         app()
     except TouchstoneError as refusal:
@@ -105,10 +112,9 @@ def run(
     store: StoreOption = None,
     data_dir: DataOption = None,
     jobs: JobsOption = None,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Time limit per test unit, in seconds.", rich_help_panel="How")] = 300.0,
-    memory: Annotated[int, typer.Option(min=500, help="Memory limit of a metric, in MB.", rich_help_panel="How")] = 8000,
-    limit: Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Any other limit, for example threads=8; "
-                                                    "may be repeated.", show_default=False, rich_help_panel="How")] = None,
+    seconds: SecondsOption = None,
+    memory: MemoryOption = None,
+    limit: LimitOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -121,7 +127,6 @@ def run(
     from harness.base.paths import SUBMISSIONS
     from harness.evaluation.loop import RunInterrupted
     from harness.evaluation.run import run_suite
-    from harness.sandbox.limits import Limits
     from harness.submission.selection import select_entries
     from leaderboard.cli.console import ConsoleProgress, report_run
     from tasks.suite_files import load_suite
@@ -130,7 +135,7 @@ def run(
     progress = ConsoleProgress()
     entries = select_entries(what, SUBMISSIONS) if what else default_entries(progress)
     read = load_suite(suite)
-    limits = Limits(seconds_per_unit=seconds, memory_bytes=memory * 1_000_000).with_overrides(limit or [])
+    limits = read_limits(seconds, memory, limit)
     path = store_address(store)
     try:
         tally = run_suite(entries, read, path, only=only or [], rerun=refresh_env, retry_failed=retry, trust=trust, limits=limits,
@@ -164,23 +169,27 @@ def check(
     file: Annotated[Path, typer.Argument(help="The submission's file.")],
     suite: SuiteOption = "core",
     data_dir: DataOption = None,
+    seconds: SecondsOption = None,
+    memory: MemoryOption = None,
+    limit: LimitOption = None,
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Validate a submission: header, axioms, direction, speed. Stores nothing.
+    """Validate a submission: header, name, direction, axioms, range, speed. Stores nothing.
 
     [bold]touchstone check my_metric.py[/bold]
     """
     from harness.submission.submission import load_submission
     from leaderboard.cli.console import ConsoleProgress
     from leaderboard.cli.tables import print_check
-    from leaderboard.workflows.check import check_entries, check_json
+    from leaderboard.workflows.check import FIRST_SECONDS, check_entries, check_json
     from tasks.suite_files import load_suite
 
     set_mirror(data_dir)
     entries = load_submission(file).entries
     read, progress = load_suite(suite), ConsoleProgress()
-    reports, confinement = check_entries(entries, read, trust, progress)
+    reports, confinement = check_entries(entries, read, trust, progress, read_limits(seconds, memory, limit),
+                                         seconds or FIRST_SECONDS)
     if as_json:
         print_json([check_json(report) for report in reports])
     else:

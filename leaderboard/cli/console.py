@@ -305,7 +305,9 @@ def report_run(tally: RunSummary) -> None:
         words.append(f"{tally.not_applicable:,} not applicable")
     if tally.failures:
         words.append(f"{len(tally.failures):,} failed")
-    say(f"Ran {tally.planned:,} test units in {format_duration(tally.seconds)}: {', '.join(words)}.")
+    say(f"Ran {tally.planned - tally.elsewhere:,} test units in {format_duration(tally.seconds)}: {', '.join(words)}.")
+    if tally.elsewhere:
+        say(f"{tally.elsewhere:,} test units were left to other runs on this store; repeat the command when these have ended.")
     reasons: dict[tuple[str, str, str], int] = {}
     for name, question, failure in tally.failures:
         reasons[name, question.task.name, str(failure)] = reasons.get((name, question.task.name, str(failure)), 0) + 1

@@ -14,9 +14,13 @@ from leaderboard.cli.options import (
     SOME_FAILED,
     DataOption,
     JobsOption,
+    LimitOption,
+    MemoryOption,
+    SecondsOption,
     StoreOption,
     SuiteOption,
     default_jobs,
+    read_limits,
     set_mirror,
     store_address,
 )
@@ -32,6 +36,9 @@ def submit(
     store: StoreOption = None,
     data_dir: DataOption = None,
     jobs: JobsOption = None,
+    seconds: SecondsOption = None,
+    memory: MemoryOption = None,
+    limit: LimitOption = None,
 ) -> None:
     """Check a metric, run it on a suite, and write a bundle for a pull request (see CONTRIBUTING.md).
 
@@ -42,18 +49,19 @@ def submit(
     from harness.submission.submission import load_submission
     from leaderboard.cli.console import ConsoleProgress, messages, report_run
     from leaderboard.cli.tables import print_check
-    from leaderboard.workflows.check import check_entries
+    from leaderboard.workflows.check import FIRST_SECONDS, check_entries
     from leaderboard.workflows.submit import State, write_bundle
     from tasks.suite_files import load_suite
 
     set_mirror(data_dir)
     submission, read, path, progress = load_submission(file), load_suite(suite), store_address(store), ConsoleProgress()
-    reports, confinement = check_entries(submission.entries, read, False, progress)
+    limits = read_limits(seconds, memory, limit)
+    reports, confinement = check_entries(submission.entries, read, False, progress, limits, seconds or FIRST_SECONDS)
     print_check(reports, confinement)
-    if any(report.failures for report in reports):
-        messages.print("Not submitted: fix the failures above and submit again.")
+    if not all(report.sound for report in reports):
+        messages.print("Not submitted: fix the errors above and submit again.")
         sys.exit(SOME_FAILED)
-    report_run(run_suite(submission.entries, read, path, jobs=default_jobs(jobs), progress=progress))
+    report_run(run_suite(submission.entries, read, path, limits=limits, jobs=default_jobs(jobs), progress=progress))
     target, made = write_bundle(submission, read, reports, Store(path, read_only=True), folder)
     for claim in made.entries:
         messages.print(f"{claim.name}: {claim.state.value}" + (f": {claim.reason}" if claim.reason else "")
@@ -68,17 +76,20 @@ def rerun(
     store: StoreOption = None,
     data_dir: DataOption = None,
     jobs: JobsOption = None,
+    seconds: SecondsOption = None,
+    memory: MemoryOption = None,
+    limit: LimitOption = None,
 ) -> None:
     """Run a bundle's metric again and print its standing, as the checks of a pull request do.
 
     [bold]touchstone rerun bundles/my_metric[/bold]
     """
-    from harness.sandbox.limits import Limits
     from leaderboard.cli.console import ConsoleProgress, output
     from leaderboard.workflows.submit import State, rerun_bundle
 
     set_mirror(data_dir)
-    reruns = rerun_bundle(bundle, store_address(store), Limits(), default_jobs(jobs), ConsoleProgress())
+    reruns = rerun_bundle(bundle, store_address(store), read_limits(seconds, memory, limit), default_jobs(jobs),
+                          ConsoleProgress())
     for rerun_entry in reruns:
         overall = {track: rerun_entry.scored.in_track(track).overall for track in rerun_entry.scored.tracks}
         output.print(

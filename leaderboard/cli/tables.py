@@ -25,20 +25,31 @@ def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
                                    f"returns a {header.returns}"))
         output.print(Text(f"{report.entry.submission.filename}: valid header. Entry digest {report.entry.digest[:12]}.",
                           style="dim"))
-        if report.axioms is not None:
+        if report.refusal is not None:
+            label = "[red]Failed:[/red]" if report.failures else "[yellow]Consider:[/yellow]"
+            output.print(f"\n{label} {escape(report.refusal)}")
+        if report.axioms is not None and not (report.refusal and report.failures):
             shares = {name: share for name, share in report.axioms.values.items() if share is not None}
             output.print("\nAxioms, a few trials of each on synthetic texts:")
             output.print(Padding(axiom_table(shares, report.worst), (0, 0, 0, 2)))
         for failure in report.failures:
-            output.print(f"\n[red]Failed:[/red] {escape(str(failure))}")
+            label = "[dim]The failure:[/dim]" if report.refusal else "[red]Failed:[/red]"
+            output.print(f"\n{label} {escape(str(failure))}")
             for line in failure.places:
                 output.print(f"  {escape(line)}")
             if failure.output:
                 output.print(f"  output: {escape(failure.output)}", style="dim")
+        if report.inversion is not None:
+            output.print(f"\n[red]Failed:[/red] {escape(report.inversion)}")
+        if report.answers is not None:
+            low, high = header.range
+            output.print(f"\nAnswers from {report.answers.lowest:.3g} to {report.answers.highest:.3g}; declared range {low:g} to "
+                         f"{high:g}.")
         if report.accuracy is not None and report.calls_per_second is not None and report.seconds_on_core is not None:
             output.print(f"\nOn synthetic corpora, accuracy A = {report.accuracy:.2f} (0.5 is chance, 1 is perfect). About "
-                         f"{report.calls_per_second:,.0f} calls per second at n = 100; on core known similarity takes at most "
-                         f"about {format_duration(report.seconds_on_core)} on one processor.")
+                         f"{report.calls_per_second:,.{0 if report.calls_per_second > 9 else 1}f} calls per second at "
+                         f"n = {report.texts}; on core known similarity takes at most about "
+                         f"{format_duration(report.seconds_on_core)} on one processor.")
         for sentence in give_advice(report):
             output.print(f"[yellow]Consider:[/yellow] {escape(sentence)}")
         verdict = (f"Valid. Next: touchstone run {report.entry.submission.filename}" if report.sound

@@ -1,16 +1,18 @@
-"""Check a submission before it is submitted: header, axioms, direction, speed."""
+"""Check a submission before it is submitted: header, name, direction, axioms, range, speed."""
 
 from __future__ import annotations
 
+import math
+import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from harness.base.paths import cache_folder
+from harness.base.errors import TouchstoneError
+from harness.base.paths import SUBMISSIONS, cache_folder
 from harness.base.progress import NoProgress, Progress
-from harness.base.units import Source
 from harness.evaluation.assignment import Conditions, TaskUnit
 from harness.evaluation.executor import WorkerSlot
 from harness.evaluation.input_encoder import InputEncoder
@@ -19,42 +21,70 @@ from harness.evaluation.open_metric import prepare_conditions
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Context, Measures
 from harness.models.vector_cache import VectorCache
-from harness.results.outcomes import Failure
+from harness.results.outcomes import Failure, Outcome
 from harness.sandbox.layers import Sandbox
 from harness.sandbox.limits import Limits
-from harness.submission.submission import Entry, Submission, load_submission
-from tasks.corpus.known_similarity import CorpusSize
+from harness.submission.header import field_line
+from harness.submission.submission import Entry, Submission, load_submission, parse_file
+from leaderboard.workflows.check_direction import Direction, describe_inversion
+from leaderboard.workflows.check_refusals import explain_refusal
+from tasks.corpus.known_similarity import CorpusSize, MixtureDistances
 from tasks.data.loading import dataset_fingerprint
-from tasks.properties.axioms import DOMAINS, Trials, Verdict, describe_verdict, find_worst_cases
+from tasks.properties.axioms import AXIOMS, DOMAINS, TOLERANCE, Trial, Trials, Verdict, describe_verdict, find_worst_cases
 from tasks.registry import TASKS
 
 SEED = 7
-TRIALS = 3
-SECONDS_PER_UNIT = 10.0
+FIRST_SECONDS = 30.0                        # for the first few answers; a metric that hangs is stopped here
+SMALLEST, SIZES = CorpusSize(k=4, n=12), (CorpusSize(k=7, n=100), CorpusSize(k=7, n=50), CorpusSize(k=5, n=25))
+PART_SECONDS = 15.0                         # intended for each part of the check
+AXIOM_TRIALS = 3
+FIRST_TRIALS = {"text": 4, "corpus": 1}     # of the direction, to time the metric
+TRIALS = {"text": (12, 24), "corpus": (6, 12)}          # fewest and most, depending on the time
+OUTSIDE, USED = 0.01, 0.5                   # shares of answers outside the declared range, and of the range that is used
+UNDEFINED = ("one text against", "nothing but empty texts")     # trials of the axioms that a metric may refuse
+LOOKALIKES = str.maketrans({"0": "o", "1": "l", "i": "l", "5": "s"})
 
 
 @dataclass(frozen=True)
+class AnswerRange:
+    """The raw answers of a check against the declared range."""
+
+    lowest: float
+    highest: float
+    outside: float                          # share of the answers
+
+
+@dataclass
 class CheckReport:
     """The result of a check of one entry."""
 
     entry: Entry
-    axioms: Measures | None                 # None: no trial succeeded
-    worst: dict[str, Verdict]
-    accuracy: float | None                  # accuracy on synthetic corpora; None: unknown
-    calls_per_second: float | None          # at n=100
-    seconds_on_core: float | None
-    has_matrix: bool
-    failures: tuple[Failure, ...]
-    refused: tuple[tuple[str, str], ...]    # attempts that the sandbox refused, and their lines
-    seconds: float
+    failures: list[Failure] = field(default_factory=list)
+    inversion: str | None = None            # the error of a metric that points the wrong way
+    axioms: Measures | None = None          # of the trials that were answered; None: there are none
+    worst: dict[str, Verdict] = field(default_factory=dict)
+    answers: AnswerRange | None = None
+    accuracy: float | None = None           # accuracy on synthetic corpora; None: unknown
+    texts: int | None = None                # in each of these corpora
+    calls_per_second: float | None = None
+    seconds_on_core: float | None = None
+    has_matrix: bool = False
+    refused: tuple[tuple[str, str], ...] = ()           # attempts that the sandbox refused, and their lines
+    seconds: float = 0.0
+
+    @property
+    def refusal(self) -> str | None:
+        """The sentence about what the sandbox does not allow, if the metric tried such a thing."""
+        return explain_refusal(self.entry.submission.filename, self.refused, self.failures)
 
     @property
     def sound(self) -> bool:
         """Whether the entry may be submitted."""
-        return not self.failures and self.axioms is not None and self.axioms.values["finite_when_awkward"] == 1
+        awkward = self.worst.get("finite_when_awkward")
+        return not self.failures and self.inversion is None and (awkward is None or is_deliberate_refusal(awkward.trial))
 
 
-def check(submission: Submission | Path | str, suite: Suite, *, trust: bool = False,
+def check(submission: Submission | Path | str, suite: Suite, *, trust: bool = False, limits: Limits | None = None,
           progress: Progress | None = None) -> list[CheckReport]:
     """Validate a submission and return one report per entry; nothing is stored.
 
@@ -62,91 +92,189 @@ def check(submission: Submission | Path | str, suite: Suite, *, trust: bool = Fa
         submission: A submission, or the path of its file.
         suite: The suite whose model provides vectors and tokens.
         trust: Disable the sandbox, for code that you have reviewed.
+        limits: Time, memory and other limits of the metric.
         progress: Receives messages and progress; default: none.
 
     Raises:
-        TouchstoneError: The header is invalid, or the submission cannot be run here.
+        TouchstoneError: The header is invalid, the name is taken, or the submission cannot be run here.
     """
     loaded = submission if isinstance(submission, Submission) else load_submission(Path(submission))
-    return check_entries(loaded.entries, suite, trust, progress or NoProgress())[0]
+    return check_entries(loaded.entries, suite, trust, progress or NoProgress(), limits or Limits())[0]
 
 
-def check_entries(entries: Sequence[Entry], suite: Suite, trust: bool, progress: Progress) -> tuple[list[CheckReport], Sandbox]:
-    """Return a report on every entry of a submission, and the sandbox in which they ran."""
-    made = prepare_conditions(entries, Limits(seconds_per_unit=SECONDS_PER_UNIT), trust, progress, watched=True)
-    return [check_entry(entry, suite, made, progress) for entry in entries], made.confinement
+def check_entries(entries: Sequence[Entry], suite: Suite, trust: bool, progress: Progress, limits: Limits,
+                  first_seconds: float = FIRST_SECONDS) -> tuple[list[CheckReport], Sandbox]:
+    """Return a report on every entry of a submission, and the sandbox in which they ran.
+
+    The first answers have the time that the header requests, else `first_seconds`.
+    """
+    check_name(entries[0].submission)
+    made = prepare_conditions(entries, limits, trust, progress, watched=True)
+    return [EntryCheck(entry, suite, made, progress).run(first_seconds) for entry in entries], made.confinement
 
 
-def check_entry(entry: Entry, suite: Suite, conditions: Conditions, progress: Progress) -> CheckReport:
-    """Run a few axioms and one known-similarity collection of synthetic texts on an entry; nothing is stored."""
-    started = time.monotonic()
-    axioms, similarity = check_units(suite.model)
-    cache = VectorCache(suite.model.name, cache_folder())
-    embed_required_texts([(entry, question) for question in (*axioms, similarity)], cache, progress, 2)
-    slot, inputs = WorkerSlot(conditions), InputEncoder(cache)
-    failures: list[Failure] = []
-    observations: list[Trials] = []
-    accuracy = rate = on_core = None
-    try:
-        for question in axioms:
-            outcome = slot.ask(entry, question, inputs)
-            if outcome.failure is not None:
-                failures.append(outcome.failure)
+def check_name(submission: Submission) -> None:
+    """Raise if a published submission has this name or one that looks like it, unless this is a published one."""
+    name = submission.header.name
+    published = [parse_file(path) for path in sorted(SUBMISSIONS.glob("*.py")) if path.name != "__init__.py"]
+    if submission.source in (other.source for other in published):
+        return
+    for other in published:
+        if comparable_name(other.header.name) == comparable_name(name):
+            relation = "is taken" if other.header.name == name else f'looks like "{other.header.name}", which is taken'
+            raise TouchstoneError(f'{submission.filename}, line {field_line(submission.source, "name")}: the name "{name}" '
+                                  f"{relation} by submissions/{other.filename}; choose another one.")
+
+
+def comparable_name(name: str) -> str:
+    """Return what names that look alike have in common: separators and similar characters do not count."""
+    return re.sub(r"[_.-]", "", name).translate(LOOKALIKES).replace("rn", "m").replace("vv", "w")
+
+
+class EntryCheck:
+    """The check of one entry. Later parts are skipped if the metric fails on the first few answers."""
+
+    def __init__(self, entry: Entry, suite: Suite, conditions: Conditions, progress: Progress) -> None:
+        self.report, self._entry, self._suite, self._progress = CheckReport(entry), entry, suite, progress
+        self._context = Context(SEED, suite.model, {name: dataset_fingerprint(name) for name in DOMAINS})
+        self._cache = VectorCache(suite.model.name, cache_folder())
+        self._slot, self._inputs = WorkerSlot(conditions), InputEncoder(self._cache)
+        self._observed: list[float] = []
+
+    def run(self, first_seconds: float) -> CheckReport:
+        """Run all parts."""
+        started, stage = time.monotonic(), self._progress.stage(f"Checking {self._entry.name}", 3, "parts")
+        try:
+            self.check_direction(first_seconds)
+            for part in (self.check_axioms, self.check_similarity):
+                stage.advance()
+                if not self.report.failures:
+                    part()
+        finally:
+            stage.close()
+            self._slot.close()
+        self.report.answers = self._answer_range()
+        self.report.refused = tuple(self._slot.refused_attempts)
+        self.report.seconds = time.monotonic() - started
+        return self.report
+
+    def _ask(self, task_unit: TaskUnit, about: str, seconds: float | None = None) -> tuple[Outcome, float]:
+        """Return the outcome of a unit and the time without the loading of the metric; record a failure."""
+        embed_required_texts([(self._entry, task_unit)], self._cache, self._progress, 2)
+        loading = self._slot.loading_seconds
+        outcome = self._slot.ask(self._entry, task_unit, self._inputs, seconds)
+        if outcome.failure is not None:
+            sentence = outcome.failure.sentence
+            sentence = sentence if sentence.startswith("could not be loaded") else f"{sentence}, {about}"
+            self.report.failures.append(replace(outcome.failure, sentence=sentence))
+        return outcome, max(outcome.seconds - (self._slot.loading_seconds - loading), 1e-6)
+
+    def check_direction(self, first_seconds: float) -> None:
+        """Compare inputs whose order is known: a few to time the metric, then as many as the time allows."""
+        task, kind = Direction(), self._entry.header.kind
+        first = TaskUnit(task, task.trials(self._context, kind, FIRST_TRIALS[kind], 0))
+        outcome, seconds = self._ask(first, "on its first inputs", self._entry.header.time or first_seconds)
+        if outcome.observation is None:
+            return
+        fewest, most = TRIALS[kind]
+        count = int(min(most, max(fewest, PART_SECONDS * FIRST_TRIALS[kind] / seconds)))
+        outcome, _ = self._ask(TaskUnit(task, task.trials(self._context, kind, count, 1)), "on similar and unrelated inputs")
+        if outcome.observation is not None:
+            self._observed += outcome.observation.answers
+            if outcome.observation.inverted:
+                self.report.inversion = describe_inversion(self._entry, outcome.observation)
+
+    def check_axioms(self) -> None:
+        """Run a few trials of the axioms, fewer of a slow metric."""
+        axioms, observations = TASKS["axioms"], list[Trials]()
+        until = time.monotonic() + PART_SECONDS
+        for unit in axioms.units(axioms.settings_type.model_validate({"trials": AXIOM_TRIALS}), self._context):
+            outcome, _ = self._ask(TaskUnit(axioms, unit), "in the axioms")
+            if outcome.observation is None:
                 break
             observations.append(outcome.observation)
-        if observations and similarity.task.accepts(entry):
-            outcome = slot.ask(entry, similarity, inputs)
-            if outcome.failure is not None:
-                failures.append(outcome.failure)
-            else:
-                accuracy = similarity.task.measure(similarity.unit, outcome.observation).values["accuracy"]
-                rate = (2 * len(outcome.observation.forward) - outcome.observation.mirrored) / outcome.seconds
-                sizes = [item.unit.parameters["k"] for item in suite.questions if item.task.name == similarity.task.name]
-                on_core = sum(k * (k - 1) for k in sizes) / rate
-    finally:
-        slot.close()
-    has_matrix = any(trial.axiom == "matrix_agrees" for item in observations for trial in item.trials)
-    return CheckReport(entry, merge_trials(axioms, observations), find_worst_cases(observations), accuracy, rate, on_core,
-                       has_matrix, tuple(failures), tuple(slot.refused_attempts), time.monotonic() - started)
+            if time.monotonic() > until:
+                break
+        if not observations:
+            return
+        trials = [trial for observation in observations for trial in observation.trials]
+        broken = next((trial for trial in trials if trial.fault is not None and trial.axiom != "finite_when_awkward"), None)
+        if broken is not None:
+            self.report.failures.append(Failure("raised", f"{broken.fault}, in the axiom {broken.axiom}: {broken.about}"))
+        usable = tuple(trial for trial in trials if trial.fault is None or trial.axiom == "finite_when_awkward")
+        self._observed += [answer for trial in usable for answer in trial.answers]
+        whole = replace(observations[0], trials=usable)
+        self.report.axioms, self.report.worst = axioms.measure(unit, whole), find_worst_cases([whole])
+        awkward = next((trial for trial in usable if trial.fault is not None and not is_deliberate_refusal(trial)), None)
+        if awkward is not None:
+            self.report.worst["finite_when_awkward"] = Verdict(awkward, False, math.inf)
+        self.report.has_matrix = any(trial.axiom == "matrix_agrees" for trial in usable)
+
+    def check_similarity(self) -> None:
+        """Score one collection of corpora of known similarity, as large as the time of a small one suggests."""
+        task = TASKS["known_similarity"]
+        if not task.accepts(self._entry):
+            return
+        size = SMALLEST
+        outcome, seconds = self._ask(self._collection(size), describe_size(size))
+        if outcome.observation is None:
+            return
+        for larger in SIZES:
+            growth = larger.k * (larger.k - 1) / (size.k * (size.k - 1)) * (larger.n / size.n) ** 2
+            if seconds * growth <= PART_SECONDS:
+                size = larger
+                outcome, seconds = self._ask(self._collection(size), describe_size(size))
+                break
+        if outcome.observation is None:
+            return
+        observation: MixtureDistances = outcome.observation
+        self.report.accuracy = task.measure(self._collection(size).unit, observation).values["accuracy"]
+        self.report.texts = size.n
+        self.report.calls_per_second = (2 * len(observation.forward) - observation.mirrored) / seconds
+        ks = [item.unit.parameters["k"] for item in self._suite.questions if item.task.name == task.name]
+        per_call = (100 / size.n) ** 2 / self.report.calls_per_second
+        self.report.seconds_on_core = sum(k * (k - 1) for k in ks) * per_call
+
+    def _collection(self, size: CorpusSize) -> TaskUnit:
+        """Return a collection of synthetic corpora of a size; of the third repetition, which repeats one pair only."""
+        task = TASKS["known_similarity"]
+        settings = {"pairs": (("made_weather", "made_trains"),), "levels": (size,), "repetitions": 3}
+        return TaskUnit(task, list(task.units(task.settings_type.model_validate(settings), self._context))[-1])
+
+    def _answer_range(self) -> AnswerRange | None:
+        """Return the range of all raw answers."""
+        if not self._observed:
+            return None
+        low, high = self._entry.header.range
+        slack = TOLERANCE * max(1.0, *map(abs, self._observed))
+        outside = sum(not low - slack <= answer <= high + slack for answer in self._observed)
+        return AnswerRange(min(self._observed), max(self._observed), outside / len(self._observed))
 
 
-def check_units(model: Source) -> tuple[list[TaskUnit], TaskUnit]:
-    """Return three trials of the axioms, and one collection of 7 corpora of 100 synthetic texts."""
-    context = Context(SEED, model, {name: dataset_fingerprint(name) for name in DOMAINS})
-    axioms, similarity = TASKS["axioms"], TASKS["known_similarity"]
-    trials = axioms.units(axioms.settings_type.model_validate({"trials": TRIALS}), context)
-    collection = similarity.units(similarity.settings_type.model_validate(
-        {"pairs": (("made_weather", "made_trains"),), "levels": (CorpusSize(k=7, n=100),), "repetitions": 1}), context)
-    return [TaskUnit(axioms, unit) for unit in trials], TaskUnit(similarity, next(iter(collection)))
+def describe_size(size: CorpusSize) -> str:
+    """Return the size of a collection in words."""
+    return f"on {size.k} synthetic corpora of {size.n} texts"
 
 
-def merge_trials(questions: Sequence[TaskUnit], observations: Sequence[Trials]) -> Measures | None:
-    """Return the measures of the axioms over all trials."""
-    if not observations:
-        return None
-    whole = Trials(
-        tuple(trial for observation in observations for trial in observation.trials),
-        observations[0].scale,
-        observations[0].low,
-        observations[0].high,
-    )
-    return questions[0].task.measure(questions[0].unit, whole)
+def is_deliberate_refusal(trial: Trial) -> bool:
+    """Return whether a metric raises ValueError for a corpus of one text or of empty texts, where many are undefined."""
+    return trial.about.startswith(UNDEFINED) and (trial.fault or "").startswith("raised ValueError")
 
 
 def give_advice(report: CheckReport) -> list[str]:
     """Return recommendations for the author of a submission."""
+    if report.refusal is not None:
+        return []                           # everything else follows from it
     header, sentences = report.entry.header, []
     values = report.axioms.values if report.axioms else {}
     shares = {name: share for name, share in values.items() if share is not None}
-    if report.accuracy is not None and report.accuracy < 0.4:
-        sentences.append(f'The distance falls as the corpora grow apart (A = {report.accuracy:.2f}, chance is 0.5): is '
-                         f'`returns = "{header.returns}"` the wrong way round?')
+    if report.inversion is None and report.accuracy is not None and report.accuracy < 0.4:
+        sentences.append(f"The distance does not grow as the corpora grow apart (A = {report.accuracy:.2f}, chance is 0.5).")
     if header.symmetric and shares.get("symmetric", 1) < 1:
         sentences.append("The header claims `symmetric = true`, and it is not: correct the claim or the metric.")
     if not header.symmetric and shares.get("symmetric") == 1:
         sentences.append("It looks symmetric; the header may declare `symmetric = true`.")
-    if shares.get("within_range", 1) < 1:
-        sentences.append(f"Answers lie outside the declared range {list(header.range)}: widen the range or clip.")
+    sentences += advise_on_range(report)
     if header.repeatable and shares.get("repeatable", 1) < 1:
         sentences.append("Repeated calls give different answers: use NumPy's or Python's global random generator, which is "
                          "seeded before every call, or declare `repeatable = false`.")
@@ -158,20 +286,36 @@ def give_advice(report: CheckReport) -> list[str]:
         tries = ", ".join(f"{what} (line {line.rpartition(':')[2]})" for what, line in report.refused)
         sentences.append(f"It tried to {tries}. The sandbox prevents this: a metric has its libraries, its models, and one empty "
                          "folder.")
-    if shares.get("finite_when_awkward", 1) < 1:
+    awkward = report.worst.get("finite_when_awkward")
+    if awkward is not None and not is_deliberate_refusal(awkward.trial):
         sentences.append("Unusual inputs (empty texts, identical corpora, ...) give answers that are not finite; each would fail "
                          "a test unit.")
     return sentences
 
 
+def advise_on_range(report: CheckReport) -> list[str]:
+    """Return what does not fit the declared range of answers."""
+    (low, high), answers = report.entry.header.range, report.answers
+    if answers is None:
+        return []
+    declared, observed = f"[{low:g}, {high:g}]", f"[{answers.lowest:.3g}, {answers.highest:.3g}]"
+    if answers.outside > OUTSIDE:
+        return [f"{answers.outside:.0%} of the answers lie outside the declared range {declared}: they are in {observed}. Widen "
+                "the range or clip."]
+    if math.isfinite(high - low) and answers.highest - answers.lowest < USED * (high - low):
+        return [f"The answers are in {observed}, less than half of the declared range {declared}: is the range right?"]
+    return []
+
+
 def check_json(report: CheckReport) -> dict[str, Any]:
     """Return a report as plain values."""
     return {
-        "name": report.entry.name, "digest": report.entry.digest, "sound": report.sound,
-        "axioms": dict(report.axioms.values) if report.axioms else None,
+        "name": report.entry.name, "digest": report.entry.digest, "sound": report.sound, "inversion": report.inversion,
+        "axioms": {name: report.axioms.values[name] for name in AXIOMS} if report.axioms else None,
         "worst": {axiom: describe_verdict(verdict) for axiom, verdict in report.worst.items()},
-        "accuracy_on_made_texts": report.accuracy, "calls_per_second": report.calls_per_second,
+        "answers": None if report.answers is None else asdict(report.answers),
+        "accuracy_on_made_texts": report.accuracy, "texts": report.texts, "calls_per_second": report.calls_per_second,
         "seconds_on_core": report.seconds_on_core, "failures": [str(failure) for failure in report.failures],
-        "refused": [{"tried": what, "place": line} for what, line in report.refused],
+        "refusal": report.refusal, "refused": [{"tried": what, "place": line} for what, line in report.refused],
         "advice": give_advice(report), "seconds": report.seconds,
     }

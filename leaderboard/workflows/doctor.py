@@ -18,7 +18,7 @@ from harness.base.paths import PROJECT, cache_folder, default_store, mirror_fold
 from harness.models.base import Model
 from harness.models.encoders import SAME_VECTOR
 from harness.models.registry import MODELS
-from harness.results.databases import POSTGRES
+from harness.results.databases import SqliteFile, open_database
 from harness.results.store import Store
 from harness.sandbox.faults import SupervisorLost
 from harness.sandbox.limits import Limits
@@ -114,10 +114,10 @@ def embed_sentences(model: Model) -> np.ndarray:
 
 def check_store() -> str:
     """Check that the results store can be used."""
-    address = default_store()
-    if not address.startswith(POSTGRES):
-        return check_folder(Path(address).parent)
-    store = Store(address)
+    database = open_database(default_store())
+    if isinstance(database, SqliteFile):
+        return check_folder(database.path.parent)
+    store = Store(default_store())
     try:
         return f"{store.name} answers, {len(store.completed()):,} outcomes"
     finally:

@@ -20,10 +20,11 @@ def similarity(a, b):
 """
 
 
-def start(path: Path, *words: str) -> subprocess.Popen[str]:
+def start(path: Path, *words: str, interrupt: signal.Handlers = signal.SIG_DFL) -> subprocess.Popen[str]:
+    """Starts a run; a shell that starts it in the background sets `interrupt` to SIG_IGN."""
     return subprocess.Popen([sys.executable, "-m", "leaderboard", "run", *words, "--suite", "smoke", "--only", SAME[0], "--only", SAME[1], "--store", str(path), "--jobs", "2"],
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ},
-                            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))    # a background shell ignores it
+                            preexec_fn=lambda: signal.signal(signal.SIGINT, interrupt))
 
 
 def stored(path: Path) -> int:

@@ -5,10 +5,12 @@ The *supervisor* starts first and runs nothing of a submission: it forks fresh w
 
 A frame is one packet on a sequenced-packet socket, numbered by the harness. Calls and answers are fixed structures, everything
 else is JSON. What does not fit a frame is passed through two memory files of fixed size: the *inbox*, sealed so that only the
-harness can write to it, and the *outbox* for arrays. A reply carries the number of the call and the answer, or what went wrong,
-and nothing else. The other end is `harness/sandbox/worker_client.py`.
+harness can write to it, and the *outbox* for arrays of answers. Vectors that are stored for later calls come in a sealed file of
+their own. A reply carries the number of the call and the answer, or what went wrong, and nothing else. The other end is
+`harness/sandbox/worker_client.py`.
 """
 
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -23,6 +25,7 @@ import socket
 import struct
 import sys
 import tempfile
+import weakref
 import zlib
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +39,13 @@ ARGUMENT = struct.Struct("<cQQII4s")      # kind, handle or offset in the inbox,
 ANSWER = struct.Struct("<cQdII")          # "=", number, value, shape
 SERIES = struct.Struct("<cQBI")           # "*", number, index in FUNCTIONS, number of items that follow, or of answers (doubles)
 SERIES_ITEM = struct.Struct("<QQQ")         # seed and handles of the two corpora
-HELD, ARRAY, LISTED = b"h", b"a", b"l"    # kinds of arguments: a stored corpus, an array, a list as JSON
+HELD, ARRAY, SEALED, LISTED = b"h", b"a", b"s", b"l"      # kinds of arguments: a stored corpus, an array in the inbox, an
+                                                          # array in a sealed file, a list as JSON
+MAP_FAILED = ctypes.c_void_p(-1).value
+LIBC = ctypes.CDLL(None, use_errno=True)
+LIBC.mmap.restype = ctypes.c_void_p
+LIBC.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+LIBC.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
 FUNCTIONS = ("setup", "prepare", "fit", "distance", "similarity", "matrix", "")      # "": no-op, to time the communication
 
 
@@ -89,7 +98,8 @@ def supervise(control: socket.socket, walls: SandboxEntry | None) -> None:
 def preload(modules: list[str]) -> None:
     """Import modules once for all workers; only from the harness's own environment, never from a submission."""
     for module in modules:
-        importlib.import_module(module)
+        with contextlib.suppress(Exception):        # a submission that needs the module fails with the reason
+            importlib.import_module(module)
     gc.collect()
     gc.freeze()                         # the garbage collector of a worker then does not touch shared pages
 
@@ -158,7 +168,7 @@ class Metric:
         exec(compile(source.decode(), filename, "exec", dont_inherit=True), module.__dict__)
         accepted: set[str] = set()
         for name in FUNCTIONS[:-1]:
-            function = getattr(module, name, None)
+            function = vars(module).get(name)           # never through a `__getattr__` of the module
             if callable(function):
                 mine = accepted_parameters(function, parameters)
                 accepted |= mine.keys()
@@ -203,7 +213,7 @@ def serve(channel: socket.socket, confine: Callable[[list[str]], None] | None) -
 def parse_frame(metric: Metric, packet: bytes, descriptors: list[int]) -> tuple[int, Callable[[], bytes]]:
     """Return the number of a frame, and the function that creates the reply."""
     if packet.startswith(b"?"):
-        return CALL.unpack_from(packet)[1], lambda: answer_call(metric, packet)
+        return CALL.unpack_from(packet)[1], lambda: answer_call(metric, packet, descriptors)
     if packet.startswith(b"*"):
         return SERIES.unpack_from(packet)[1], lambda: answer_series(metric, packet)
     frame = json.loads(packet)
@@ -230,10 +240,10 @@ def handle_command(number: int, metric: Metric, frame: dict[str, Any], descripto
     return json.dumps(reply).encode()
 
 
-def answer_call(metric: Metric, packet: bytes) -> bytes:
+def answer_call(metric: Metric, packet: bytes, descriptors: list[int]) -> bytes:
     """Call one function of the submission."""
     _, number, call_seed, which, handle, rows, columns = CALL.unpack_from(packet)
-    arguments = [read_argument(metric, *description) for description in ARGUMENT.iter_unpack(packet[CALL.size:])]
+    arguments = [read_argument(metric, descriptors, *description) for description in ARGUMENT.iter_unpack(packet[CALL.size:])]
     name = FUNCTIONS[which]
     seed_generators(call_seed)
     value = 0.0
@@ -261,17 +271,37 @@ def answer_series(metric: Metric, packet: bytes) -> bytes:
     return SERIES.pack(b"*", number, which, count) + struct.pack(f"<{count}d", *values)
 
 
-def read_argument(metric: Metric, kind: bytes, where: int, size: int, rows: int, columns: int, elements: bytes) -> Any:
-    """Return a stored corpus, a read-only copy of an array, or a list of texts or of token lists."""
+def map_sealed(descriptor: int) -> memoryview:
+    """Return the contents of a sealed file: memory that this process can neither write to nor make writable."""
+    size = os.fstat(descriptor).st_size
+    address = LIBC.mmap(None, size, mmap.PROT_READ, mmap.MAP_SHARED, descriptor, 0)     # the module `mmap` keeps files open
+    problem = ctypes.get_errno()
+    os.close(descriptor)
+    if address == MAP_FAILED:
+        raise OSError(problem, os.strerror(problem))
+    content = (ctypes.c_char * size).from_address(address)
+    weakref.finalize(content, LIBC.munmap, address, size)
+    return memoryview(content).toreadonly()
+
+
+def read_argument(metric: Metric, descriptors: list[int], kind: bytes, where: int, size: int, rows: int, columns: int,
+                  elements: bytes) -> Any:
+    """Return a stored corpus, a read-only array, or a tuple of texts or of token tuples.
+
+    The metric can keep an array: one in the inbox is copied for this call alone, one in a sealed file cannot be changed.
+    """
     if kind == HELD:
         return metric.held[where]
     if kind == LISTED:
-        return json.loads(metric.inbox[where:where + size])
+        return tuple(tuple(item) if isinstance(item, list) else item for item in json.loads(metric.inbox[where:where + size]))
     import numpy as np
 
-    array = np.frombuffer(metric.inbox, elements.rstrip(b"\0").decode(), rows * columns, where).reshape(rows, columns).copy()
-    array.flags.writeable = False
-    return array
+    element = elements.rstrip(b"\0").decode()
+    if kind == SEALED:
+        content = map_sealed(descriptors[0])
+    else:
+        content = np.frombuffer(metric.inbox, element, rows * columns, where).copy().data.toreadonly()
+    return np.frombuffer(content, element, rows * columns).reshape(rows, columns)
 
 
 def seed_generators(number: int) -> None:
@@ -333,14 +363,17 @@ def describe_exception(wrong: BaseException) -> dict[str, Any]:
         message = str(wrong)[:1000]
     except Exception:                   # noqa: BLE001  # a metric's own exception may not even say what it is
         message = "(its message could not be read)"
-    places, trace = [], wrong.__traceback__
+    places, own, trace = [], [], wrong.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
         if code.co_filename != __file__:
             places.append(f"{os.path.basename(code.co_filename)[:80]}:{trace.tb_lineno} in {code.co_name[:80]}")
+            if code.co_filename == getattr(sys.modules.get(MODULE), "__file__", None):
+                own = places[-1:]
         trace = trace.tb_next
-    return {"type": type(wrong).__name__[:80], "message": message, "places": places[-8:],
-            "form": isinstance(wrong, WrongAnswer)}
+    innermost = places[-8:]
+    return {"type": type(wrong).__name__[:80], "message": message, "form": isinstance(wrong, WrongAnswer),
+            "places": innermost if not own or own[0] in innermost else own + innermost[1:]}
 
 
 def main() -> None:

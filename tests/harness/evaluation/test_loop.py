@@ -94,7 +94,20 @@ def test_giving_up_is_recorded_with_its_reason(write, smoke, tmp_path):
     tally = run_suite([culprit], smoke, tmp_path / "s.sqlite", only=["known_similarity"], jobs=1, progress=NoProgress(),
                       limits=Limits(seconds_per_unit=0.5, failures_in_a_row=2))
     assert [failure.kind for _, _, failure in tally.failures] == ["out of time", "out of time", "given up"]
-    assert "2 units of this task before it ran out of time" in str(tally.failures[-1][2])
+    assert "2 units before it ran out of time" in str(tally.failures[-1][2])
+
+
+@pytest.mark.parametrize("body", [
+    "import time\ntime.sleep(600)\ndef distance(p, q): return 1.0\n",
+    "import signal\nfor number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}: signal.signal(number, signal.SIG_IGN)\n"
+    "def distance(p, q):\n    while True: pass\n"], ids=["hangs at import", "ignores signals"])
+def test_a_metric_that_hangs_everywhere_is_given_up_after_three_units_of_all_tasks(body, write, smoke, tmp_path):
+    culprit = load_submission(write("culprit", body)).entries[0]
+    tally = run_suite([culprit], smoke, tmp_path / "s.sqlite", jobs=1, progress=NoProgress(), limits=Limits(seconds_per_unit=0.5, seconds_to_start=1))
+    kinds = [failure.kind for _, _, failure in tally.failures]
+    assert len({task_unit.task.name for _, task_unit, _ in tally.failures}) > 3
+    assert kinds == ["out of time"] * 3 + ["given up"] * (len(kinds) - 3)
+    assert len(kinds) == tally.planned > 6
 
 
 @pytest.mark.parametrize(("body", "sentence"), [
@@ -200,16 +213,18 @@ def test_ctrl_c_while_texts_are_embedded_says_how_to_go_on(tmp_path, monkeypatch
     assert "Traceback" not in said
 
 
-def test_ctrl_c_keeps_what_is_done_and_leaves_no_process(write, tmp_path):
+@pytest.mark.parametrize(("sent", "interrupt"), [
+    (signal.SIGINT, signal.SIG_DFL), (signal.SIGINT, signal.SIG_IGN), (signal.SIGTERM, signal.SIG_DFL), (signal.SIGTERM, signal.SIG_IGN)])
+def test_a_signal_keeps_what_is_done_and_leaves_no_process(sent, interrupt, write, tmp_path):
     write("slow", SLOW.replace("0.01", "0.05"), kind="text", returns="similarity", range="[0.0, 1.0]")
     path = tmp_path / "store.sqlite"
-    process = start(path, "word_overlap", str(tmp_path / "slow.py"))
+    process = start(path, "word_overlap", str(tmp_path / "slow.py"), interrupt=interrupt)
     while not stored(path):
         assert process.poll() is None
         time.sleep(0.02)
     at_work = descendants(process.pid)
     assert len(at_work) >= 2
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sent)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
     done, left = (int(number) for number in re.search(r"Stopped\. (\d+) test units are stored, (\d+) are left", said).groups())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -228,6 +229,44 @@ store.close()
     store.close()
 
 
+@pytest.mark.postgres
+def test_coordinators_divide_the_work_and_a_killed_one_leaves_its_units(database, tmp_path, write):
+    """Each call is logged: `--trust` lets the metric write, and no unit is run twice."""
+    log = tmp_path / "log"
+    body = f"import time\ndef distance(p, q):\n    open({str(log)!r}, 'a').write(f'{{hash(tuple(p) + tuple(q))}}\\n')\n    time.sleep(0.02)\n    return float(p != q)\n"
+    path = write("logged", body)
+    words = [sys.executable, "-m", "leaderboard", "run", path, "--suite", "smoke", "--only", "known_similarity", "--only", "axioms",
+             "--store", database, "--jobs", "1", "--trust"]
+    alone = subprocess.run([*words[:-5], "--store", tmp_path / "alone.sqlite", *words[-3:]], capture_output=True, text=True, cwd=PROJECT)
+    assert alone.returncode == 0, alone.stderr
+    calls = sorted(log.read_text().split())
+    log.unlink()
+    runs = [subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=PROJECT) for _ in range(2)]
+    said = [run.communicate(timeout=200)[1] for run in runs]
+    assert sorted(log.read_text().split()) == calls, said
+    ran, left = (sum(int(number) for text in said for number in re.findall(pattern, text))
+                 for pattern in (r"Ran (\d+) test", r"(\d+) test units were left"))
+    assert ran == 5
+    assert left <= 5                                    # all that one of them planned
+    store = Store(database)
+    with store.claiming({}) as mine, store.claiming({}) as theirs:
+        assert mine.take(("unit", "entry"))
+        assert not theirs.take(("unit", "entry"))
+        mine.release(("unit", "entry"))
+        assert theirs.take(("unit", "entry"))
+    with store.claiming({}) as later:                   # their connection has ended
+        assert later.take(("unit", "entry"))
+        done = next(iter(store.finished_times()))
+        assert not later.take(done)                     # somebody has finished it since that was planned
+    with store.claiming(store.finished_times()) as rerun:
+        assert rerun.take(done)
+    with pytest.raises(TouchstoneError, match="the connection broke"), store.claiming({}) as broken:
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
+        broken.take(("unit", "entry"))
+    store.close()
+
+
 def test_a_killed_coordinator_loses_nothing_that_was_stored(address):
     program = f"""
 from pathlib import Path
@@ -273,6 +312,37 @@ def test_a_password_on_the_command_line_is_refused_and_shown_nowhere():
     assert done.returncode == 2
     assert "postgresql://127.0.0.1/results is not reached" in " ".join(done.stderr.split())
     assert "hunter2" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize(("address", "file"), [             # the forms of SQLAlchemy's documentation: three slashes, and four
+    ("sqlite:///r.db", "r.db"), ("sqlite:///deep/r.db", "deep/r.db"), ("sqlite:///{folder}/a.db", "a.db"),
+    ("SQLite:///r.db", "r.db"), ("p.db", "p.db"), ("{folder}/p.db", "p.db"), ("odd:name/p.db", "odd:name/p.db")])
+def test_files_are_named_by_path_or_by_address(address, file, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Store(address.format(folder=tmp_path)).close()
+    assert (tmp_path / file).is_file()
+    assert not list(tmp_path.glob("[sS][qQ][lL]ite:*"))
+
+
+@pytest.mark.parametrize("address", ["mysql://me:hunter2@host/x", "sqlite://x.db", "sqlite://", "sqlite:///", "sqlite:////",
+                                     "sqlite:x.db", "http://x", Path("sqlite:///x.db"), Path("postgresql://host/x")])
+def test_other_addresses_are_refused_and_make_no_folder(address, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for read_only in (False, True):
+        with pytest.raises(TouchstoneError, match="is not the address of a results store; give a file, sqlite:///") as refusal:
+            Store(address, read_only=read_only)
+        assert "hunter2" not in str(refusal.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("words", [["run", "word_overlap", "--suite", "smoke", "--only", "axioms"], ["show", "--suite", "smoke"],
+                                   ["serve"], ["doctor"]])
+def test_commands_refuse_an_unknown_address_in_the_variable(words, tmp_path):
+    done = touchstone(*words, environment={"TOUCHSTONE_STORE": "mysql://host/x", "PYTHONPATH": str(PROJECT)}, folder=tmp_path)
+    assert done.returncode == (1 if words == ["doctor"] else 2)
+    assert "mysql://... is not the address of a results store" in " ".join((done.stderr + done.stdout).split())
+    assert "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_what_is_no_database_is_refused(tmp_path):

@@ -132,7 +132,7 @@ def test_a_metric_that_answers_at_once_is_held_to_its_time_too(host):
 def test_a_slow_start_does_not_multiply_in_fresh_workers(write):
     entry = load_submission(write("slow", "import time\ntime.sleep(1.5)\ndef distance(p, q): return float(len(p) + len(q))\n")).entries[0]
     question = next(one for one in load_suite("smoke").questions if one.task.name == "known_similarity")
-    desk = WorkerSlot(Conditions(probe_sandbox(), Limits(seconds_per_unit=3)))
+    desk = WorkerSlot(Conditions(probe_sandbox(), Limits(seconds_per_unit=3, seconds_to_start=5)))
     started = time.monotonic()
     outcome = desk.ask(entry, question, InputEncoder(VectorCache("minilm", cache_folder())))
     desk.close()

@@ -67,7 +67,7 @@ def test_memory_is_bounded_in_sum():
     body = "for n in range(6): open(str(n), 'wb').write(bytes(200_000_000))\nreturn 1.0"
     roomy = Limits(temporary_bytes=2_000_000_000)
     for memory, expected in ((8_000_000_000, 1.0),
-                             (500_000_000, "was killed: it used more than 500 MB of memory")):
+                             (500_000_000, "was killed: it used more than 500 MB of memory (raise the limit with --memory 1000)")):
         host = Supervisor(probe_sandbox(), Limits(memory_bytes=memory, temporary_bytes=roomy.temporary_bytes))
         try:
             assert attempt(host, body) == expected

@@ -50,7 +50,7 @@ def test_inputs_arrive_as_they_were_sent(host):
 import numpy as np
 def distance(p, q):
     assert isinstance(p, np.ndarray) and p.dtype == np.float32 and not p.flags.writeable, p
-    assert q == ["", "a\\ud800", "עברית", "x" * 100_000], q
+    assert q == ("", "a\\ud800", "עברית", "x" * 100_000), q
     return float(p.sum())
 """)
     assert made.number("distance", [ARRAY, ["", "a\ud800", "עברית", "x" * 100_000]], 1) == 66.0
@@ -391,3 +391,65 @@ def test_what_a_worker_held_can_be_asked_until_it_leaves(host):
     with pytest.raises(Fault, match="left with exit code 3"):
         leaving.peak_memory()
     staying.close()
+
+
+# ---- inputs cannot be changed -------------------------------------------------------------------------------------------
+
+SPOILERS = {
+    "an element": "p[0] = p[1]",
+    "an element of an element": "p[0][0] = p[1][0]",
+    "the length": "p.append(p[0])",
+    "the flag": "p.flags.writeable = True; p[0] = 9",
+    "the flag by setflags": "p.setflags(write=True); p[0] = 9",
+    "the base": "b = p.base\n    while getattr(b, 'base', None) is not None: b = b.base\n    memoryview(b)[0:4] = b'evil'",
+    "the address": "import ctypes; ctypes.memset(p.ctypes.data, 7, 4)",
+    "the protection": """import ctypes
+    libc = ctypes.CDLL(None)
+    page = p.ctypes.data & ~4095
+    assert libc.mprotect(ctypes.c_void_p(page), ctypes.c_size_t(4096), 3) == 0, 'refused'
+    ctypes.memset(p.ctypes.data, 7, 4)""",
+}
+TRACE = "def distance(p, q):\n    return float(sum(len(x) for x in q)) if isinstance(q, tuple) else float(q.sum())\n"
+
+
+@pytest.mark.parametrize("spoiler", SPOILERS)
+@pytest.mark.parametrize("corpus", [np.ones((3, 4), np.float32), ["one", "two", "three"], [["one"], ["two", "words"], ["three"]]],
+                         ids=["vectors", "texts", "tokens"])
+def test_a_metric_cannot_change_what_its_later_calls_see(spoiler, corpus, host):
+    made = worker(host, f"def spoil(p):\n    {SPOILERS[spoiler]}\n{TRACE}def similarity(p, q):\n    try: spoil(p)\n    except Exception: pass\n    return distance(p, p)\n")
+    made.hold(1, corpus, 1)
+    expected = made.number("distance", [1, 1], 1)
+    if spoiler == "the address" and isinstance(corpus, np.ndarray):
+        with pytest.raises(Fault, match="SIGSEGV"):     # it wrote to read-only memory: only its own process ends
+            made.number("similarity", [1, 1], 1)
+        return
+    assert made.number("similarity", [1, 1], 1) == expected
+    assert made.number("distance", [1, 1], 1) == expected
+    made.close()
+
+
+@pytest.mark.parametrize("body", ["def distance(p, q):\n    p = list(p) if isinstance(p, tuple) else p.copy()\n    p[0] = p[1]\n    return float(len(p))\n"])
+def test_copies_of_inputs_can_be_changed(body, host):
+    made = worker(host, body)
+    for corpus in (np.ones((3, 4), np.float32), ["one", "two", "three"], [["one"], ["two"], ["three"]]):
+        assert made.number("distance", [corpus, corpus], 1) == 3.0
+
+
+def test_kept_arrays_stay_as_they_were_and_are_released(host):
+    made = worker(host, "kept = []\ndef distance(p, q):\n    kept.append(p)\n    return float(kept[0].sum())\n"
+                        "def similarity(p, q): return float(sum('memfd:touchstone' in line for line in open('/proc/self/maps')))\n")
+    for value in (1.0, 2.0, 3.0):
+        assert made.number("distance", [np.full((2, 2), value), ARRAY], 1) == 4.0
+    mapped = made.number("similarity", [["a"], ["b"]], 1)
+    for _ in range(400):                                # more than the files that it may have open
+        made.hold(7, np.ones((5, 5)), 1)
+    assert made.number("similarity", [["a"], ["b"]], 1) <= mapped + 2
+    empty = np.empty((0, 5), np.float32)
+    assert made.number("distance", [empty, empty], 1) == 4.0
+
+
+def test_functions_are_those_of_the_module_itself(host):
+    made = host.fork()
+    made.load(b"def __getattr__(name): return lambda *arguments: 1.0\ndef distance(p, q): return 2.0\n", "lazy.py", {}, {})
+    assert made.functions == {"distance"}
+    made.close()

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 Write = Callable[..., Path]
 
 
-MARK_OF_FIXTURE = {"browser": "browser", "postgres": "postgres", "database": "postgres", "desk": "sandbox"}
+MARK_OF_FIXTURE = {"browser": "browser", "postgres": "postgres", "database": "postgres", "worker_slot": "sandbox"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -105,7 +105,7 @@ def inputs(smoke: Suite) -> InputEncoder:
 
 
 @pytest.fixture
-def desk() -> Iterator[WorkerSlot]:
+def worker_slot() -> Iterator[WorkerSlot]:
     """Where an entry can be asked, on the spot."""
     made = WorkerSlot(Conditions(probe_sandbox(), Limits(seconds_per_unit=5)))
     yield made

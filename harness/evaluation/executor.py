@@ -101,7 +101,7 @@ class Executor:
                 if not self._claims.take((task_unit.unit.id, entry.digest)):
                     self._results.put(None)
                     continue
-                outcome = self._patience.spared(entry, task_unit) or slot.ask(entry, task_unit, self._inputs)
+                outcome = self._patience.spared(entry, task_unit) or slot.run_unit(entry, task_unit, self._inputs)
                 if self._stopping.is_set():
                     return                  # `stop` may have caused the fault
                 self._patience.note(entry, outcome)
@@ -135,7 +135,7 @@ class WorkerSlot:
         """The limits of each metric."""
         return self._conditions.limits
 
-    def ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder, seconds: float | None = None) -> Outcome:
+    def run_unit(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder, seconds: float | None = None) -> Outcome:
         """Return the outcome of one assignment; run it once more if the supervisor was lost.
 
         `seconds` replaces the time limit of the conditions.

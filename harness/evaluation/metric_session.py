@@ -114,7 +114,7 @@ class MetricSession:
         return list(zip(*answers, strict=True))
 
     def _pairs(self, worker: Worker, a: Sequence[str], b: Sequence[str], call: int) -> list[float]:
-        numbers = worker.numbers(self.entry.header.returns, [self._input(a), self._input(b)], (len(a),), self._seed(call))
+        numbers = worker.call_array(self.entry.header.returns, [self._input(a), self._input(b)], (len(a),), self._seed(call))
         return [require_finite(number) for number in numbers.tolist()]
 
     def score_matrix(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> np.ndarray | None:
@@ -122,7 +122,7 @@ class MetricSession:
         worker = self._fitted(self._ready(), collection)
         if "matrix" not in worker.functions:
             return None
-        return worker.numbers("matrix", [self._input(a), self._input(b)], (len(a), len(b)), self._seed(call))
+        return worker.call_array("matrix", [self._input(a), self._input(b)], (len(a), len(b)), self._seed(call))
 
     def same_input(self, a: Sequence[str], b: Sequence[str]) -> list[bool]:
         """Return for which pairs both texts reach the metric as the same input, for example after truncation."""
@@ -141,10 +141,10 @@ class MetricSession:
         contents = [self._input(corpus) for corpus in corpora]
         empty_holds, empty_calls, total_seconds = [], [], 0.0
         for handle, content in enumerate(contents):
-            empty_holds.append(time_call(worker.hold_nothing, content))
-            total_seconds += time_call(worker.hold, handle, content, seed_of(self.unit.id, "corpus", handle))
+            empty_holds.append(time_call(worker.ping_with_corpus, content))
+            total_seconds += time_call(worker.store_corpus, handle, content, seed_of(self.unit.id, "corpus", handle))
         for index, pair in enumerate(pairs):
-            empty_calls.append(time_call(worker.nothing, pair))
+            empty_calls.append(time_call(worker.ping, pair))
             total_seconds += time_call(self._answer, worker, pair, [contents[c] for c in pair], self._seed(first + index))
         overhead = sum(len(times) * float(np.median(times)) for times in (empty_holds, empty_calls) if times)
         return max(total_seconds - overhead, CLOCK_TICK * (len(corpora) + len(pairs)))
@@ -197,7 +197,7 @@ class MetricSession:
     def _ready(self) -> Worker:
         """Return the current worker, without corpora of earlier calls."""
         worker = self._bounded(self._started())
-        worker.forget()
+        worker.clear_corpora()
         return worker
 
     def _started(self) -> Worker:
@@ -231,10 +231,10 @@ class MetricSession:
         handles = dict(zip(needed, rng.choice(1 << 30, len(needed), replace=False).tolist(), strict=True))
         shuffled = [indices[i] for i in rng.permutation(len(indices))]
         for c in rng.permutation(needed).tolist():
-            worker.hold(handles[c], contents[c], seed_of(self.unit.id, "corpus", c))
+            worker.store_corpus(handles[c], contents[c], seed_of(self.unit.id, "corpus", c))
         if self.kind == "corpus":
             calls = [([handles[c] for c in pairs[index]], self._seed(first + index)) for index in shuffled]
-            return dict(zip(shuffled, worker.series(self.entry.header.returns, calls), strict=True))
+            return dict(zip(shuffled, worker.call_many(self.entry.header.returns, calls), strict=True))
         answers: dict[int, float] = {}
         for index in shuffled:
             pair = pairs[index]
@@ -245,7 +245,7 @@ class MetricSession:
     def _answer(self, worker: Worker, handles: Sequence[int], contents: Sequence[Content], seed: int) -> float:
         """Return the metric's answer for two corpora that the worker holds; a text metric is lifted."""
         if self.kind == "corpus":
-            return worker.number(self.entry.header.returns, handles, seed)
+            return worker.call(self.entry.header.returns, handles, seed)
         return lift_scores(self._cross(worker, handles, contents, seed), LiftingRule.of(self.entry.header))
 
     def _seed(self, call: int) -> int:
@@ -259,13 +259,13 @@ class MetricSession:
             worker.fitted = None
             worker.fit(concatenate(g, t), seed)
         if "matrix" in worker.functions:
-            cross = worker.numbers("matrix", handles, shape, seed)
+            cross = worker.call_array("matrix", handles, shape, seed)
         elif math.prod(shape) > LIFTED_PAIRS:
             raise NotApplicable(f"it has no `matrix`, and {len(g):,} x {len(t):,} pairs are too many to score one by one")
         else:
             rows, columns = (side.ravel().tolist() for side in np.indices(shape))
             function = self.entry.header.returns
-            cross = worker.numbers(function, [take_rows(g, rows), take_rows(t, columns)], (len(rows),), seed).reshape(shape)
+            cross = worker.call_array(function, [take_rows(g, rows), take_rows(t, columns)], (len(rows),), seed).reshape(shape)
         if not np.isfinite(cross).all():
             raise not_finite_fault(cross[~np.isfinite(cross)][0])
         return cross

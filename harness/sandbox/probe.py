@@ -65,7 +65,7 @@ def find_breaches(confinement: Sandbox) -> int:
     try:
         worker = host.fork()
         worker.load(PROBE, "probe.py", {}, {})
-        return int(worker.number("distance", [["a"], ["b"]], 0))
+        return int(worker.call("distance", [["a"], ["b"]], 0))
     finally:
         host.close()
 

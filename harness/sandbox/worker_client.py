@@ -61,11 +61,11 @@ class Worker:
             self._broken("its reply to `load` names no functions")
         self.functions = frozenset(functions)
 
-    def hold(self, handle: int, corpus: Content, seed: int) -> None:
+    def store_corpus(self, handle: int, corpus: Content, seed: int) -> None:
         """Store a corpus under a handle, prepared if the metric defines `prepare`."""
         self._pass_corpus("prepare", corpus, seed, handle)
 
-    def forget(self) -> None:
+    def clear_corpora(self) -> None:
         """Clear the stored corpora."""
         self._ask({"do": "forget"})
 
@@ -73,11 +73,11 @@ class Worker:
         """Call `fit`."""
         self._question("fit", [texts], seed)
 
-    def number(self, function: str, arguments: Sequence[int | Content], seed: int) -> float:
+    def call(self, function: str, arguments: Sequence[int | Content], seed: int) -> float:
         """Return one number from `distance(p, q)` or `similarity(p, q)`; stored corpora are given by handle."""
         return self._question(function, arguments, seed)
 
-    def series(self, function: str, questions: Sequence[tuple[Sequence[int], int]]) -> list[float]:
+    def call_many(self, function: str, questions: Sequence[tuple[Sequence[int], int]]) -> list[float]:
         """Return the numbers for many pairs of stored corpora, each with a seed, in one exchange."""
         values: list[float] = []
         for start in range(0, len(questions), LONGEST_SERIES):
@@ -91,15 +91,15 @@ class Worker:
             values += values_of_part
         return values
 
-    def nothing(self, handles: Sequence[int]) -> None:
-        """Send handles as for `number` and receive a reply without calling the metric."""
+    def ping(self, handles: Sequence[int]) -> None:
+        """Send handles as for `call` and receive a reply without calling the metric."""
         self._question("", handles, 0)
 
-    def hold_nothing(self, corpus: Content) -> None:
-        """Send a corpus as for `hold` and receive a reply without storing it."""
+    def ping_with_corpus(self, corpus: Content) -> None:
+        """Send a corpus as for `store_corpus` and receive a reply without storing it."""
         self._pass_corpus("", corpus, 0, 0)
 
-    def numbers(self, function: str, arguments: Sequence[int | Content], shape: tuple[int, ...], seed: int) -> np.ndarray:
+    def call_array(self, function: str, arguments: Sequence[int | Content], shape: tuple[int, ...], seed: int) -> np.ndarray:
         """Return an array of the given shape (one or two dimensions) from a call on lists or arrays."""
         size = 8 * math.prod(shape)
         if not size:

@@ -162,7 +162,7 @@ class EntryCheck:
         """Return the outcome of a unit and the time without the loading of the metric; record a failure."""
         embed_required_texts([(self._entry, task_unit)], self._cache, self._progress, 2)
         loading = self._slot.loading_seconds
-        outcome = self._slot.ask(self._entry, task_unit, self._inputs, seconds)
+        outcome = self._slot.run_unit(self._entry, task_unit, self._inputs, seconds)
         if outcome.failure is not None:
             sentence = outcome.failure.sentence
             sentence = sentence if sentence.startswith("could not be loaded") else f"{sentence}, {about}"

@@ -79,7 +79,7 @@ def check_workers() -> str:
         worker = host.fork()
         worker.load(b"def distance(p, q): return 1.0", "probe.py", {}, {})
         ready = time.perf_counter() - started
-        worker.number("distance", [["a"], ["b"]], 0)
+        worker.call("distance", [["a"], ["b"]], 0)
     finally:
         host.close()
     lacking = "".join(f"; not here: {layer} ({why})" for layer, why in confinement.lacking.items())

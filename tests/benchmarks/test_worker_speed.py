@@ -52,7 +52,7 @@ def test_start(one_processor, report):
         host = Supervisor(probe_sandbox(), Limits())
         made = host.fork()
         made.load(b"import numpy\ndef distance(p, q): return 1.0\n", "empty.py", {}, {})
-        made.number("distance", [ARRAY, ARRAY], 1)
+        made.call("distance", [ARRAY, ARRAY], 1)
         taken.append(time.perf_counter() - started)
         host.close()
     report(f"start to the first answer: {statistics.median(taken):.3f} s (at most 0.25)")
@@ -60,14 +60,14 @@ def test_start(one_processor, report):
 
 
 def test_empty_round_trip(worker, report):
-    worker.hold(0, ARRAY, 1)
-    taken = median_microseconds(lambda: worker.number("distance", [0, 0], 1))
+    worker.store_corpus(0, ARRAY, 1)
+    taken = median_microseconds(lambda: worker.call("distance", [0, 0], 1))
     report(f"empty round trip: {taken:.0f} µs (at most 50)")
     assert taken <= 50
 
 
 def test_two_arrays(worker, report):
-    taken = median_microseconds(lambda: worker.number("distance", [ARRAY, ARRAY], 1))
+    taken = median_microseconds(lambda: worker.call("distance", [ARRAY, ARRAY], 1))
     report(f"two arrays of 100 x 384: {taken:.0f} µs (at most 100)")
     assert taken <= 100
 
@@ -100,8 +100,8 @@ def test_a_collection_costs_at_most_a_tenth_more_than_a_bare_loop(one_processor,
 
     namespace: dict = {}
     exec(METRIC, namespace)
-    desk = WorkerSlot(Conditions(probe_sandbox()))
-    metric = MetricSession(entry, unit, Rows(inputs.cache), desk.start, None, Limits())
+    worker_slot = WorkerSlot(Conditions(probe_sandbox()))
+    metric = MetricSession(entry, unit, Rows(inputs.cache), worker_slot.start, None, Limits())
     metric.start()
     pairs = separated_pairs(12)
     ratios = []
@@ -114,6 +114,6 @@ def test_a_collection_costs_at_most_a_tenth_more_than_a_bare_loop(one_processor,
         started = time.perf_counter()
         metric.corpus_distances(corpora, pairs)
         ratios.append((time.perf_counter() - started) / bare)
-    desk.close()
+    worker_slot.close()
     report(f"a collection of 66 pairs at 1 ms a call: {statistics.median(ratios):.3f} times a bare loop (at most 1.10)")
     assert statistics.median(ratios) <= 1.10

@@ -68,7 +68,7 @@ def needing(write):
 
 def ask(desk_of, submission: Submission, environment) -> float:
     worker = desk_of(Conditions(probe_sandbox(), Limits(), {e.digest: environment for e in submission.entries})).start(submission.entries[0])
-    return worker.number("distance", [["a b"], ["c"]], 1)
+    return worker.call("distance", [["a b"], ["c"]], 1)
 
 
 @pytest.fixture
@@ -81,8 +81,8 @@ def desk_of():
         made.append(WorkerSlot(conditions))
         return made[-1]
     yield maker
-    for desk in made:
-        desk.close()
+    for worker_slot in made:
+        worker_slot.close()
 
 
 def test_what_ours_meets_needs_no_environment(needing):

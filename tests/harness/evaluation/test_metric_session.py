@@ -21,21 +21,21 @@ pytestmark = pytest.mark.sandbox
 CORPORA = [["one text", "another text"], ["a third", "a fourth", "a fifth"], ["the last"]]
 
 
-def asked(desk: WorkerSlot, entry: Entry, unit: Unit, inputs: InputEncoder) -> MetricSession:
-    return MetricSession(entry, unit, inputs, desk.start, None, Limits(seconds_per_unit=20))
+def asked(worker_slot: WorkerSlot, entry: Entry, unit: Unit, inputs: InputEncoder) -> MetricSession:
+    return MetricSession(entry, unit, inputs, worker_slot.start, None, Limits(seconds_per_unit=20))
 
 
-def test_the_order_of_asking_is_not_the_order_of_the_task(desk, unit, inputs, entry_of):
+def test_the_order_of_asking_is_not_the_order_of_the_task(worker_slot, unit, inputs, entry_of):
     entry = entry_of("order", "calls = 0\ndef distance(p, q):\n    global calls\n    calls += 1\n    return float(calls)\n")
     pairs = [(i, j) for i in range(3) for j in range(3)]
-    metric = asked(desk, entry, unit, inputs)
+    metric = asked(worker_slot, entry, unit, inputs)
     first, second = metric.corpus_distances(CORPORA, pairs), metric.corpus_distances(CORPORA, pairs, order=1)
     assert sorted(first) == [float(n) for n in range(1, 10)]
     assert first != sorted(first)
     assert np.argsort(first).tolist() != np.argsort(second).tolist()
 
 
-def test_prepare_is_called_once_a_corpus_and_takes_its_place(desk, unit, inputs, entry_of):
+def test_prepare_is_called_once_a_corpus_and_takes_its_place(worker_slot, unit, inputs, entry_of):
     entry = entry_of("prepared", """
 count = 0
 def prepare(corpus):
@@ -46,22 +46,22 @@ def distance(p, q):
     assert count == 3
     return float(10 * p + q)
 """)
-    assert asked(desk, entry, unit, inputs).corpus_distances(CORPORA, [(0, 1), (1, 2), (2, 0)]) == [23.0, 31.0, 12.0]
+    assert asked(worker_slot, entry, unit, inputs).corpus_distances(CORPORA, [(0, 1), (1, 2), (2, 0)]) == [23.0, 31.0, 12.0]
 
 
-def test_a_text_metric_is_lifted_the_same_with_and_without_a_matrix(desk, unit, inputs, entry_of):
+def test_a_text_metric_is_lifted_the_same_with_and_without_a_matrix(worker_slot, unit, inputs, entry_of):
     body = "def similarity(a, b): return [len(set(x) & set(y)) / len(set(x) | set(y)) for x, y in zip(a, b)]\n"
     matrix = "def matrix(a, b): return [similarity([x] * len(b), b) for x in a]\n"
     header = {"kind": "text", "returns": "similarity", "range": "[0.0, 1.0]"}
     pairs = [(0, 1), (1, 0), (1, 2), (1, 1)]
-    without = asked(desk, entry_of("without", body, **header), unit, inputs).corpus_distances(CORPORA, pairs)
-    with_it = asked(desk, entry_of("with_it", body + matrix, **header), unit, inputs).corpus_distances(CORPORA, pairs)
+    without = asked(worker_slot, entry_of("without", body, **header), unit, inputs).corpus_distances(CORPORA, pairs)
+    with_it = asked(worker_slot, entry_of("with_it", body + matrix, **header), unit, inputs).corpus_distances(CORPORA, pairs)
     assert without == with_it
     assert without[3] == 0.0
     assert without[0] == without[1] > 0
 
 
-def test_fit_sees_the_two_corpora_of_the_call(desk, unit, inputs, entry_of):
+def test_fit_sees_the_two_corpora_of_the_call(worker_slot, unit, inputs, entry_of):
     entry = entry_of("fitted", """
 known = 0
 def fit(texts):
@@ -69,23 +69,23 @@ def fit(texts):
     known = len(texts)
 def similarity(a, b): return [known / 100] * len(a)
 """, kind="text", returns="similarity", range="[0.0, 1.0]")
-    assert asked(desk, entry, unit, inputs).corpus_distances(CORPORA, [(0, 1), (0, 2)]) == pytest.approx([0.95, 0.97])
+    assert asked(worker_slot, entry, unit, inputs).corpus_distances(CORPORA, [(0, 1), (0, 2)]) == pytest.approx([0.95, 0.97])
 
 
-def test_a_million_pairs_without_a_matrix_do_not_apply(desk, unit, inputs, entry_of):
+def test_a_million_pairs_without_a_matrix_do_not_apply(worker_slot, unit, inputs, entry_of):
     entry = entry_of("slow", "def similarity(a, b): return [0.0] * len(a)\n", kind="text", returns="similarity")
     with pytest.raises(NotApplicable, match="matrix"):
-        asked(desk, entry, unit, inputs).corpus_distances([["a"] * 1001, ["b"] * 1000], [(0, 1)])
+        asked(worker_slot, entry, unit, inputs).corpus_distances([["a"] * 1001, ["b"] * 1000], [(0, 1)])
 
 
 @pytest.mark.parametrize("answer", ["float('nan')", "float('inf')", "-float('inf')", "np.float32('nan')"])
-def test_an_answer_that_is_not_finite_fails_the_unit(desk, unit, inputs, entry_of, answer):
+def test_an_answer_that_is_not_finite_fails_the_unit(worker_slot, unit, inputs, entry_of, answer):
     entry = entry_of("not_finite", f"import numpy as np\ndef distance(p, q): return {answer}\n")
     with pytest.raises(Fault, match="every answer must be finite"):
-        asked(desk, entry, unit, inputs).corpus_distances(CORPORA, [(0, 1)])
+        asked(worker_slot, entry, unit, inputs).corpus_distances(CORPORA, [(0, 1)])
 
 
-def test_parameters_reach_the_functions_that_take_them(desk, unit, inputs, write):
+def test_parameters_reach_the_functions_that_take_them(worker_slot, unit, inputs, write):
     from harness.submission.submission import load_submission
 
     path = write("family", "def prepare(corpus, k=1): return k\ndef distance(p, q, k=1, *, scale=1.0): return scale * (100 * p + 10 * q + k)\n")
@@ -93,19 +93,19 @@ def test_parameters_reach_the_functions_that_take_them(desk, unit, inputs, write
         '# license = "Apache-2.0"\n', '# license = "Apache-2.0"\n# [[tool.touchstone.variants]]\n# name = "k=3"\n'
         "# parameters = { k = 3, scale = 2.0 }\n# [[tool.touchstone.variants]]\n# name = \"typo\"\n# parameters = { kk = 3 }\n"))
     default, variant, typo = load_submission(path).entries
-    assert asked(desk, default, unit, inputs).corpus_distances(CORPORA, [(0, 1)]) == [111.0]
-    assert asked(desk, variant, unit, inputs).corpus_distances(CORPORA, [(0, 1)]) == [666.0]
+    assert asked(worker_slot, default, unit, inputs).corpus_distances(CORPORA, [(0, 1)]) == [111.0]
+    assert asked(worker_slot, variant, unit, inputs).corpus_distances(CORPORA, [(0, 1)]) == [666.0]
     with pytest.raises(Fault, match="no function takes the parameter kk"):
-        asked(desk, typo, unit, inputs).corpus_distances(CORPORA, [(0, 1)])
+        asked(worker_slot, typo, unit, inputs).corpus_distances(CORPORA, [(0, 1)])
 
 
-def test_models_are_given_as_folders(desk, unit, inputs, write):
+def test_models_are_given_as_folders(worker_slot, unit, inputs, write):
     from harness.submission.submission import load_submission
 
     path = write("with_model", "import os\ndef setup(models):\n    global files\n    files = os.listdir(models['minilm'])\n"
                                "def distance(p, q): return float('model.safetensors' in files)\n")
     path.write_text(path.read_text().replace("# license", '# models = ["minilm"]\n# license'))
-    assert asked(desk, load_submission(path).entries[0], unit, inputs).corpus_distances(CORPORA, [(0, 1)]) == [1.0]
+    assert asked(worker_slot, load_submission(path).entries[0], unit, inputs).corpus_distances(CORPORA, [(0, 1)]) == [1.0]
 
 
 def test_tokens_are_the_models_own_without_special_or_padding_tokens(inputs, entry_of):
@@ -133,8 +133,8 @@ def similarity(a, b): return [float(fits)] * len(a)
 TEXT = {"kind": "text", "returns": "similarity"}
 
 
-def test_a_worker_is_fitted_anew_only_on_another_collection(desk, unit, inputs, entry_of):
-    metric = asked(desk, entry_of("counting", COUNTING, **TEXT), unit, inputs)
+def test_a_worker_is_fitted_anew_only_on_another_collection(worker_slot, unit, inputs, entry_of):
+    metric = asked(worker_slot, entry_of("counting", COUNTING, **TEXT), unit, inputs)
 
     def fits(*collection: str) -> float:
         return metric.pair_scores(["a"], ["b"], 0, collection)[0]
@@ -143,17 +143,17 @@ def test_a_worker_is_fitted_anew_only_on_another_collection(desk, unit, inputs, 
     assert fits("x") == 5.0
 
 
-def test_a_fit_draws_the_same_whatever_was_asked_before(desk, unit, inputs, entry_of):
+def test_a_fit_draws_the_same_whatever_was_asked_before(worker_slot, unit, inputs, entry_of):
     entry = entry_of("drawing", "import random\ndef fit(texts):\n    global drawn\n    drawn = random.random()\n"
                                 "def similarity(a, b): return [drawn] * len(a)\n", **TEXT)
-    first, second = (asked(desk, entry, unit, inputs) for _ in range(2))
+    first, second = (asked(worker_slot, entry, unit, inputs) for _ in range(2))
     alone = first.pair_scores(["a"], ["b"], 0, ["x"])
     second.pair_scores(["a"], ["b"], 7, ["y"])
     assert second.pair_scores(["a"], ["b"], 9, ["x"]) == alone
     assert second.pair_scores(["a"], ["b"], 9, ["y"]) != alone
 
 
-def test_pairs_asked_alone_are_asked_one_a_call_of_a_fresh_worker_after_its_fit(desk, unit, inputs, entry_of):
+def test_pairs_asked_alone_are_asked_one_a_call_of_a_fresh_worker_after_its_fit(worker_slot, unit, inputs, entry_of):
     entry = entry_of("watching", """
 seen, collection = [], 0
 def fit(texts):
@@ -163,7 +163,7 @@ def similarity(a, b):
     seen.append(len(a))
     return [100.0 * collection + 10 * max(seen) + len(x) for x in a]
 """, **TEXT)
-    metric = asked(desk, entry, unit, inputs)
+    metric = asked(worker_slot, entry, unit, inputs)
     a = ["1", "22", "333"]
     assert metric.pair_scores(a, a, 0, ["x", "y"]) == [231.0, 232.0, 233.0]
     assert metric.recheck_pairs(a, a, 0, ["x", "y"], [2, 0]) == [(213.0, 213.0), (211.0, 211.0)]

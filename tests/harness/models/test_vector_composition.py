@@ -86,14 +86,14 @@ def test_averaged_is_the_mean_of_the_models():
     assert cosines("cosine", a, b) == pytest.approx(each[0])
 
 
-def test_every_variant_answers_what_was_announced(desk, smoke):
+def test_every_variant_answers_what_was_announced(worker_slot, smoke):
     """Through the harness, on a unit of a task: what is not announced would be a LookupError."""
     question = next(one for one in smoke.questions if one.task.name == "robustness")
     cache = VectorCache("minilm", cache_folder())
     scores = {}
     for entry in select_entries(["cosine"], SUBMISSIONS):
         embed_for([TaskUnit(question.task, question.unit)], entry, cache)
-        outcome = desk.ask(entry, question, InputEncoder(cache))
+        outcome = worker_slot.run_unit(entry, question, InputEncoder(cache))
         assert outcome.status is Status.ANSWERED, outcome.failure
         scores[entry.name] = np.array([row[1] for row in outcome.observation.answers])      # of summaries
     assert np.allclose(scores["cosine"], scores["cosine[minilm]"])

@@ -44,7 +44,7 @@ def ask(host: Supervisor, body: str, seconds: float = 20) -> float:
     try:
         made.load(f"import os\ndef distance(p, q):\n{body}".encode(), "x.py", {}, {})
         made.deadline = time.monotonic() + seconds
-        return made.number("distance", [["a"], ["b"]], 1)
+        return made.call("distance", [["a"], ["b"]], 1)
     finally:
         made.close()
 
@@ -65,7 +65,7 @@ HEARS = """
 def test_what_one_worker_prints_no_other_can_read(host):
     speaker = host.fork()
     speaker.load(f"import os\ndef distance(p, q):\n{SAYS}".encode(), "x.py", {}, {})
-    assert speaker.number("distance", [["a"], ["b"]], 1) == 1.0
+    assert speaker.call("distance", [["a"], ["b"]], 1) == 1.0
     assert ask(host, HEARS) == 0.0
     speaker.close()
     both = "    os.write(1, b'the table')\n" + HEARS                # of one's own pipe it can be heard: the way there is open
@@ -114,7 +114,7 @@ def test_answers_cannot_be_given_before_the_question(host):
     made = host.fork()
     made.load(IN_ADVANCE, "x.py", {}, {})
     with pytest.raises(Fault) as caught:
-        made.number("distance", [["a"], ["b"]], 1)
+        made.call("distance", [["a"], ["b"]], 1)
     assert caught.value.kind is FaultKind.PROTOCOL
     assert "does not carry the number of the call" in caught.value.sentence
 
@@ -125,17 +125,17 @@ def test_a_metric_that_answers_at_once_is_held_to_its_time_too(host):
     made.deadline = time.monotonic() + 0.3
     with pytest.raises(Fault) as caught:
         for _ in range(100_000):
-            made.number("distance", [["a"], ["b"]], 1)
+            made.call("distance", [["a"], ["b"]], 1)
     assert caught.value.kind is FaultKind.TIME
 
 
 def test_a_slow_start_does_not_multiply_in_fresh_workers(write):
     entry = load_submission(write("slow", "import time\ntime.sleep(1.5)\ndef distance(p, q): return float(len(p) + len(q))\n")).entries[0]
     question = next(one for one in load_suite("smoke").questions if one.task.name == "known_similarity")
-    desk = WorkerSlot(Conditions(probe_sandbox(), Limits(seconds_per_unit=3, seconds_to_start=5)))
+    worker_slot = WorkerSlot(Conditions(probe_sandbox(), Limits(seconds_per_unit=3, seconds_to_start=5)))
     started = time.monotonic()
-    outcome = desk.ask(entry, question, InputEncoder(VectorCache("minilm", cache_folder())))
-    desk.close()
+    outcome = worker_slot.run_unit(entry, question, InputEncoder(VectorCache("minilm", cache_folder())))
+    worker_slot.close()
     assert outcome.failure is not None
     assert outcome.failure.kind == FaultKind.TIME
     assert time.monotonic() - started < 8
@@ -155,9 +155,9 @@ def outcome_when_supervisors_die(write, deaths: int, seconds: float) -> tuple[Ou
         if len(started) <= deaths:
             threading.Timer(seconds, host._process.kill).start()
 
-    desk = WorkerSlot(Conditions(probe_sandbox()), adopt)
-    outcome = desk.ask(entry, question, InputEncoder(VectorCache("minilm", cache_folder())))
-    desk.close()
+    worker_slot = WorkerSlot(Conditions(probe_sandbox()), adopt)
+    outcome = worker_slot.run_unit(entry, question, InputEncoder(VectorCache("minilm", cache_folder())))
+    worker_slot.close()
     return outcome, len(started)
 
 
@@ -187,9 +187,9 @@ def test_axioms_blame_nobody_either(entry_of, inputs):
         if len(started) == 1:
             threading.Timer(0.5, host._process.kill).start()
 
-    desk = WorkerSlot(Conditions(probe_sandbox()), adopt)
-    outcome = desk.ask(entry, TaskUnit(Axioms(), unit), inputs)
-    desk.close()
+    worker_slot = WorkerSlot(Conditions(probe_sandbox()), adopt)
+    outcome = worker_slot.run_unit(entry, TaskUnit(Axioms(), unit), inputs)
+    worker_slot.close()
     assert len(started) == 2
     assert not [trial for trial in outcome.observation.trials if trial.fault]
 
@@ -249,7 +249,7 @@ for confinement in (probe_sandbox(), NO_SANDBOX):
     host = Supervisor(confinement, Limits())
     worker = host.fork()
     worker.load(source, "x.py", {{}}, {{}})
-    print(worker.number("distance", [[{str(folder / "submissions" / "energy.py")!r}, {str(folder / "results" / "store.sqlite")!r}], ["b"]], 1))
+    print(worker.call("distance", [[{str(folder / "submissions" / "energy.py")!r}, {str(folder / "results" / "store.sqlite")!r}], ["b"]], 1))
     host.close()
 print(default_store())
 """

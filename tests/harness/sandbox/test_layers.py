@@ -72,7 +72,7 @@ def attempt(host: Supervisor, body: str, target: Path, dns: int) -> float | str:
     try:
         worker.load(PRELUDE.format(target=str(target), parent=os.getpid(), address=id(ATTACKS), dns=dns, body=lines).encode(), "attack.py", {}, {})
         worker.deadline = time.monotonic() + 20
-        return worker.number("distance", [["a"], ["b"]], 1)
+        return worker.call("distance", [["a"], ["b"]], 1)
     except Fault as fault:
         return fault.sentence
     finally:
@@ -125,7 +125,7 @@ def distance(p, q):
     return float(len(done) + t[0, 0])
 """, "needs.py", {}, {})
     worker.deadline = time.monotonic() + 120
-    assert worker.number("distance", [["a"], ["b"]], 1) == 54.0
+    assert worker.call("distance", [["a"], ["b"]], 1) == 54.0
     worker.close()
 
 
@@ -162,9 +162,9 @@ def distance(p, q): return float(np.abs(p - q).sum() + np.random.random() + rand
     for host in (confined, unconfined):
         worker = host.fork()
         worker.load(source, "same.py", {}, {})
-        worker.hold(1, a, 5)
-        worker.hold(2, b, 6)
-        answers.append(worker.number("distance", [1, 2], 7))
+        worker.store_corpus(1, a, 5)
+        worker.store_corpus(2, b, 6)
+        answers.append(worker.call("distance", [1, 2], 7))
         worker.close()
     assert answers[0] == answers[1]
 

@@ -41,7 +41,7 @@ def attempt(host: Supervisor, body: str, seconds: float = 60) -> float | str:
     try:
         worker.load(f"def distance(p, q):\n{lines}".encode(), "attempt.py", {}, {})
         worker.deadline = time.monotonic() + seconds
-        return worker.number("distance", [["a"], ["b"]], 1)
+        return worker.call("distance", [["a"], ["b"]], 1)
     except Fault as fault:
         return fault.sentence
     finally:
@@ -84,7 +84,7 @@ def test_odd_answers_and_ends_are_told_in_a_sentence(what, hosts):
     with pytest.raises(Fault) as caught:
         worker.load(f"{module}def distance(*args):\n    p, q = args\n{lines}".encode(), "odd.py", {}, {})
         worker.deadline = time.monotonic() + (1.5 if "did not answer" in sentence else 30)
-        worker.number("distance", [np.ones((2, 2)), np.ones((2, 2))], 1)
+        worker.call("distance", [np.ones((2, 2)), np.ones((2, 2))], 1)
     worker.close()
     assert re.search(sentence, caught.value.sentence)
     assert caught.value.sentence.replace(" ", "x").isprintable()
@@ -101,7 +101,7 @@ time.monotonic = time.time = time.perf_counter = lambda: 0.0
 np.asarray = np.ascontiguousarray = np.frombuffer = lambda *a, **k: None
 def distance(p, q): return 1.0
 """, "patches.py", {}, {})
-    assert patched.number("distance", [["a"], ["b"]], 1) == 1.0
+    assert patched.call("distance", [["a"], ["b"]], 1) == 1.0
     patched.close()
     assert attempt(hosts["narrow"], "import time, numpy; return float(time.monotonic() > 0 and numpy.asarray([3.0])[0])") == 3.0
 

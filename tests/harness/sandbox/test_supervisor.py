@@ -53,7 +53,7 @@ from tests.support.processes import alive, descendants
 made = Supervisor({layers}, Limits()).fork()
 made.load(b"import time\\ndef distance(p, q): time.sleep(600)\\n", "x.py", {{}}, {{}})
 print("at work", flush=True)
-made.number("distance", [["a"], ["b"]], 1)
+made.call("distance", [["a"], ["b"]], 1)
 """
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "at work\n"

@@ -40,7 +40,7 @@ def fault(host: Supervisor, body: str, seconds: float = 20.0) -> Fault:
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     made = worker(host, f"import os, sys\nimport numpy as np\ndef distance(p, q):\n{lines}", seconds=seconds)
     with pytest.raises(Fault) as caught:
-        made.number("distance", [ARRAY, ARRAY], 1)
+        made.call("distance", [ARRAY, ARRAY], 1)
     made.close()
     return caught.value
 
@@ -53,13 +53,13 @@ def distance(p, q):
     assert q == ("", "a\\ud800", "עברית", "x" * 100_000), q
     return float(p.sum())
 """)
-    assert made.number("distance", [ARRAY, ["", "a\ud800", "עברית", "x" * 100_000]], 1) == 66.0
+    assert made.call("distance", [ARRAY, ["", "a\ud800", "עברית", "x" * 100_000]], 1) == 66.0
     made.close()
 
 
 def test_arrays_come_back_to_the_bit(host):
     made = worker(host, "def matrix(a, b): return a.astype('f8') @ b.T.astype('f8') / 3\n")
-    answer = made.numbers("matrix", [ARRAY, ARRAY], (4, 4), 1)
+    answer = made.call_array("matrix", [ARRAY, ARRAY], (4, 4), 1)
     assert np.array_equal(answer, ARRAY.astype("f8") @ ARRAY.T.astype("f8") / 3)
     made.close()
 
@@ -67,7 +67,7 @@ def test_arrays_come_back_to_the_bit(host):
 def test_large_inputs_get_larger_mailboxes(host):
     made = worker(host, "def similarity(a, b): return [x.sum() for x in a]\n")
     large = np.ones((3000, 500))                        # 12 MB, more than the first mailbox
-    assert made.numbers("similarity", [large, large], (3000,), 1).sum() == 1_500_000
+    assert made.call_array("similarity", [large, large], (3000,), 1).sum() == 1_500_000
     made.close()
 
 
@@ -130,7 +130,7 @@ def distance(p, q):
     return 1.0
 """)
     with_it = descendants(host._process.pid)
-    made.number("distance", [ARRAY, ARRAY], 1)
+    made.call("distance", [ARRAY, ARRAY], 1)
     made.close()
     assert len(with_it) == len(without) + 1
     assert descendants(host._process.pid) == without
@@ -145,7 +145,7 @@ def distance(p, q):
     raise ValueError("after much talk")
 """)
     with pytest.raises(Fault) as caught:
-        made.number("distance", [ARRAY, ARRAY], 1)
+        made.call("distance", [ARRAY, ARRAY], 1)
     assert "the end" in caught.value.output
     assert "\x1b" not in caught.value.output
     assert len(caught.value.output) <= Limits().output_characters
@@ -158,9 +158,9 @@ import numpy as np
 def distance(p, q): return random.random() + np.random.random()
 """
     first, second = worker(host, body), worker(host, body)
-    answers = [first.number("distance", [ARRAY, ARRAY], seed) for seed in (1, 2, 1)]
+    answers = [first.call("distance", [ARRAY, ARRAY], seed) for seed in (1, 2, 1)]
     assert answers[0] == answers[2] != answers[1]
-    assert second.number("distance", [ARRAY, ARRAY], 2) == answers[1]
+    assert second.call("distance", [ARRAY, ARRAY], 2) == answers[1]
 
 
 def test_what_is_drawn_while_loading_is_the_same_in_every_worker():
@@ -170,7 +170,7 @@ def test_what_is_drawn_while_loading_is_the_same_in_every_worker():
         made = worker(host, "import random\nimport numpy as np\ndrawn = random.random() + np.random.random()\n"
                             "def setup(models):\n    global more\n    more = np.random.random()\n"
                             "def distance(p, q): return drawn + more\n")
-        answers.add(made.number("distance", [ARRAY, ARRAY], 1))
+        answers.add(made.call("distance", [ARRAY, ARRAY], 1))
         host.close()
     assert len(answers) == 1
 
@@ -182,12 +182,12 @@ def test_a_metric_that_answers_in_advance_and_reads_no_more_is_ended(host):
         except OSError: break
     import time; time.sleep(600)""")
     made = worker(host, body)
-    made.hold(0, ARRAY, 1)
+    made.store_corpus(0, ARRAY, 1)
     started = time.monotonic()
     with pytest.raises(Fault):
-        made.number("distance", [np.array([[float(made._number + 1)]]), 0], 1)
+        made.call("distance", [np.array([[float(made._number + 1)]]), 0], 1)
         for _ in range(5000):
-            made.number("distance", [0, 0], 1)
+            made.call("distance", [0, 0], 1)
     assert not made.alive
     assert time.monotonic() - started < 25
 
@@ -196,16 +196,16 @@ def test_mailboxes_that_cannot_be_made_end_the_worker(host):
     """Else it would go on and answer about what stood in the old ones."""
     made = worker(host, "import os\nleaked = []\ndef distance(p, q):\n    try:\n        while True: leaked.append(os.dup(1))\n"
                         "    except OSError: pass\n    return float(len(p[0]))\n")
-    made.number("distance", [["a"], ["b"]], 1)
+    made.call("distance", [["a"], ["b"]], 1)
     with pytest.raises(Fault):
-        made.number("distance", [["x" * 6_000_000], ["b"]], 1)
+        made.call("distance", [["x" * 6_000_000], ["b"]], 1)
     assert not made.alive
 
 
 def test_a_folder_of_any_depth_is_removed_and_nothing_falls_over():
     host = Supervisor(probe_sandbox(), Limits())
     made = worker(host, "import os\ndef distance(p, q):\n    for _ in range(1500):\n        os.mkdir('d'); os.chdir('d')\n    return 1.0\n")
-    assert made.number("distance", [ARRAY, ARRAY], 1) == 1.0
+    assert made.call("distance", [ARRAY, ARRAY], 1) == 1.0
     made.close()
     assert host.alive
     assert list(host._folder.iterdir()) == []
@@ -219,7 +219,7 @@ def test_what_a_metric_printed_before_it_failed_is_in_the_record(host):
 
 def test_what_one_metric_printed_is_not_laid_at_the_next_ones_door(host):
     first = worker(host, "def distance(p, q):\n    print('of the first', flush=True)\n    return 1.0\n")
-    first.number("distance", [ARRAY, ARRAY], 1)
+    first.call("distance", [ARRAY, ARRAY], 1)
     first.close()
     assert "of the first" not in fault(host, "raise ValueError").output
 
@@ -229,7 +229,7 @@ def test_hashes_do_not_vary_from_worker_to_worker():
     for _ in range(3):
         host = Supervisor(probe_sandbox(), Limits())
         made = worker(host, "def distance(p, q): return float(hash('text') % 1000)\n")
-        answers.add(made.number("distance", [ARRAY, ARRAY], 1))
+        answers.add(made.call("distance", [ARRAY, ARRAY], 1))
         host.close()
     assert len(answers) == 1
 
@@ -238,7 +238,7 @@ def test_the_environment_is_ours_alone(host, monkeypatch):
     monkeypatch.setenv("SECRET", "in the parent")
     fresh = Supervisor(probe_sandbox(), Limits())
     made = worker(fresh, "import os\ndef distance(p, q): return float('SECRET' in os.environ) + os.getcwd().startswith('/tmp/')\n")
-    assert made.number("distance", [ARRAY, ARRAY], 1) == 1.0
+    assert made.call("distance", [ARRAY, ARRAY], 1) == 1.0
     fresh.close()
 
 
@@ -255,7 +255,7 @@ def distance(p, q):
     return float(found)
 """
     first, second = worker(host, body), worker(host, body)
-    assert [made.number("distance", [ARRAY, ARRAY], 1) for made in (first, second, first)] == [0.0, 0.0, 1.0]
+    assert [made.call("distance", [ARRAY, ARRAY], 1) for made in (first, second, first)] == [0.0, 0.0, 1.0]
     first.close()
     second.close()
 
@@ -263,10 +263,10 @@ def distance(p, q):
 def test_a_file_may_be_called_like_a_library_or_like_the_standard_library(host):
     """`mauve.py` reaches mauve-text, `random.py` shadows nothing; the folder of the file is on nobody's path."""
     made = worker(host, "import mauve\ndef distance(p, q): return float(hasattr(mauve, 'compute_mauve'))\n", "mauve.py", 120)
-    assert made.number("distance", [ARRAY, ARRAY], 1) == 1.0
+    assert made.call("distance", [ARRAY, ARRAY], 1) == 1.0
     made = worker(host, "import random, sys\ndef distance(p, q): return float('submissions' in random.__file__ or "
                         "any('submissions' in path or path == '' for path in sys.path))\n", "random.py")
-    assert made.number("distance", [ARRAY, ARRAY], 1) == 0.0
+    assert made.call("distance", [ARRAY, ARRAY], 1) == 0.0
 
 
 def test_nothing_of_ours_can_be_imported_in_a_worker(host):
@@ -275,7 +275,7 @@ import importlib.util
 def distance(p, q): return float(sum(importlib.util.find_spec(name) is not None for name in
                                      ("harness", "tasks", "submissions", "leaderboard")))
 """)
-    assert made.number("distance", [ARRAY, ARRAY], 1) == 0.0
+    assert made.call("distance", [ARRAY, ARRAY], 1) == 0.0
 
 
 # ---- a hostile end of the protocol -------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def distance(p, q):
 def test_a_malformed_frame_is_the_workers_fault(host, forge, sentence):
     made = worker(host, FORGE.format(forge=forge))
     with pytest.raises(Fault, match=sentence) as caught:
-        made.number("distance", [ARRAY, ARRAY], 1)
+        made.call("distance", [ARRAY, ARRAY], 1)
     assert caught.value.kind is FaultKind.PROTOCOL
     assert not made.alive
 
@@ -318,7 +318,7 @@ def test_a_second_reply_to_one_question_is_a_fault(host):
     made = worker(host, FORGE.format(forge="import struct; c.send(struct.pack('<cQdII', b'=', int(p[0, 0]), 7.0, 0, 0))"))
     with pytest.raises(Fault, match="number of the call") as caught:
         for _ in range(2):                              # the forged reply passes for the first; its own comes too late
-            made.number("distance", [np.array([[float(made._number + 1)]]), ARRAY], 1)
+            made.call("distance", [np.array([[float(made._number + 1)]]), ARRAY], 1)
     assert caught.value.kind is FaultKind.PROTOCOL
 
 
@@ -328,7 +328,7 @@ def test_a_second_reply_to_one_question_is_a_fault(host):
 def test_an_answer_of_another_form_is_a_fault(host, reply):
     made = worker(host, FORGE.format(forge=f"import struct; n = int(p[0, 0]); c.send({reply})"))
     with pytest.raises(Fault) as caught:
-        made.number("distance", [np.array([[float(made._number + 1)]]), ARRAY], 1)
+        made.call("distance", [np.array([[float(made._number + 1)]]), ARRAY], 1)
     assert caught.value.kind is FaultKind.PROTOCOL
 
 
@@ -338,25 +338,25 @@ def test_an_answer_of_another_form_is_a_fault(host, reply):
     "struct.pack('<cQdII', b'=', n, 1.0, 0, 0)"])
 def test_a_series_answered_in_another_form_is_a_fault(host, reply):
     made = worker(host, FORGE.format(forge=f"import struct, sys; n = sys._getframe(1).f_locals['number']; c.send({reply})"))
-    made.hold(1, ARRAY, 1)
+    made.store_corpus(1, ARRAY, 1)
     with pytest.raises(Fault) as caught:
-        made.series("distance", [([1, 1], 1)] * 3)
+        made.call_many("distance", [([1, 1], 1)] * 3)
     assert caught.value.kind is FaultKind.PROTOCOL
 
 
 def test_a_series_is_answered_like_its_questions_one_by_one(host, monkeypatch):
     monkeypatch.setattr(workers, "LONGEST_SERIES", 2)       # so that five make three frames
     made = worker(host, "import random\ndef distance(p, q): return random.random() + float(p.sum() - 2 * q.sum())\n")
-    made.hold(1, ARRAY, 1)
-    made.hold(2, ARRAY + 1, 1)
+    made.store_corpus(1, ARRAY, 1)
+    made.store_corpus(2, ARRAY + 1, 1)
     questions = [([1, 2], 7), ([2, 1], 8), ([1, 1], 7), ([2, 2], 9), ([1, 2], 7)]
-    assert made.series("distance", questions) == [made.number("distance", handles, seed) for handles, seed in questions]
+    assert made.call_many("distance", questions) == [made.call("distance", handles, seed) for handles, seed in questions]
     wrong = worker(host, "def distance(p, q): return 1.0 if p.sum() else None\n")
-    wrong.hold(1, ARRAY, 1)
-    wrong.hold(2, ARRAY * 0, 1)
+    wrong.store_corpus(1, ARRAY, 1)
+    wrong.store_corpus(2, ARRAY * 0, 1)
     with pytest.raises(Fault, match="returned None; it must return one number"):
-        wrong.series("distance", [([1, 1], 1), ([2, 2], 1)])
-    assert wrong.series("distance", [([1, 1], 1)]) == [1.0]        # that was no end of it
+        wrong.call_many("distance", [([1, 1], 1), ([2, 2], 1)])
+    assert wrong.call_many("distance", [([1, 1], 1)]) == [1.0]        # that was no end of it
 
 
 def test_the_inbox_cannot_be_written_by_the_worker(host):
@@ -379,14 +379,14 @@ def distance(p, q):
             done += 10
     return float(done)
 """)
-    assert made.number("distance", [ARRAY, ARRAY], 1) == 10.0       # one such mapping was found, nothing was done to it
+    assert made.call("distance", [ARRAY, ARRAY], 1) == 10.0       # one such mapping was found, nothing was done to it
 
 
 def test_what_a_worker_held_can_be_asked_until_it_leaves(host):
     staying = worker(host, "def distance(p, q): return 1.0\n")
     assert 10e6 < staying.peak_memory() < 200e6
     leaving = worker(host, "import os, threading\ndef distance(p, q):\n    threading.Timer(0.2, os._exit, (3,)).start()\n    return 1.0\n")
-    leaving.number("distance", [["a"], ["b"]], 1)
+    leaving.call("distance", [["a"], ["b"]], 1)
     time.sleep(1)
     with pytest.raises(Fault, match="left with exit code 3"):
         leaving.peak_memory()
@@ -417,14 +417,14 @@ TRACE = "def distance(p, q):\n    return float(sum(len(x) for x in q)) if isinst
                          ids=["vectors", "texts", "tokens"])
 def test_a_metric_cannot_change_what_its_later_calls_see(spoiler, corpus, host):
     made = worker(host, f"def spoil(p):\n    {SPOILERS[spoiler]}\n{TRACE}def similarity(p, q):\n    try: spoil(p)\n    except Exception: pass\n    return distance(p, p)\n")
-    made.hold(1, corpus, 1)
-    expected = made.number("distance", [1, 1], 1)
+    made.store_corpus(1, corpus, 1)
+    expected = made.call("distance", [1, 1], 1)
     if spoiler == "the address" and isinstance(corpus, np.ndarray):
         with pytest.raises(Fault, match="SIGSEGV"):     # it wrote to read-only memory: only its own process ends
-            made.number("similarity", [1, 1], 1)
+            made.call("similarity", [1, 1], 1)
         return
-    assert made.number("similarity", [1, 1], 1) == expected
-    assert made.number("distance", [1, 1], 1) == expected
+    assert made.call("similarity", [1, 1], 1) == expected
+    assert made.call("distance", [1, 1], 1) == expected
     made.close()
 
 
@@ -432,20 +432,20 @@ def test_a_metric_cannot_change_what_its_later_calls_see(spoiler, corpus, host):
 def test_copies_of_inputs_can_be_changed(body, host):
     made = worker(host, body)
     for corpus in (np.ones((3, 4), np.float32), ["one", "two", "three"], [["one"], ["two"], ["three"]]):
-        assert made.number("distance", [corpus, corpus], 1) == 3.0
+        assert made.call("distance", [corpus, corpus], 1) == 3.0
 
 
 def test_kept_arrays_stay_as_they_were_and_are_released(host):
     made = worker(host, "kept = []\ndef distance(p, q):\n    kept.append(p)\n    return float(kept[0].sum())\n"
                         "def similarity(p, q): return float(sum('memfd:touchstone' in line for line in open('/proc/self/maps')))\n")
     for value in (1.0, 2.0, 3.0):
-        assert made.number("distance", [np.full((2, 2), value), ARRAY], 1) == 4.0
-    mapped = made.number("similarity", [["a"], ["b"]], 1)
+        assert made.call("distance", [np.full((2, 2), value), ARRAY], 1) == 4.0
+    mapped = made.call("similarity", [["a"], ["b"]], 1)
     for _ in range(400):                                # more than the files that it may have open
-        made.hold(7, np.ones((5, 5)), 1)
-    assert made.number("similarity", [["a"], ["b"]], 1) <= mapped + 2
+        made.store_corpus(7, np.ones((5, 5)), 1)
+    assert made.call("similarity", [["a"], ["b"]], 1) <= mapped + 2
     empty = np.empty((0, 5), np.float32)
-    assert made.number("distance", [empty, empty], 1) == 4.0
+    assert made.call("distance", [empty, empty], 1) == 4.0
 
 
 def test_functions_are_those_of_the_module_itself(host):

@@ -91,10 +91,10 @@ def test_samples_are_what_the_design_says(context):
     assert len({unit.id for unit in TASK.units(SETTINGS, context)}) == 3
 
 
-def test_what_is_asked_is_what_is_kept(desk: WorkerSlot, inputs, entry_of, context):
+def test_what_is_asked_is_what_is_kept(worker_slot: WorkerSlot, inputs, entry_of, context):
     entry = entry_of("sizes", "def distance(p, q): return float(len(p) + 1000 * len(q))\n")
     unit = next(TASK.units(SETTINGS, context))
-    outcome = desk.ask(entry, TaskUnit(TASK, unit), inputs)
+    outcome = worker_slot.run_unit(entry, TaskUnit(TASK, unit), inputs)
     assert outcome.status is Status.ANSWERED
     observation = outcome.observation
     assert observation.equal == (5005.0, 10010.0, 40040.0)

@@ -173,9 +173,9 @@ DETERMINISTIC = [entry for submission in load_available(SUBMISSIONS) for entry i
 
 
 @pytest.mark.parametrize("entry", DETERMINISTIC, ids=lambda entry: entry.name)
-def test_a_corpus_is_no_further_from_itself_than_fault_free_samples_are(entry, smoke, desk, inputs):
+def test_a_corpus_is_no_further_from_itself_than_fault_free_samples_are(entry, smoke, worker_slot, inputs):
     units = [unit for unit in smoke.units(TASK) if unit.stratum == ("mode_collapse",)]
-    outcomes = [desk.ask(entry, TaskUnit(TASK, unit), inputs) for unit in units]
+    outcomes = [worker_slot.run_unit(entry, TaskUnit(TASK, unit), inputs) for unit in units]
     assert {outcome.status for outcome in outcomes} == {Status.ANSWERED}
     measured = TASK.measure_all(units, [outcome.observation for outcome in outcomes])
     assert [measures.values["itself_in_band"] for measures in measured] == [1.0] * len(units)
@@ -198,9 +198,9 @@ def test_mode_collapse_is_seen_by_what_counts_words_and_not_by_the_precision_of_
     assert measure_sensitivity(np.array(recall)) > 0.95
 
 
-def test_real_metrics_are_asked(smoke, desk, inputs):
+def test_real_metrics_are_asked(smoke, worker_slot, inputs):
     unit = smoke.units(TASK)[0]
-    outcome = desk.ask(load_submission(SUBMISSIONS / "jaccard.py").entries[0], TaskUnit(TASK, unit), inputs)
+    outcome = worker_slot.run_unit(load_submission(SUBMISSIONS / "jaccard.py").entries[0], TaskUnit(TASK, unit), inputs)
     assert len(outcome.observation.faulty) == 11
     assert len(outcome.observation.fault_free) == 2
     assert outcome.observation.itself == pytest.approx(0)

@@ -155,8 +155,8 @@ def test_paraphrases_leave_out_equal_texts_and_low_scores(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["energy", "jaccard", "vocabulary_jsd"])      # of vectors, a lifted text metric, of tokens
-def test_real_metrics_are_asked_and_the_energy_distance_is_its_own_class(name, desk, inputs, pairs_unit):
-    outcome = desk.ask(load_submission(SUBMISSIONS / f"{name}.py").entries[0], TaskUnit(TASK, pairs_unit), inputs)
+def test_real_metrics_are_asked_and_the_energy_distance_is_its_own_class(name, worker_slot, inputs, pairs_unit):
+    outcome = worker_slot.run_unit(load_submission(SUBMISSIONS / f"{name}.py").entries[0], TaskUnit(TASK, pairs_unit), inputs)
     assert outcome.status is Status.ANSWERED
     observation = outcome.observation
     assert len(observation.answers) == 2 * 10

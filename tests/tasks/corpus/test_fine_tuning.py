@@ -224,9 +224,9 @@ def test_units_name_the_weights(tiny, context):
         TASK.corpora(next(TASK.units(Settings(sources=(GeneratorSettings(name="made_kitchen", by_label=True),), steps=2, n=5, seeds=1), context)))
 
 
-def test_gpt2_is_asked_about_like_any_other(tiny, context, desk, inputs):
+def test_gpt2_is_asked_about_like_any_other(tiny, context, worker_slot, inputs):
     unit = next(TASK.units(Settings(sources=(GeneratorSettings(name="made_kitchen"),), steps=2, n=5, seeds=1, train=32, generator="gpt2", weights=tiny), context))
-    outcome = desk.ask(load_submission(SUBMISSIONS / "chi.py").entries[0], TaskUnit(TASK, unit), inputs)
+    outcome = worker_slot.run_unit(load_submission(SUBMISSIONS / "chi.py").entries[0], TaskUnit(TASK, unit), inputs)
     assert outcome.status is Status.ANSWERED
     assert len(outcome.observation.distances) == len(outcome.observation.perplexities) == 2
 
@@ -259,9 +259,9 @@ def test_the_measures_by_hand(returns):
     assert TASK.measure(unit, curve((3, 3, 3), (1, 2))).score is None
 
 
-def test_a_metric_sees_the_generator_learn(context, desk, inputs):
+def test_a_metric_sees_the_generator_learn(context, worker_slot, inputs):
     units = list(TASK.units(Settings(sources=(GeneratorSettings(name="made_kitchen"),), steps=6, n=100, seeds=3), context))
-    outcomes = [desk.ask(load_submission(SUBMISSIONS / "chi.py").entries[0], TaskUnit(TASK, unit), inputs) for unit in units]
+    outcomes = [worker_slot.run_unit(load_submission(SUBMISSIONS / "chi.py").entries[0], TaskUnit(TASK, unit), inputs) for unit in units]
     assert {outcome.status for outcome in outcomes} == {Status.ANSWERED}
     measured = TASK.measure_all(units, [outcome.observation for outcome in outcomes])
     assert np.mean([measures.score for measures in measured]) > 0.5

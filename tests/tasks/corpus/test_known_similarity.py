@@ -196,13 +196,13 @@ ORDER = "def distance(p, q): return float(sum(map(len, p)) - {0} * sum(map(len, 
 
 
 @pytest.mark.parametrize(("weight", "claims", "mirrored"), [(1, True, True), (2, True, False), (1, False, False)])
-def test_the_other_direction_is_asked_unless_symmetry_is_said_and_seen(weight, claims, mirrored, desk, inputs, write, context):
+def test_the_other_direction_is_asked_unless_symmetry_is_said_and_seen(weight, claims, mirrored, worker_slot, inputs, write, context):
     path = write("metric", ORDER.format(weight))
     if claims:
         path.write_text(path.read_text().replace("# license", "# symmetric = true\n# license"))
     settings = Settings(pairs=(("made_weather", "made_trains"),), levels=(CorpusSize(k=9, n=10),), repetitions=1)
     unit = next(TASK.units(settings, context))
-    observation = desk.ask(load_submission(path).entries[0], TaskUnit(TASK, unit), inputs).observation
+    observation = worker_slot.run_unit(load_submission(path).entries[0], TaskUnit(TASK, unit), inputs).observation
     sizes = [sum(map(len, corpus)) for corpus in TASK.corpora(unit)]
     there = separated_pairs(9)
     assert list(observation.forward) == [float(sizes[i] - weight * sizes[j]) ** 2 for i, j in there]

@@ -102,10 +102,10 @@ def test_a_similarity_is_read_as_a_distance_and_the_pseudo_values_average_to_the
     assert values[0]["rise_with_share"] == pytest.approx(1)
 
 
-def test_metrics_of_vectors_are_asked_and_no_others(desk, inputs, context):
+def test_metrics_of_vectors_are_asked_and_no_others(worker_slot, inputs, context):
     unit = next(TASK.units(Settings(repetitions=1), context))
     def ask(name: str):
-        return desk.ask(load_submission(SUBMISSIONS / f"{name}.py").entries[0], TaskUnit(TASK, unit), inputs)
+        return worker_slot.run_unit(load_submission(SUBMISSIONS / f"{name}.py").entries[0], TaskUnit(TASK, unit), inputs)
     outcome = ask("medoid")
     assert outcome.status is Status.ANSWERED
     assert (len(outcome.observation.by_delta), len(outcome.observation.by_share), len(outcome.observation.by_dimension)) == (21, 11, 5)

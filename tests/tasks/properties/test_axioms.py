@@ -16,7 +16,7 @@ TASK = Axioms()
 
 
 @pytest.fixture
-def examined(desk, context, inputs):
+def examined(worker_slot, context, inputs):
     """The shares of trials passed, and the worst cases, of an entry on one unit."""
     unit = next(TASK.units(Settings(trials=1), context))
 
@@ -24,7 +24,7 @@ def examined(desk, context, inputs):
         cache = VectorCache("minilm", cache_folder())
         from tests.support.submissions import embed_for
         embed_for([TaskUnit(TASK, unit)], entry, cache)
-        outcome = desk.ask(entry, TaskUnit(TASK, unit), InputEncoder(cache))
+        outcome = worker_slot.run_unit(entry, TaskUnit(TASK, unit), InputEncoder(cache))
         assert outcome.status is Status.ANSWERED, outcome.failure
         return TASK.measure(unit, outcome.observation).values, find_worst_cases([outcome.observation])
     return examine

@@ -45,14 +45,14 @@ def test_units_draw_texts_of_their_own(context):
     assert len(set(everything)) == len(everything)          # nothing is asked twice
 
 
-def test_a_slower_metric_is_slower_and_preparing_counts(desk: WorkerSlot, inputs, entry_of, context):
+def test_a_slower_metric_is_slower_and_preparing_counts(worker_slot: WorkerSlot, inputs, entry_of, context):
     units = list(TASK.units(SETTINGS, context))
     quick = entry_of("quick", "def distance(p, q): return 1.0\n")
     slow = entry_of("slow", "import time\ndef distance(p, q): time.sleep(0.005); return 1.0\n")
     preparing = entry_of("preparing", "import time\ndef prepare(p): time.sleep(0.02)\ndef distance(p, q): return 1.0\n")
     times = {}
     for entry in (quick, slow, preparing):
-        outcome = desk.ask(entry, TaskUnit(TASK, units[0]), inputs)
+        outcome = worker_slot.run_unit(entry, TaskUnit(TASK, units[0]), inputs)
         assert outcome.status is Status.ANSWERED, outcome.failure
         times[entry.name] = outcome.observation
         assert outcome.seconds >= outcome.observation.seconds + sum(outcome.observation.reference)
@@ -62,7 +62,7 @@ def test_a_slower_metric_is_slower_and_preparing_counts(desk: WorkerSlot, inputs
     assert times["quick"].seconds < times["slow"].seconds / 5
 
 
-def test_memory_is_the_most_that_was_held_at_once(desk: WorkerSlot, inputs, entry_of, context):
+def test_memory_is_the_most_that_was_held_at_once(worker_slot: WorkerSlot, inputs, entry_of, context):
     """A metric that takes a megabyte a text, lets it go again, and calls itself a small one."""
     unit = list(TASK.units(SETTINGS, context))[1]
     modest = entry_of("modest", "def distance(p, q): return 1.0\n")
@@ -78,7 +78,7 @@ def distance(p, q):
 """)
     peaks = {}
     for entry in (hungry, modest):                          # the greedy one first: the next has a process of its own
-        outcome = desk.ask(entry, TaskUnit(TASK, unit), inputs)
+        outcome = worker_slot.run_unit(entry, TaskUnit(TASK, unit), inputs)
         assert outcome.status is Status.ANSWERED, outcome.failure
         peaks[entry.name] = outcome.observation.peaks
     assert 10 < peaks["modest"][0] / 1e6 < 200
@@ -86,7 +86,7 @@ def distance(p, q):
     assert grown == pytest.approx([10, 20, 80], abs=6)      # sizes 5, 10, 40, two corpora each; the rest is the allocator's
 
 
-def test_a_worker_at_hand_does_not_hand_on_its_peak(desk: WorkerSlot, inputs, entry_of, context):
+def test_a_worker_at_hand_does_not_hand_on_its_peak(worker_slot: WorkerSlot, inputs, entry_of, context):
     """A metric is not billed in the growth for what it held in other units before."""
     unit = list(TASK.units(SETTINGS, context))[1]
     hungry_once = entry_of("hungry_at_40", """
@@ -94,30 +94,30 @@ import numpy
 def distance(p, q):
     return float(len(numpy.ones(20_000_000 if len(p) == 40 else 1)) > 0)
 """)
-    first, second = (desk.ask(hungry_once, TaskUnit(TASK, unit), inputs).observation.peaks for _ in range(2))
+    first, second = (worker_slot.run_unit(hungry_once, TaskUnit(TASK, unit), inputs).observation.peaks for _ in range(2))
     assert first[-1] - first[0] > 150e6
     assert second[0] == pytest.approx(first[0], abs=6e6)
 
 
-def test_the_way_to_the_worker_is_taken_off(desk: WorkerSlot, inputs, entry_of, context):
+def test_the_way_to_the_worker_is_taken_off(worker_slot: WorkerSlot, inputs, entry_of, context):
     """The same 66 empty calls by the bare clock cost more than what is counted."""
     unit = next(TASK.units(Settings(pair=SETTINGS.pair, repetitions=1, sizes=(5, 10)), context))
     nothing = entry_of("nothing", "def distance(p, q): return 1.0\n")
-    least = min(desk.ask(nothing, TaskUnit(TASK, unit), inputs).observation.seconds for _ in range(12))     # some are undisturbed
-    worker = desk.start(entry_of("again", "def distance(p, q): return 1.0\n"))
+    least = min(worker_slot.run_unit(nothing, TaskUnit(TASK, unit), inputs).observation.seconds for _ in range(12))     # some are undisturbed
+    worker = worker_slot.start(entry_of("again", "def distance(p, q): return 1.0\n"))
     (corpora, pairs), = TASK.portions(unit)
     started = time.perf_counter()
     for handle, corpus in enumerate(corpora):
-        worker.hold(handle, corpus, 1)
+        worker.store_corpus(handle, corpus, 1)
     for pair in pairs:
-        worker.number("distance", pair, 1)
+        worker.call("distance", pair, 1)
     assert least < (time.perf_counter() - started) / 2
     worker.close()
 
 
 def test_units_of_time_are_asked_with_nothing_beside_them(smoke, tmp_path, monkeypatch):
     intervals: list[tuple[float, float, bool]] = []
-    ask = WorkerSlot.ask
+    ask = WorkerSlot.run_unit
 
     def noted(self, entry, question, inputs):
         started = time.monotonic()
@@ -125,7 +125,7 @@ def test_units_of_time_are_asked_with_nothing_beside_them(smoke, tmp_path, monke
             return ask(self, entry, question, inputs)
         finally:
             intervals.append((started, time.monotonic(), question.task.info.alone))
-    monkeypatch.setattr(jobs.WorkerSlot, "ask", noted)
+    monkeypatch.setattr(jobs.WorkerSlot, "run_unit", noted)
     tally = run_suite(select_entries(["chi", "jaccard", "zipf"], SUBMISSIONS), smoke, tmp_path / "s.sqlite", progress=NoProgress(), jobs=2)
     assert not tally.failures
     alone = [(start, end) for start, end, is_timed in intervals if is_timed]

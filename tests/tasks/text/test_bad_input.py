@@ -51,15 +51,15 @@ def first_unit(task: str, smoke, **settings):
     return list(TASKS[task].units(TASKS[task].settings_type.model_validate(settings), context))
 
 
-def ask(task: str, unit, entry: Entry, desk, inputs) -> Outcome:
-    return desk.ask(entry, TaskUnit(TASKS[task], unit), inputs)
+def ask(task: str, unit, entry: Entry, worker_slot, inputs) -> Outcome:
+    return worker_slot.run_unit(entry, TaskUnit(TASKS[task], unit), inputs)
 
 
 @pytest.mark.usefixtures("strange")
-def test_robustness_of_empty_summaries_and_single_sentences(entry, desk, inputs, smoke):
+def test_robustness_of_empty_summaries_and_single_sentences(entry, worker_slot, inputs, smoke):
     """Answered by every metric; what has no other order of sentences is not applicable, counted as such, and in no share."""
     unit, = first_unit("robustness", smoke, datasets=("made_reports",), documents=5, batch=5)
-    outcome = ask("robustness", unit, entry, desk, inputs)
+    outcome = ask("robustness", unit, entry, worker_slot, inputs)
     assert outcome.status is Status.ANSWERED, outcome.failure
     rows = outcome.observation.answers
     shuffled = robustness.CONDITIONS.index("shuffled_sentences")
@@ -73,19 +73,19 @@ def test_robustness_of_empty_summaries_and_single_sentences(entry, desk, inputs,
 
 
 @pytest.mark.usefixtures("strange")
-def test_an_ensemble_leaves_out_what_is_not_applicable(desk, inputs, smoke, entry_of):
+def test_an_ensemble_leaves_out_what_is_not_applicable(worker_slot, inputs, smoke, entry_of):
     unit, = first_unit("robustness", smoke, datasets=("made_reports",), documents=5, batch=5)
     lengths = entry_of("lengths", "def similarity(a, b): return [1 / (1 + abs(len(x) - len(y))) for x, y in zip(a, b)]\n", **TEXT)
-    observation = ask("robustness", unit, lengths, desk, inputs).observation
+    observation = ask("robustness", unit, lengths, worker_slot, inputs).observation
     table = robustness_table(("lengths",), [(unit, [observation])])
     assert len(table.names) == 2            # of five documents
     assert np.isfinite(table.answers).all()
 
 
 @pytest.mark.usefixtures("strange")
-def test_sensitivity_of_documents_without_a_word(entry, desk, inputs, smoke):
+def test_sensitivity_of_documents_without_a_word(entry, worker_slot, inputs, smoke):
     unit = first_unit("sensitivity", smoke, datasets=("made_reports", "made_kitchen"), documents=5, batch=5)[0]
-    outcome = ask("sensitivity", unit, entry, desk, inputs)
+    outcome = ask("sensitivity", unit, entry, worker_slot, inputs)
     assert outcome.status is Status.ANSWERED, outcome.failure
     assert np.isfinite(outcome.observation.answers).all()
     assert 0 <= under(TASKS["sensitivity"], [unit], [outcome.observation])["score"] <= 1
@@ -108,14 +108,14 @@ def test_a_needle_of_few_texts_is_repeated_until_it_is_long_enough(monkeypatch, 
     assert set(twice.removeprefix(text).split()) == {"straw", "hay"}
 
 
-def test_alignment_with_empty_summaries(entry, desk, inputs, smoke, monkeypatch):
+def test_alignment_with_empty_summaries(entry, worker_slot, inputs, smoke, monkeypatch):
     people = {"overall": (1.0, 5.0, 3.0)}
     monkeypatch.setattr(alignment, "sample_rated", lambda name, seed: (RatedDocument(LONG, ("", "A train leaves.", "..."), people), RatedDocument("", ("", "a", "b"), people)))
     monkeypatch.setattr(alignment, "sample_compared", lambda name, seed: (ComparedSummaries(LONG, (("", "A train leaves."), ("", "")), (1, 0)),))
     units = first_unit("alignment", smoke, axis=(("made_ratings", 2),), comparisons=(("made_choices", 2),), batch=2)
     observations = []
     for unit in units:
-        outcome = ask("alignment", unit, entry, desk, inputs)
+        outcome = ask("alignment", unit, entry, worker_slot, inputs)
         assert outcome.status is Status.ANSWERED, outcome.failure
         observations.append(outcome.observation)
     assert np.isfinite(np.concatenate([[*observation.first, *observation.second] for observation in observations])).all()
@@ -144,9 +144,9 @@ def test_labels_of_one_member_each_can_be_scored_all_the_same():
     assert clustered(similarity, (0, 1, 2, 3, 4)).score is not None
 
 
-def test_a_pair_that_is_no_number_fails_the_unit_of_human_ordering_too(desk, inputs, smoke, entry_of):
+def test_a_pair_that_is_no_number_fails_the_unit_of_human_ordering_too(worker_slot, inputs, smoke, entry_of):
     question = next(item for item in smoke.questions if item.task.name == human_ordering.HumanOrdering.name)
     entry = entry_of("nan", "import numpy as np\ndef similarity(a, b):\n    found = np.ones(len(a))\n    found[0] = np.nan\n    return found\n", **TEXT)
-    outcome = desk.ask(entry, question, inputs)
+    outcome = worker_slot.run_unit(entry, question, inputs)
     assert outcome.status is Status.FAILED
     assert "finite" in outcome.failure.sentence

@@ -288,11 +288,11 @@ def test_what_a_dataset_cannot_give_is_refused_in_a_sentence():
         robustness.document_variants(unit("robustness", "made_weather", start=0, stop=2))
 
 
-def test_a_dataset_that_is_smaller_than_planned_leaves_places_empty(desk, inputs, smoke):
+def test_a_dataset_that_is_smaller_than_planned_leaves_places_empty(worker_slot, inputs, smoke):
     settings = TASKS["robustness"].settings_type.model_validate({"datasets": ("made_reports",), "documents": 80, "batch": 10})
     context = Context(1, smoke.model, {"made_reports": dataset_fingerprint("made_reports")})
     last = list(TASKS["robustness"].units(settings, context))[-1]
-    outcome = desk.ask(select_entries(["exact_match"], SUBMISSIONS)[0], TaskUnit(TASKS["robustness"], last), inputs)
+    outcome = worker_slot.run_unit(select_entries(["exact_match"], SUBMISSIONS)[0], TaskUnit(TASKS["robustness"], last), inputs)
     assert outcome.status is Status.ANSWERED
     assert outcome.observation.places == (70, 71)
 
@@ -307,12 +307,12 @@ def of_smoke(smoke, task: str) -> list[TaskUnit]:
 
 
 @pytest.mark.parametrize("task", USMB_TASKS)
-def test_answers_are_the_same_with_and_without_a_matrix_and_however_pairs_are_mixed(task, desk, inputs, smoke, entry_of):
+def test_answers_are_the_same_with_and_without_a_matrix_and_however_pairs_are_mixed(task, worker_slot, inputs, smoke, entry_of):
     question = of_smoke(smoke, task)[0]
     alone = entry_of("words", "def similarity(a, b): return [len(set(x.split()) & set(y.split())) / max(1, len(set(x.split()) | "
                      "set(y.split()))) for x, y in zip(a, b)]\n", **TEXT)
     with_matrix = select_entries(["jaccard"], SUBMISSIONS)[0]
-    first, second = (desk.ask(entry, question, inputs).observation for entry in (alone, with_matrix))
+    first, second = (worker_slot.run_unit(entry, question, inputs).observation for entry in (alone, with_matrix))
     ours, theirs = (question.task.measure(question.unit, observation) for observation in (first, second))
     assert ours.score == pytest.approx(theirs.score)
     assert ours.values == pytest.approx(theirs.values)
@@ -321,38 +321,38 @@ def test_answers_are_the_same_with_and_without_a_matrix_and_however_pairs_are_mi
 
 
 @pytest.mark.parametrize("task", USMB_TASKS)
-def test_a_score_that_depends_on_its_batch_is_marked(task, desk, inputs, smoke, entry_of):
+def test_a_score_that_depends_on_its_batch_is_marked(task, worker_slot, inputs, smoke, entry_of):
     entry = entry_of("ranked_in_its_batch", "import numpy as np\ndef similarity(a, b):\n    raw = np.array([len(set(x) & set(y)) for x, y in zip(a, b)], "
                      "float)\n    return (raw - raw.min()) / max(1e-9, np.ptp(raw))\n", **TEXT)
     question = of_smoke(smoke, task)[0]
-    outcome = desk.ask(entry, question, inputs)
+    outcome = worker_slot.run_unit(entry, question, inputs)
     assert "context-dependent" in question.task.measure(question.unit, outcome.observation).marks
 
 
 @pytest.mark.parametrize("task", USMB_TASKS)
-def test_one_answer_that_is_no_number_fails_the_unit(task, desk, inputs, smoke, entry_of):
+def test_one_answer_that_is_no_number_fails_the_unit(task, worker_slot, inputs, smoke, entry_of):
     body = "import numpy as np\ndef similarity(a, b):\n    found = np.ones(len(a))\n    found[-1] = np.nan\n    return found\n"
     matrix = "def matrix(a, b):\n    found = np.ones((len(a), len(b)))\n    found[-1, 0] = np.nan\n    return found\n"
-    outcome = desk.ask(entry_of("nan", body + matrix, **TEXT), of_smoke(smoke, task)[0], inputs)
+    outcome = worker_slot.run_unit(entry_of("nan", body + matrix, **TEXT), of_smoke(smoke, task)[0], inputs)
     assert outcome.status is Status.FAILED
     assert (outcome.failure.kind, "finite" in outcome.failure.sentence) == (FaultKind.FORM.value, True)
 
 
-def test_unmixed_a_call_holds_one_condition_of_all_documents(desk, inputs, smoke, entry_of):
+def test_unmixed_a_call_holds_one_condition_of_all_documents(worker_slot, inputs, smoke, entry_of):
     counting = entry_of("counting_pairs", "def similarity(a, b): return [len(a) + len(y) / 1e6 for y in b]\n", **{**TEXT, "range": "[0.0, inf]"})
     for task, names in (("robustness", ("made_reports",)), ("sensitivity", ("made_reports", "made_kitchen"))):
         settings = TASKS[task].settings_type.model_validate({"datasets": names, "documents": 4, "batch": 4, "mixed": False})
         context = Context(1, smoke.model, {name: dataset_fingerprint(name) for name in names})
         question = TaskUnit(TASKS[task], next(iter(TASKS[task].units(settings, context))))
-        outcome = desk.ask(counting, question, inputs)
+        outcome = worker_slot.run_unit(counting, question, inputs)
         assert outcome.status is Status.ANSWERED, outcome.failure
         assert {int(value) for row in outcome.observation.answers for value in row} == {4}
 
 
-def test_every_text_a_metric_is_shown_was_embedded_before(desk, inputs, smoke):
+def test_every_text_a_metric_is_shown_was_embedded_before(worker_slot, inputs, smoke):
     for task in USMB_TASKS:
         for question in of_smoke(smoke, task):
-            outcome = desk.ask(select_entries(["cosine"], SUBMISSIONS)[0], question, inputs)
+            outcome = worker_slot.run_unit(select_entries(["cosine"], SUBMISSIONS)[0], question, inputs)
             assert outcome.status is Status.ANSWERED, outcome.failure
 
 
@@ -360,18 +360,18 @@ def test_every_text_a_metric_is_shown_was_embedded_before(desk, inputs, smoke):
     ("alignment", {"axis": (("made_ratings", 40),), "comparisons": (("made_choices", 40),), "batch": 10}),
     ("robustness", {"datasets": ("made_reports",), "documents": 90, "batch": 10}),
     ("sensitivity", {"datasets": ("made_reports", "made_kitchen"), "documents": 80, "batch": 5})])
-def test_a_unit_without_a_document_says_nothing_and_harms_nothing(task, settings, desk, inputs, smoke):
+def test_a_unit_without_a_document_says_nothing_and_harms_nothing(task, settings, worker_slot, inputs, smoke):
     names = ("made_ratings", "made_choices", "made_reports", "made_kitchen")
     context = Context(1, smoke.model, {name: dataset_fingerprint(name) for name in names})
     units = [unit for unit in TASKS[task].units(TASKS[task].settings_type.model_validate(settings), context) if unit.stratum[-1] != "made_kitchen"]
     empty = [unit for unit in units if unit.parameters["start"] >= (24 if task == "alignment" else 72)] or units[-1:]
     entry, = select_entries(["exact_match"], SUBMISSIONS)
     nothing = empty[-1]
-    outcome = desk.ask(entry, TaskUnit(TASKS[task], nothing), inputs)
+    outcome = worker_slot.run_unit(entry, TaskUnit(TASKS[task], nothing), inputs)
     assert outcome.status is Status.ANSWERED, outcome.failure
     assert outcome.observation.places == ()
     assert TASKS[task].measure(nothing, outcome.observation).score is None
     other = next(unit for unit in units if unit.stratum == nothing.stratum and unit.parameters["start"] == 0)
-    full = desk.ask(entry, TaskUnit(TASKS[task], other), inputs).observation
+    full = worker_slot.run_unit(entry, TaskUnit(TASKS[task], other), inputs).observation
     alone, beside = (under(TASKS[task], mine, observations)["score"] for mine, observations in (([other], [full]), ([other, nothing], [full, outcome.observation])))
     assert alone == pytest.approx(beside)

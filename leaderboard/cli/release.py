@@ -26,7 +26,7 @@ from leaderboard.cli.options import (
 
 citing_app = typer.Typer()
 ReleaseOption = Annotated[str | None, typer.Option(
-    "--release", metavar="NAME", help="A release, or the folder of one.  [default: the latest]", show_default=False)]
+    "--release", metavar="NAME", help="A release, or the folder of one.  \\[default: the latest]", show_default=False)]
 
 
 class Citation(StrEnum):
@@ -53,7 +53,7 @@ def release(
     name: Annotated[str, typer.Argument(help="Year and number, such as 2026.1.")],
     suite: SuiteOption = "core",
     store: StoreOption = None,
-    to: Annotated[Path | None, typer.Option(help="Folder in which to create NAME.  [default: leaderboard/releases of a clone]",
+    to: Annotated[Path | None, typer.Option(help="Folder in which to create NAME.  \\[default: leaderboard/releases of a clone]",
                                             show_default=False)] = None,
 ) -> None:
     """Write an immutable, citable folder of scores.
@@ -78,7 +78,7 @@ def release(
 
 @citing_app.command()
 def verify(
-    name: Annotated[str | None, typer.Argument(help="A release.  [default: the latest]", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(help="A release.  \\[default: the latest]", show_default=False)] = None,
     sample: Annotated[int, typer.Option(min=0, help="Numbers to recompute; 0: check the checksums only.")] = 20,
     data_dir: DataOption = None,
 ) -> None:

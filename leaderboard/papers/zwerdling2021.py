@@ -14,6 +14,7 @@ import numpy as np
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
+from harness.models.registry import find_model
 from harness.models.vector_cache import VectorCache
 from leaderboard.corpus_profile.grammar import RULES
 from leaderboard.corpus_profile.plausibility import ORDER
@@ -22,8 +23,8 @@ from leaderboard.corpus_profile.scorers import load_scorers
 from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.papers.published_tables import zwerdling2021_tables
 from leaderboard.report.formats import MISSING
-from tasks.common.corpus_faults import augment_text
 from tasks.data.loading import load_corpus
+from tasks.generators.easy_augmentation import WordNet, augment_text
 
 CORPORA = {"news_headlines": "huffpost_headlines", "amazon_phone_reviews": "amazon_phone_reviews",
            "yahoo_questions": "yahoo_answers_questions"}
@@ -32,8 +33,8 @@ TRAIN_SHARE = 8 / 9                         # 31,650 to 3,956, as in the paper
 MEASURES = ("unique", "vocab", "grammar", "plausibility", "semantic_precision", "semantic_recall", "semantic_f1",
             "syntactic_precision", "syntactic_recall", "syntactic_f1")
 NOT_BUILT = "not built here"
-LEGEND = (f"Ours are other samples of such texts, at most {MAX_TEXTS:,} per corpus. EDA uses a small thesaurus instead of "
-          f"WordNet; grammar uses {len(RULES)} rules, which find less than LanguageTool; plausibility uses n-grams of order "
+LEGEND = (f"Ours are other samples of such texts, at most {MAX_TEXTS:,} per corpus. Grammar uses "
+          f"{len(RULES)} rules, which find less than LanguageTool; plausibility uses n-grams of order "
           f"{ORDER} instead of a neural model. Compare orders and signs of differences within a measure, not the numbers.")
 
 
@@ -52,16 +53,18 @@ def reproduce(options: Options) -> Reproduction:
     for name in options.only:
         if name not in CORPORA:
             raise TouchstoneError(f'The paper has no corpus "{name}".{did_you_mean(name, CORPORA)} It has {", ".join(CORPORA)}.')
+    wordnet = WordNet(find_model("wordnet").path())
     cache = VectorCache(MODEL, cache_folder())
-    comparisons = compare_profiles(options.only or list(CORPORA), cache, options.jobs, options.progress)
+    comparisons = compare_profiles(options.only or list(CORPORA), wordnet, cache, options.jobs, options.progress)
     return Reproduction([build_table(comparisons)], build_records(comparisons))
 
 
-def compare_profiles(names: Sequence[str], cache: VectorCache, threads: int, progress: Progress) -> list[Comparison]:
+def compare_profiles(names: Sequence[str], wordnet: WordNet, cache: VectorCache, threads: int,
+                     progress: Progress) -> list[Comparison]:
     """Return the rows of these corpora, named as in the paper."""
     comparisons = []
     for corpus in names:
-        train, test, generated = split_corpus(CORPORA[corpus])
+        train, test, generated = split_corpus(CORPORA[corpus], wordnet)
         progress.say(f"{corpus}: {len(train):,} training texts and {len(test):,} test texts of {CORPORA[corpus]}.")
         cache.fill(sorted({*train, *test, *generated}), progress, threads)
         profile = build_profile(train, test, generated, load_scorers(train, cache.vectors, MODEL), progress)
@@ -73,14 +76,14 @@ def compare_profiles(names: Sequence[str], cache: VectorCache, threads: int, pro
     return comparisons
 
 
-def split_corpus(name: str) -> tuple[list[str], list[str], list[str]]:
+def split_corpus(name: str, wordnet: WordNet) -> tuple[list[str], list[str], list[str]]:
     """Return training texts, test texts, and one EDA text for each training text."""
     texts = load_corpus(name)
     rows = np.random.default_rng(SEED).permutation(len(texts))[:MAX_TEXTS].tolist()
     train_size = round(TRAIN_SHARE * len(rows))
     train, test = [texts[row] for row in rows[:train_size]], [texts[row] for row in rows[train_size:]]
     rng = np.random.default_rng([SEED, 1])
-    return train, test, [augment_text(text, rng) for text in train]
+    return train, test, [augment_text(text, wordnet, rng) for text in train]
 
 
 def list_measures(row: Row) -> dict[str, float | None]:

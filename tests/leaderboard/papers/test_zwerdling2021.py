@@ -11,6 +11,9 @@ from harness.models.vector_cache import VectorCache
 from leaderboard.papers import zwerdling2021
 from leaderboard.papers.published_tables import zwerdling2021_tables
 from tasks.data.loading import DATASETS
+from tasks.generators.easy_augmentation import WordNet
+from tests.support.command import touchstone
+from tests.support.wordnet import write_wordnet
 
 
 def test_the_published_tables_are_as_printed():
@@ -24,11 +27,11 @@ def test_the_published_tables_are_as_printed():
     assert all(set(measures) == set(zwerdling2021.MEASURES) for measures in rows.values())
 
 
-def test_profiles_of_synthetic_texts(inputs, monkeypatch):
+def test_profiles_of_synthetic_texts(inputs, monkeypatch, tmp_path):
     monkeypatch.setitem(zwerdling2021.CORPORA, "news_headlines", "made_weather")
     monkeypatch.setattr(zwerdling2021, "MAX_TEXTS", 90)
     cache = VectorCache(zwerdling2021.MODEL, cache_folder())
-    comparisons = zwerdling2021.compare_profiles(["news_headlines"], cache, 1, NoProgress())
+    comparisons = zwerdling2021.compare_profiles(["news_headlines"], WordNet(write_wordnet(tmp_path)), cache, 1, NoProgress())
     rows = {comparison.model: comparison for comparison in comparisons}
     assert set(rows) == {"train", "test", "EDA", "VAE", "GPT-2"}
     assert rows["VAE"].ours is rows["GPT-2"].ours is None
@@ -42,3 +45,11 @@ def test_profiles_of_synthetic_texts(inputs, monkeypatch):
     assert len(table.rows) > 20
     records = list(csv.DictReader(io.StringIO(zwerdling2021.build_records(comparisons).to_csv())))
     assert len(records) == 5 * len(zwerdling2021.MEASURES)
+
+
+def test_without_wordnet_the_command_names_the_command_that_fetches_it(tmp_path):
+    refused = touchstone("reproduce", "zwerdling2021", environment={"TOUCHSTONE_CACHE": str(tmp_path)})
+    assert refused.returncode == 2
+    assert "`touchstone models fetch wordnet`" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert refused.stdout == ""

@@ -16,7 +16,6 @@ import numpy as np
 
 STRENGTH = 0.1
 INSERTION_ATTEMPTS = 10                     # words of which a synonym is looked up before an insertion is given up
-# The stop words of the authors, which are those of NLTK until 2017.
 STOP_WORD_LIST = """
 a about above after again against all am an and any are as at be because been before being below between both but by can did do
 does doing don down during each few for from further had has have having he her here hers herself him himself his how i if in

@@ -112,7 +112,7 @@ def draw_similarities(generated: Mapping[str, tuple[Profile, Sequence[str]]], co
                                       **position)
         rows = np.unique(np.linspace(0, len(texts) - 1, min(MAX_DOTS, len(texts))).astype(int))
         figure.add_scatter(x=profile.semantic[rows], y=profile.syntactic[rows], mode="markers", name=name, showlegend=False,
-                           marker={"size": 3, "opacity": 0.35, "color": colour},
+                           marker={"size": 3, "opacity": 0.15, "color": colour},
                            text=[escape(printable(texts[row], 120)) for row in rows.tolist()],
                            hovertemplate="%{text}<extra></extra>", **position)
         train, test, _ = profile.rows

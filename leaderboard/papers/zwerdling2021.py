@@ -34,6 +34,9 @@ TRAIN_SHARE = 8 / 9                         # 31,650 to 3,956, as in the paper
 MEASURES = ("unique", "vocab", "grammar", "plausibility", "semantic_precision", "semantic_recall", "semantic_f1",
             "syntactic_precision", "syntactic_recall", "syntactic_f1")
 NOT_BUILT = "not built here"
+# Why an order may be the reverse of the published one.
+REASONS = {"plausibility": "The n-grams are learned from the training texts, and EDA consists mostly of parts of these.",
+           "grammar": "EDA removes punctuation, and with it the errors that several of the rules find."}
 NGRAMS = f"{ORDER}-grams (not in the paper)"
 TESTED = {"semantic similarity to test": "semantic_precision", "syntactic similarity to train": "syntactic_precision",
           "surprise per word": "plausibility", "grammar errors per word": "grammar"}     # measures of the paper by our tests
@@ -198,8 +201,7 @@ def build_difference_table(differences: Sequence[Difference]) -> PaperTable:
     reversals = "; ".join(f"{measure} in " + ", ".join(difference.corpus for difference in reversed_orders
                                                        if difference.measure == measure) for measure in measures)
     summary = f"Our order is the reverse of the published one for {reversals}." if reversals else "All orders are as published."
-    if "plausibility" in measures:
-        summary += " The n-grams are learned from the training texts, and EDA consists mostly of parts of these."
+    summary += "".join(f" {REASONS[measure]}" for measure in measures if measure in REASONS)
     return PaperTable(("corpus", "EDA in", "against", "published", "ours", "p", "order"), rows, [summary, TESTS],
                       {number: "yellow" for number, difference in enumerate(differences) if difference.is_reversed})
 

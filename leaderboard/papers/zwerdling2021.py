@@ -6,7 +6,7 @@ VAE and GPT-2 generated cannot be reproduced; those rows contain the published n
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from harness.models.registry import find_model
 from harness.models.vector_cache import VectorCache
 from leaderboard.corpus_profile.grammar import RULES
 from leaderboard.corpus_profile.plausibility import ORDER
-from leaderboard.corpus_profile.profile import Profile, Row, Test, build_profile, unique_curve
+from leaderboard.corpus_profile.profile import Profile, Row, Test, build_profile
 from leaderboard.corpus_profile.report import draw_similarities
 from leaderboard.corpus_profile.scorers import load_scorers
 from leaderboard.papers.base import Cell, Options, PaperTable, Reproduction
@@ -77,20 +77,6 @@ class Difference:
         return (published_eda - published_baseline) * (eda - baseline) < 0
 
 
-@dataclass(frozen=True)
-class ProfiledCorpus:
-    """The profiles of the texts generated from one corpus, with these texts; EDA is the first."""
-
-    corpus: str
-    generated: Mapping[str, tuple[Profile, Sequence[str]]]
-    unique: Mapping[str, int]               # of train and test: a number of texts, as published
-
-    @property
-    def eda(self) -> Profile:
-        """The profile of EDA."""
-        return self.generated["EDA"][0]
-
-
 def reproduce(options: Options) -> Reproduction:
     """Profile the corpora, all or those in `options.only`, and compare them with the published tables and figures."""
     for name in options.only:
@@ -98,16 +84,21 @@ def reproduce(options: Options) -> Reproduction:
             raise TouchstoneError(f'The paper has no corpus "{name}".{did_you_mean(name, CORPORA)} It has {", ".join(CORPORA)}.')
     wordnet = WordNet(find_model("wordnet").path())
     cache = VectorCache(MODEL, cache_folder())
-    profiled = [profile_corpus(corpus, wordnet, cache, options) for corpus in options.only or CORPORA]
-    comparisons = [comparison for result in profiled for comparison in compare_profile(result)]
-    differences = [difference for result in profiled for difference in compare_orders(result)]
-    figures = {f"similarities-{result.corpus}": draw_similarities(result.generated, result.corpus) for result in profiled}
+    profiled = {corpus: profile_corpus(corpus, wordnet, cache, options) for corpus in options.only or CORPORA}
+    comparisons, differences = [], []
+    for corpus, generated in profiled.items():
+        profile, _ = generated["EDA"]
+        comparisons += compare_profile(corpus, profile)
+        differences += compare_orders(corpus, profile)
+    figures = {f"similarities-{corpus}": draw_similarities(generated, corpus)
+               for corpus, generated in profiled.items()} if options.with_figures else {}
     return Reproduction([build_table(comparisons), build_difference_table(differences)], build_records(comparisons, differences),
-                        figures=figures if options.with_figures else {})
+                        figures=figures)
 
 
-def profile_corpus(corpus: str, wordnet: WordNet, cache: VectorCache, options: Options) -> ProfiledCorpus:
-    """Profile EDA texts of a corpus, and for the figures also texts of our n-gram generator."""
+def profile_corpus(corpus: str, wordnet: WordNet, cache: VectorCache,
+                   options: Options) -> dict[str, tuple[Profile, list[str]]]:
+    """Return the profile and texts of EDA, and for the figures also those of our n-gram generator."""
     train, test = split_corpus(CORPORA[corpus])
     options.progress.say(f"{corpus}: {len(train):,} training texts and {len(test):,} test texts of {CORPORA[corpus]}.")
     rng = np.random.default_rng([SEED, 1])
@@ -117,29 +108,27 @@ def profile_corpus(corpus: str, wordnet: WordNet, cache: VectorCache, options: O
         texts[NGRAMS] = [ngrams.write(rng) for _ in train]
     cache.fill(sorted({*train, *test}.union(*texts.values())), options.progress, options.jobs)
     scorers = load_scorers(train, cache.vectors, MODEL)
-    generated = {name: (build_profile(train, test, rows, scorers, options.progress), rows) for name, rows in texts.items()}
-    unique = {name: round(unique_curve(rows, reference)[-1][1] * len(rows))
-              for name, rows, reference in (("train", train, ()), ("test", test, train))}
-    return ProfiledCorpus(corpus, generated, unique)
+    return {name: (build_profile(train, test, rows, scorers, options.progress), rows) for name, rows in texts.items()}
 
 
-def compare_profile(result: ProfiledCorpus) -> list[Comparison]:
+def compare_profile(corpus: str, profile: Profile) -> list[Comparison]:
     """Return the rows of a corpus, named as in the paper."""
-    ours = {name: list_measures(row) | ({"unique": result.unique[name]} if name in result.unique else {})
-            for name, row in zip(("train", "test", "EDA"), result.eda.rows, strict=True)}
-    return [Comparison(result.corpus, row.model, row.measures, ours.get(row.model))
-            for row in zwerdling2021_tables() if row.corpus == result.corpus]
+    ours = {name: list_measures(row) for name, row in zip(("train", "test", "EDA"), profile.rows, strict=True)}
+    for row in profile.rows[:2]:            # a number of texts, as published
+        ours[row.name]["unique"] = round(row.unique * row.texts)
+    return [Comparison(corpus, row.model, row.measures, ours.get(row.model))
+            for row in zwerdling2021_tables() if row.corpus == corpus]
 
 
-def compare_orders(result: ProfiledCorpus) -> list[Difference]:
+def compare_orders(corpus: str, profile: Profile) -> list[Difference]:
     """Return the tests of EDA against its baselines beside the published values."""
-    published = {row.model: row.measures for row in zwerdling2021_tables() if row.corpus == result.corpus}
+    published = {row.model: row.measures for row in zwerdling2021_tables() if row.corpus == corpus}
     differences = []
-    for test in result.eda.tests:
+    for test in profile.tests:
         measure = TESTED[test.quantity]
         eda, baseline = published["EDA"][measure], published[test.baseline][measure]
         if eda is not None and baseline is not None:
-            differences.append(Difference(result.corpus, measure, (eda, baseline), test))
+            differences.append(Difference(corpus, measure, (eda, baseline), test))
     return differences
 
 

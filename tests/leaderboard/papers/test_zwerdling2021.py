@@ -47,7 +47,8 @@ def profiled(inputs, monkeypatch, tmp_path):
 
 
 def test_profiles_of_synthetic_texts(profiled):
-    comparisons = zwerdling2021.compare_profile(profiled)
+    eda, _ = profiled["EDA"]
+    comparisons = zwerdling2021.compare_profile("news_headlines", eda)
     rows = {comparison.model: comparison for comparison in comparisons}
     assert set(rows) == {"train", "test", "EDA", "VAE", "GPT-2"}
     assert rows["VAE"].ours is rows["GPT-2"].ours is None
@@ -60,13 +61,12 @@ def test_profiles_of_synthetic_texts(profiled):
     assert table.to_markdown().count("not built here") == 2 * len(zwerdling2021.MEASURES)
     assert len(table.rows) > 20
     assert all(name in table.legend[0] for name in ("minilm", "InferSent", "BERT", "LanguageTool", "WordNet"))
-    differences = zwerdling2021.compare_orders(profiled)
+    differences = zwerdling2021.compare_orders("news_headlines", eda)
     records = list(csv.DictReader(io.StringIO(zwerdling2021.build_records(comparisons, differences).to_csv())))
     assert len(records) == 5 * len(zwerdling2021.MEASURES) + 4
     semantic = next(row for row in records if (row["model"], row["measure"]) == ("EDA minus train", "semantic_precision"))
     # Zwerdling et al. 2021, news headlines: .612 of EDA, .808 of train
     assert float(semantic["published"]) == pytest.approx(0.612 - 0.808)
-    eda = profiled.eda
     assert float(semantic["ours"]) == pytest.approx(eda.semantic.mean() - eda.rows[0].semantic.precision.value)
     assert float(semantic["p_welch"]) == eda.tests[0].p_t
 
@@ -92,11 +92,11 @@ def test_the_legend_names_the_topics_of_the_questions(monkeypatch):
 
 
 def test_the_figure_has_the_similarities_of_each_generator_side_by_side(profiled):
-    figure = draw_similarities(profiled.generated, "news_headlines")
+    figure = draw_similarities(profiled, "news_headlines")
     assert [title.text for title in figure.layout.annotations][:2] == ["EDA", "3-grams (not in the paper)"]
     densities = {trace.name: trace for trace in figure.data if trace.type == "histogram2dcontour"}
     assert len(densities) == 2
-    for name, (profile, texts) in profiled.generated.items():
+    for name, (profile, texts) in profiled.items():
         assert len(texts) == len(densities[name].x) == 80
         np.testing.assert_array_equal(densities[name].x, profile.semantic)
         np.testing.assert_array_equal(densities[name].y, profile.syntactic)

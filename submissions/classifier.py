@@ -82,10 +82,10 @@ def f1(both: Both, of_p: int, rng: np.random.Generator) -> float:
 
 
 def scale(both: Both, known: np.ndarray) -> float:
-    """What `SVC` calls gamma = "scale": 1 / (coordinates * variance of all of them); 1 / coordinates where they are all equal."""
+    """What `SVC` calls gamma = "scale": 1 / (coordinates * variance of all of them); 1 where they are all equal."""
     mean = both.sums[known].mean() / both.coordinates
     variance = both.squares[known].mean() / both.coordinates - mean ** 2
-    return 1 / (both.coordinates * (variance if variance > 1e-15 else 1.0))
+    return 1 / (both.coordinates * variance) if variance > 1e-14 * mean ** 2 else 1.0       # less is rounding
 
 
 def kernel(both: Both, a: np.ndarray, b: np.ndarray, gamma: float) -> np.ndarray:

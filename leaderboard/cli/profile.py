@@ -58,10 +58,10 @@ def profile(
     if filtered is not None and keep is not None:
         selected = select_best(result, generated_texts, keep)
         write_file(filtered, "".join(f"{' '.join(text.splitlines())}\n" for text in selected))
-        messages.print(f"{filtered}: {len(selected):,} texts", soft_wrap=True)
+        messages.print(f"{filtered}: {len(selected):,} texts", soft_wrap=True, markup=False)
     if html is not None:
         write_file(html, to_html(result, generated_texts))
-        messages.print(str(html), soft_wrap=True)
+        messages.print(str(html), soft_wrap=True, markup=False)
     if as_json:
         print_json(to_json(result))
     else:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from harness.base.errors import TouchstoneError
 from leaderboard.cli.options import (
     ANSWERED,
     SOME_FAILED,
@@ -42,7 +43,8 @@ def reproduce(
         metavar="TASK|CORPUS", help="Only this task, or for zwerdling2021 this corpus; repeatable.", show_default=False)] = None,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.terminal,
     figures: Annotated[Path | None, typer.Option(
-        metavar="FOLDER", help="Write the figures of the paper to this folder (ackerman).", show_default=False)] = None,
+        metavar="FOLDER", help="Write the figures of the paper to this folder (ackerman, zwerdling2021).",
+        show_default=False)] = None,
     store: StoreOption = None,
     data_dir: DataOption = None,
     jobs: JobsOption = None,
@@ -53,7 +55,7 @@ def reproduce(
     [bold]touchstone reproduce kour2022 --format markdown > table3.md[/bold]
     [bold]touchstone reproduce usmb --data-dir mirror[/bold]              needs snapshots of its datasets
     [bold]touchstone reproduce ackerman --figures figures[/bold]
-    [bold]touchstone reproduce zwerdling2021 --only news_headlines[/bold]
+    [bold]touchstone reproduce zwerdling2021 --only news_headlines --figures figures[/bold]
     [bold]touchstone reproduce yamshchikov2020 --data-dir mirror[/bold]   needs a snapshot of its pairs
     """
     from harness.evaluation.loop import RunInterrupted
@@ -62,6 +64,8 @@ def reproduce(
     from leaderboard.papers.registry import reproduce as reproduce_paper
 
     set_mirror(data_dir)
+    if figures is not None and figures.exists() and not figures.is_dir():
+        raise TouchstoneError(f"--figures {figures} is a file. Name a folder.")
     progress = ConsoleProgress()
     try:
         result = reproduce_paper(paper, store_address(store), only=only or (), repetitions=repetitions, jobs=default_jobs(jobs),
@@ -77,5 +81,5 @@ def reproduce(
         print(result.to_markdown() if output_format is Format.markdown else result.to_csv(), end="")
     for name, figure in result.figures.items():
         for path in write_figure(figure, figures or Path(), name):
-            messages.print(str(path), soft_wrap=True)
+            messages.print(str(path), soft_wrap=True, markup=False)
     sys.exit(SOME_FAILED if result.has_failures else ANSWERED)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from html import escape
 from typing import Any
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from harness.base.errors import printable
 from leaderboard.corpus_profile.profile import Interval, Profile, Row, Test
-from leaderboard.figures.style import PALETTE, apply_layout
+from leaderboard.figures.style import GREY, PALETTE, apply_layout, colour_of, grid_position, make_facets
 from leaderboard.report.formats import MISSING
 
 MEASURES = ("texts", "Unique(n)", "Vocab", "grammar errors per word", "plausibility", "semantic precision", "semantic recall",
@@ -93,16 +93,37 @@ def draw_unique_curve(profile: Profile) -> go.Figure:
     return apply_layout(figure, "Share of unique texts")
 
 
-def draw_similarities(profile: Profile, generated: Sequence[str]) -> go.Figure:
-    """Draw semantic similarity to test against syntactic similarity to train, for an even sample of the generated texts."""
-    rows = np.unique(np.linspace(0, len(generated) - 1, min(MAX_DOTS, len(generated))).astype(int))
-    figure = go.Figure(go.Scattergl(
-        x=profile.syntactic[rows], y=profile.semantic[rows], mode="markers",
-        marker={"size": 5, "opacity": 0.5, "color": PALETTE[0]},
-        text=[escape(printable(generated[row], 120)) for row in rows.tolist()], hovertemplate="%{text}<extra></extra>"))
-    figure.update_xaxes(title_text="syntactic similarity to the nearest training text")
-    figure.update_yaxes(title_text="semantic similarity to the nearest test text")
-    return apply_layout(figure, "Similarity in meaning and in words")
+def draw_similarities(generated: Mapping[str, tuple[Profile, Sequence[str]]], corpus: str = "") -> go.Figure:
+    """Draw semantic similarity to test and syntactic similarity to train for each generated text (figures 1 and 2).
+
+    There is one panel per generator, with the density of all texts and dots for an even sample. The syntactic axis is reversed,
+    so that the best texts, near test in meaning and far from train in words, are in the upper right corner. Dotted lines are the
+    means of real texts.
+
+    Args:
+        generated: Profile and texts of each generator.
+        corpus: Name of the corpus for the title.
+    """
+    figure = make_facets(list(generated), columns=2)
+    for number, (name, (profile, texts)) in enumerate(generated.items()):
+        position, colour = grid_position(number, columns=2), colour_of(number)
+        figure.add_histogram2dcontour(x=profile.semantic, y=profile.syntactic, name=name, ncontours=12, line_width=0,
+                                      colorscale=[[0, "rgba(255,255,255,0)"], [1, colour]], showscale=False, hoverinfo="skip",
+                                      **position)
+        rows = np.unique(np.linspace(0, len(texts) - 1, min(MAX_DOTS, len(texts))).astype(int))
+        figure.add_scatter(x=profile.semantic[rows], y=profile.syntactic[rows], mode="markers", name=name, showlegend=False,
+                           marker={"size": 3, "opacity": 0.15, "color": colour},
+                           text=[escape(printable(texts[row], 120)) for row in rows.tolist()],
+                           hovertemplate="%{text}<extra></extra>", **position)
+        train, test, _ = profile.rows
+        if train.semantic and test.syntactic:
+            figure.add_vline(train.semantic.precision.value, line_dash="dot", line_color=GREY, **position)
+            figure.add_hline(test.syntactic.precision.value, line_dash="dot", line_color=GREY, **position)
+    figure.update_xaxes(title_text="semantic similarity to the nearest test text", range=[0, 1.02])
+    figure.update_yaxes(range=[1.02, 0.48])                     # SynSim is at least 1/2
+    figure.update_yaxes(title_text="syntactic similarity to the nearest training text", col=1)
+    title = "Similarity in meaning and in words (dotted: means of real texts)"
+    return apply_layout(figure, f"{corpus} · {title}" if corpus else title)
 
 
 def to_html(profile: Profile, generated: Sequence[str]) -> str:
@@ -114,7 +135,7 @@ def to_html(profile: Profile, generated: Sequence[str]) -> str:
     copies = "".join(f"<tr><td>{copy.distance:.2f}</td><td>{escape(printable(copy.text, 300))}</td>"
                      f"<td>{escape(printable(copy.nearest, 300))}</td></tr>" for copy in profile.copies[:MAX_COPIES])
     figures = draw_unique_curve(profile).to_html(full_html=False, include_plotlyjs=True) + draw_similarities(
-        profile, generated).to_html(full_html=False, include_plotlyjs=False)
+        {"generated": (profile, generated)}).to_html(full_html=False, include_plotlyjs=False)
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>Profile of a generated corpus</title>
 <style>{STYLE}</style></head><body><h1>Profile of a generated corpus</h1>

@@ -81,7 +81,7 @@ def write_figure(figure: go.Figure, folder: Path, name: str) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
         figure.write_html(html, include_plotlyjs=True)
     except OSError as error:
-        raise TouchstoneError(f"{html} cannot be written ({error.strerror}). Choose another folder with --to.") from None
+        raise TouchstoneError(f"{html} cannot be written ({error.strerror}). Choose another folder.") from None
     try:
         figure.write_image(png, scale=2)
     except Exception as error:              # noqa: BLE001 - it starts a browser, where anything can go wrong

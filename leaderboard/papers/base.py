@@ -75,7 +75,7 @@ class Options:
     """How a paper is reproduced.
 
     `only` restricts a reproduction to some tasks (of zwerdling2021: corpora); `repetitions` applies to known similarity in
-    kour2022; `with_figures` draws the figures of ackerman.
+    kour2022; `with_figures` draws the figures of ackerman and zwerdling2021.
     """
 
     store: str

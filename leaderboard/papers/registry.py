@@ -14,6 +14,7 @@ from leaderboard.papers.base import Options, Paper, Reproduction
 REPRODUCTIONS: Mapping[Paper, Callable[[Options], Reproduction]] = {
     Paper.kour2022: kour2022.reproduce, Paper.usmb: usmb.reproduce, Paper.ackerman: ackerman2023.reproduce,
     Paper.zwerdling2021: zwerdling2021.reproduce, Paper.yamshchikov2020: yamshchikov2020.reproduce}
+WITH_FIGURES = (Paper.ackerman, Paper.zwerdling2021)
 
 
 def reproduce(paper: str, store: Path | str | None = None, *, only: Sequence[str] = (), repetitions: int = 25, jobs: int = 1,
@@ -26,14 +27,14 @@ def reproduce(paper: str, store: Path | str | None = None, *, only: Sequence[str
         only: Tasks to which the reproduction is restricted; corpora for zwerdling2021.
         repetitions: Repetitions of known similarity in kour2022.
         jobs: Number of metrics that run in parallel.
-        with_figures: Whether to draw the figures of ackerman.
+        with_figures: Whether to draw the figures of ackerman or zwerdling2021.
         progress: Receiver of progress messages; silent if omitted.
     """
     if paper not in REPRODUCTIONS:
         raise TouchstoneError(f'There is no reproduction of "{paper}".{did_you_mean(paper, Paper)} Available: '
                               f'{", ".join(Paper)}.')
-    if with_figures and paper != Paper.ackerman:
-        raise TouchstoneError(f"Figures are available for ackerman, not for {paper}. Use `touchstone figure` to draw stored "
-                              "results.")
+    if with_figures and paper not in WITH_FIGURES:
+        raise TouchstoneError(f"Figures are available for {' and '.join(WITH_FIGURES)}, not for {paper}. Use `touchstone figure` "
+                              "to draw stored results.")
     options = Options(str(store or default_store()), progress or NoProgress(), only, repetitions, jobs, with_figures)
     return REPRODUCTIONS[Paper(paper)](options)

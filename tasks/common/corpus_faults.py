@@ -103,30 +103,21 @@ def changes_text(text: str, replacement: Mapping[str, str]) -> bool:
 
 
 def eda_noise(texts: Sequence[str], strength: float, material: FaultMaterial, rng: np.random.Generator) -> list[str]:
-    """Apply easy data augmentation to every text."""
+    """Apply the operations of easy data augmentation to every text."""
     seeds = rng.integers(1 << 62, size=len(texts))
     return [eda(text, strength, np.random.default_rng(int(seed))) for text, seed in zip(texts, seeds, strict=True)]
 
 
 def eda(text: str, strength: float, rng: np.random.Generator) -> str:
-    """Apply easy data augmentation to a text: each operation applies to each word with a quarter of the strength."""
+    """Apply the operations of easy data augmentation to a text, each of them to each word with a quarter of the strength."""
     return edit_text(text, rng.random((4, len(text.split()))) < strength / 4, rng)
-
-
-def augment_text(text: str, rng: np.random.Generator, share: float = 0.1) -> str:
-    """Apply one operation of easy data augmentation (Wei and Zou 2019) to 10% of the words, and at least one."""
-    count = len(text.split())
-    selected = np.zeros((4, count), dtype=bool)
-    selected[rng.integers(4), rng.choice(count, max(1, int(share * count)), replace=False)] = True
-    return edit_text(text, selected, rng)
 
 
 def edit_text(text: str, selected: np.ndarray, rng: np.random.Generator) -> str:
     """Return the text after the operations selected for its words.
 
     The rows of `selected` (4 x words) are: replace the word by a synonym, if the thesaurus has one; swap it with another word;
-    delete
-    it, unless it is the last one left; insert a synonym of it, or the word itself, at a random position.
+    delete it, unless it is the last one left; insert a synonym of it, or the word itself, at a random position.
     """
     words = text.split()
     count = len(words)

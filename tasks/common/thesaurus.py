@@ -1,6 +1,7 @@
 """A small thesaurus for noise: groups of everyday words that may replace each other.
 
-The authors of easy data augmentation use WordNet, which is not available as a package.
+It is part of the definition of the fault `eda_noise` of `diagnostics`, which therefore needs no download and keeps its stored
+results. Easy data augmentation with WordNet, as its authors do it, is in `tasks.generators.easy_augmentation`.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Generators of texts: n-grams, and fine-tuned causal language models if their weights are available."""
+"""Generators of texts: n-grams, easy data augmentation, and causal language models if their weights are available."""

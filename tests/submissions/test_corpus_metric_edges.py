@@ -194,6 +194,14 @@ def test_splits_of_the_classifier_are_averaged():
     assert Direct("classifier")(p, q) == Direct("classifier")(p, q)
 
 
+@pytest.mark.parametrize("factor", [1e-100, 1e-8, 1e8])
+def test_the_classifier_does_not_depend_on_the_scale_of_the_vectors(factor):
+    p, q = like_embeddings(60, 32, 1, 0.8).astype(float), like_embeddings(60, 32, 2, 0.8).astype(float)
+    answer = Direct("classifier")(p, q)
+    assert 0.6 < answer < 0.9                                               # neither chance nor certainty
+    assert Direct("classifier")(p * factor, q * factor) == answer           # gamma = "scale" of scikit-learn's SVC
+
+
 def test_semantic_f1_by_hand():
     """Cosines of (1 0) with (1 0) and (-1 0): 1 and, cut off, 0.  Precision 1, recall 1/2."""
     p, q = np.array([[1, 0]], np.float32), np.array([[2, 0], [-1, 0]], np.float32)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 
-import nltk
 import numpy as np
 import pytest
 from nltk.corpus.reader.wordnet import WordNetCorpusReader
@@ -15,51 +13,19 @@ from scipy import optimize, spatial
 
 from tests.support.corpora import Direct
 from tests.support.sentences import SENTENCES, A, B
+from tests.support.wordnet import read_with_nltk, write_wordnet
 
 pytestmark = pytest.mark.unit
-
-SYNSETS = {
-    "noun": [["ferry", "boat"], ["dog", "domestic_dog"], ["mill", "factory"], ["garden"], ["morning", "forenoon"], ["man"], ["fly"],
-             ["church", "cathedral"], ["harbour", "harbor", "Haven"], ["organization", "organisation"], ["box", "case"]],
-    "verb": [["leave", "depart", "go_away"], ["chase", "pursue"], ["run", "go", "operate"], ["move", "go"], ["fly"], ["book", "hold"]],
-    "adj": [["old", "aged(p)"], ["small", "little(a)"], ["quick", "fast"], ["well"], ["grey", "gray", "old"]],
-    "adv": [["quickly", "fast"], ["well", "good"]],
-}
-EXCEPTIONS = {"noun": ["men man"], "verb": ["ran run", "left leave", "flew fly"], "adj": ["better good well"], "adv": ["best well"]}
-LETTERS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 
 
 @pytest.fixture(scope="module")
 def wordnet(tmp_path_factory) -> Path:
-    """A folder in the form of WordNet's database: data lines of which the index holds the offsets."""
-    folder = tmp_path_factory.mktemp("wordnet")
-    for part, synsets in SYNSETS.items():
-        data, offsets = "  1 Not WordNet.\n", {}
-        for lemmas in synsets:
-            for lemma in lemmas:
-                offsets.setdefault(lemma.partition("(")[0].lower(), []).append(len(data))
-            words = " ".join(f"{lemma} 0" for lemma in lemmas)
-            data += f"{len(data):08d} 00 {LETTERS[part]} {len(lemmas):02x} {words} 000 | made for a test\n"
-        (folder / f"data.{part}").write_text(data)
-        (folder / f"index.{part}").write_text("  1 Not WordNet.\n" + "".join(
-            f"{lemma} {LETTERS[part]} {len(found)} 0 {len(found)} 0 {' '.join(f'{offset:08d}' for offset in found)}\n"
-            for lemma, found in sorted(offsets.items())))
-        (folder / f"{part}.exc").write_text("".join(f"{line}\n" for line in EXCEPTIONS[part]))
-    (folder / "lexnames").write_text("00\tmade.all\t1\n")
-    return folder
+    return write_wordnet(tmp_path_factory.mktemp("wordnet"))
 
 
 @pytest.fixture
 def reader(wordnet, monkeypatch) -> WordNetCorpusReader:
-    """NLTK's own reader of the same files."""
-    class Reader(WordNetCorpusReader):
-        def map_wn(self, version="wordnet"):
-            return None
-
-    monkeypatch.setattr(nltk.data, "path", [str(wordnet)])       # NLTK reads nothing elsewhere
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return Reader(str(wordnet), None)
+    return read_with_nltk(wordnet, monkeypatch)
 
 
 WORDS = sorted({word.lower() for text in SENTENCES for word in text.split()} | {"men", "ran", "left", "flew", "better", "best", "boxes", "churches",

@@ -33,7 +33,7 @@ from leaderboard.corpus_profile.profile import (
     vocabulary,
 )
 from leaderboard.corpus_profile.read_texts import read_texts
-from leaderboard.corpus_profile.report import to_html, to_json
+from leaderboard.corpus_profile.report import draw_similarities, to_html, to_json
 from leaderboard.corpus_profile.scorers import load_scorers
 from tasks.data import loading as data
 from tests.support.command import touchstone
@@ -289,6 +289,23 @@ def test_the_page_needs_no_network_and_escapes_texts(profile):
     assert json.loads(json.dumps(to_json(profile), allow_nan=False))["rows"][2]["name"] == "generated"
 
 
+def test_the_figure_shows_every_text_with_the_good_corner_at_the_upper_right(profile):
+    figure = draw_similarities({"a": (profile, GENERATED), "b": (profile, GENERATED)})
+    for kind in ("histogram2dcontour", "scatter"):
+        traces = [trace for trace in figure.data if trace.type == kind]
+        assert [trace.name for trace in traces] == ["a", "b"]
+        for trace in traces:
+            np.testing.assert_array_equal(trace.x, profile.semantic)
+            np.testing.assert_array_equal(trace.y, profile.syntactic)
+    assert figure.layout.xaxis.range[0] < figure.layout.xaxis.range[1]
+    assert figure.layout.yaxis.range[0] > figure.layout.yaxis2.range[1]             # reversed: few shared words are at the top
+    assert figure.layout.xaxis.title.text.startswith("semantic")
+    assert figure.layout.yaxis.title.text.startswith("syntactic")
+    lines = {(line.x0, line.x1) if line.x0 == line.x1 else (line.y0, line.y1) for line in figure.layout.shapes}
+    train, test, _ = profile.rows
+    assert lines == {(train.semantic.precision.value,) * 2, (test.syntactic.precision.value,) * 2}
+
+
 @pytest.mark.parametrize("ending", ["txt", "csv", "jsonl", "parquet"])
 def test_texts_are_read_from_every_format(ending, tmp_path):
     path, texts = tmp_path / f"texts.{ending}", ["One, two", 'he said "three"', "NA"]
@@ -317,12 +334,13 @@ def test_the_command(tmp_path):
     for name, texts in (("train", TRAIN[:40]), ("test", TEST[:20]), ("generated", GENERATED[40:])):
         (tmp_path / f"{name}.txt").write_text("\n".join(texts))
     words = [word for name in ("train", "test", "generated") for word in (f"--{name}", tmp_path / f"{name}.txt")]
-    done = touchstone("profile", *words, "--json", "--html", tmp_path / "page.html", "--keep", 5, "--filtered", tmp_path / "best.txt")
+    done = touchstone("profile", *words, "--json", "--html", tmp_path / "page[1].html", "--keep", 5, "--filtered", tmp_path / "best.txt")
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert [row["name"] for row in result["rows"]] == ["train", "test", "generated"]
     assert result["suspected_copies"] >= 10
     assert len((tmp_path / "best.txt").read_text().splitlines()) == 5
-    assert "</html>" in (tmp_path / "page.html").read_text()
+    assert "</html>" in (tmp_path / "page[1].html").read_text()
+    assert f"{tmp_path / 'page[1].html'}\n" in done.stderr                          # brackets are no markup
     refused = touchstone("profile", *words, "--keep", 5)
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)

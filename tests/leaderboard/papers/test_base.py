@@ -36,7 +36,8 @@ def test_every_paper_has_a_reproduction():
 
 @pytest.mark.parametrize(("words", "sentence"), [
     (("zwerdling2021", "--only", "news"), 'The paper has no corpus "news"'),
-    (("kour2022", "--figures", "x"), "Figures are available for ackerman, not for kour2022")])
+    (("kour2022", "--figures", "x"), "Figures are available for ackerman and zwerdling2021, not for kour2022"),
+    (("zwerdling2021", "--figures", __file__), "is a file. Name a folder.")])
 def test_wrong_options_are_refused_in_one_sentence(words, sentence):
     refused = touchstone("reproduce", *words)
     assert refused.returncode == 2

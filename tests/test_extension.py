@@ -167,5 +167,5 @@ def test_the_board_shows_them_with_the_columns_that_the_task_declares(tree, tmp_
 def test_a_release_of_them_can_be_cited(tree):
     touchstone(tree, "release", "2099.1", "--suite", "odd")
     cited = touchstone(tree, "cite", "shared_words", "--task", "odd_one_out", "--release", "2099.1")
-    assert "odd one out 1.000" in cited.lower()
+    assert "odd one out score 1.000" in cited.lower()
     assert "shared_words@" in cited

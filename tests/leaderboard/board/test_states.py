@@ -172,12 +172,12 @@ def test_suite_and_release_are_selected(page, address):
     page.wait_for_selector(".ts h1")
     assert "suite=other" in page.url                                # kept from page to page
     page.get_by_label("Suite and release").select_option("release=2031.1")
-    page.wait_for_selector("text=touchstone2031_1")                 # a release can be cited
+    page.wait_for_selector("text=touchstone-2031.1-")                 # a release can be cited
     assert "suite=" not in page.url
     page.get_by_label("Suite and release").select_option("release=2031.2")
     page.wait_for_selector("text=was modified")
     page.go_back()
-    page.wait_for_selector("text=touchstone2031_1")
+    page.wait_for_selector("text=touchstone-2031.1-")
 
 
 @pytest.mark.parametrize(("query", "status", "message"), [

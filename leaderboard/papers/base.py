@@ -33,7 +33,7 @@ class Paper(StrEnum):
         member._value_, member.description = key, description
         return member
 
-    kour2022 = "kour2022", "known-similarity corpora, table 3"
+    kour2022 = "kour2022", "known-similarity corpora, table 3, run times and section 5"
     usmb = "usmb", "five tasks for text metrics"
     ackerman = "ackerman", "distributionality of corpus metrics"
     zwerdling2021 = "zwerdling2021", "profiles of generated corpora"

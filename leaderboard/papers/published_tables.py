@@ -36,6 +36,12 @@ def kour2022_table3(pair: tuple[str, str]) -> list[PublishedValue]:
             for row in read_pair_rows("kour2022_table3.csv", pair) for column, measure in TABLE3.items()]
 
 
+def kour2022_speeds(pair: tuple[str, str]) -> dict[tuple[str, int], float]:
+    """Return T(d) of table 3 in calls per second, by metric and k."""
+    return {(row["metric"], int(row["k"])): 100 * float(row["hundred_ops_per_second"])
+            for row in read_pair_rows("kour2022_table3.csv", pair)}
+
+
 def kour2022_rerun(pair: tuple[str, str]) -> list[PublishedValue]:
     """Return the numbers of the authors' code, run again on the same data."""
     return [PublishedValue(row["metric"], int(row["k"]) if row["k"] else None, row["measure"], float(row["mean"]),

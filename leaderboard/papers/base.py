@@ -74,8 +74,8 @@ class PaperTable:
 class Options:
     """How a paper is reproduced.
 
-    `only` restricts a reproduction to some tasks (of zwerdling2021: corpora); `repetitions` applies to known similarity in
-    kour2022; `with_figures` draws the figures of ackerman.
+    `only` restricts a reproduction to some tasks (of zwerdling2021: corpora); `metrics` restricts what yamshchikov2020 runs;
+    `repetitions` applies to known similarity in kour2022; `with_figures` draws the figures of ackerman.
     """
 
     store: str
@@ -84,6 +84,7 @@ class Options:
     repetitions: int = 25
     jobs: int = 1
     with_figures: bool = False
+    metrics: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

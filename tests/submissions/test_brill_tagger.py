@@ -13,7 +13,6 @@ With all rules of TextBlob the two orders give the same tag to 97% of the words 
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -316,7 +316,8 @@ def summarize(cells: Sequence[Cell]) -> str:
             f"authors' code, run again; of the others, marked *, {unexplained} have no known cause. "
             f"{count_share(agreeing, len(printed))} lie within {MAX_NOISE_UNITS:g} noise units of the published number. A noise "
             "unit is the standard error of the difference of two means; with few repetitions the limit is wider, by Student's t. "
-            "The paper states no standard deviations; those of the re-run are used for them.")
+            "The paper states no standard deviations; those of the re-run are used for them. S and I are not counted, since the "
+            "re-run has none.")
 
 
 def count_share(count: int, total: int) -> str:

@@ -168,19 +168,19 @@ def reproduce(options: Options) -> Reproduction:
     if cells:
         tables.append(findings.judge_table3([(", ".join(pair), published_means(pair), average_cells(pair_cells))
                                              for pair, pair_cells in ((PAIR, cells), (SECOND_PAIR, second))]))
-    costs = score_metrics(store, suites[SUITE], Timing.name)
+    times = score_metrics(store, suites[SUITE], Timing.name)
+    costs = {metric: measures["cost_in_chi"] for metric, measures in times.items() if "cost_in_chi" in measures}
     if "CHI" in costs:
-        tables.append(findings.compare_costs({metric: measures["cost_in_chi"] for metric, measures in costs.items()}, PAIR))
+        tables.append(findings.compare_costs(costs, PAIR))
     curves = {}
     if FINE_TUNING in suites:
-        units = suites[FINE_TUNING].units(FineTuning())
-        by_source = {unit.stratum: score_metrics(store, suites[FINE_TUNING], FineTuning.name, unit.stratum) for unit in units}
-        curves = {source: measures for (source,), measures in by_source.items() if measures}
-    if curves:
-        tables += findings.judge_training(curves)
+        for stratum in dict.fromkeys(unit.stratum for unit in suites[FINE_TUNING].units(FineTuning())):
+            if measures := score_metrics(store, suites[FINE_TUNING], FineTuning.name, stratum):
+                curves[stratum[0]] = measures
+        tables += findings.judge_training(curves) if curves else []
     if absent:
         tables.append(PaperTable(("not run",), [[reason] for reason in absent]))
-    return Reproduction(tables, build_records({PAIR: cells, SECOND_PAIR: second}, {", ".join(PAIR): costs, **curves}), [tally])
+    return Reproduction(tables, build_records({PAIR: cells, SECOND_PAIR: second}, {", ".join(PAIR): times, **curves}), [tally])
 
 
 def load_suites(options: Options) -> tuple[dict[str, Suite], list[str]]:
@@ -313,7 +313,7 @@ def summarize(cells: Sequence[Cell]) -> str:
     printed = [cell.published_difference for cell in cells if cell.published_difference is not None]
     agreeing = sum(not difference.exceeds_noise for difference in printed)
     return (f"{count_share(len(comparable) - len(outside), len(comparable))} lie within {MAX_NOISE_UNITS:g} noise units of the "
-            f"authors' code, run again; of the others, marked *, {unexplained} have no known cause. "
+            f"authors' code, run again{f'; of the others, marked *, {unexplained} have no known cause' if outside else ''}. "
             f"{count_share(agreeing, len(printed))} lie within {MAX_NOISE_UNITS:g} noise units of the published number. A noise "
             "unit is the standard error of the difference of two means; with few repetitions the limit is wider, by Student's t. "
             "The paper states no standard deviations; those of the re-run are used for them. S and I are not counted, since the "

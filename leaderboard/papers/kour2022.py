@@ -302,7 +302,8 @@ def build_second_table(cells: Sequence[Cell]) -> PaperTable:
             correlations.append(f"{measure}{f' (k={k})' if k else ''} {stats.spearmanr(published, ours).statistic:.2f}")
     return PaperTable(("metric", "k", "measure", "published (yahoo)", "ours (nf_cats)", "published rank", "our rank"), rows, [
         "The second pair, atis and Yahoo questions. The Yahoo questions are not available; ours has nf_cats, other questions, in "
-        f"their place: compare ranks, not values. Rank correlation of published and ours: {', '.join(correlations)}."])
+        f"their place: compare ranks, not values. Rank correlation of published and ours: {', '.join(correlations)}. Published I "
+        "of IRPR: the authors' code divides each sum by the size of the other corpus."])
 
 
 def summarize(cells: Sequence[Cell]) -> str:

@@ -170,8 +170,8 @@ def judge_findings(comparisons: Sequence[Comparison]) -> list[PaperTable]:
         estimates = [localities.get(metric) if metric else Estimate(LINEAR, LINEAR, LINEAR, 0) for metric in metrics]
         values = [f"{metric} {format_locality(metric in localities, estimate)}"
                   for metric, estimate in zip(metrics, estimates, strict=True) if metric]
-        known = [estimate for estimate in estimates if estimate is not None]
-        rows.append([finding, ", ".join(values), judge_order(known) if len(known) == len(estimates) else ""])
+        available = [estimate for estimate in estimates if estimate is not None]
+        rows.append([finding, ", ".join(values), judge_order(available) if len(available) == len(estimates) else ""])
     return [PaperTable(("section 2 of the paper", "our locality (95% CI)", "holds"), rows, [
         f"Locality is 1 if a metric reacts to the smallest move of a few neighbours, and {LINEAR:g} if it grows linearly with "
         "the move. A finding holds if the localities are in its order and the intervals of the first and the last do not "

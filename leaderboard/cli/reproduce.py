@@ -41,6 +41,8 @@ def reproduce(
     repetitions: Annotated[int, typer.Option(min=2, max=1000, help="Repetitions of known similarity (kour2022).")] = 25,
     only: Annotated[list[str] | None, typer.Option(
         metavar="TASK|CORPUS", help="Only this task, or for zwerdling2021 this corpus; repeatable.", show_default=False)] = None,
+    metric: Annotated[list[str] | None, typer.Option(
+        metavar="NAME", help="Run only this metric (yamshchikov2020); repeatable.", show_default=False)] = None,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.terminal,
     figures: Annotated[Path | None, typer.Option(
         metavar="FOLDER", help="Write the figures of the paper to this folder (ackerman, zwerdling2021).",
@@ -57,6 +59,7 @@ def reproduce(
     [bold]touchstone reproduce ackerman --figures figures[/bold]
     [bold]touchstone reproduce zwerdling2021 --only news_headlines --figures figures[/bold]
     [bold]touchstone reproduce yamshchikov2020 --data-dir mirror[/bold]   needs a snapshot of its pairs
+    [bold]touchstone reproduce yamshchikov2020 --metric bleu --metric wmd[/bold]
     """
     from harness.evaluation.loop import RunInterrupted
     from leaderboard.cli.console import ConsoleProgress, messages, output, report_run
@@ -69,7 +72,7 @@ def reproduce(
     progress = ConsoleProgress()
     try:
         result = reproduce_paper(paper, store_address(store), only=only or (), repetitions=repetitions, jobs=default_jobs(jobs),
-                                 with_figures=figures is not None, progress=progress)
+                                 with_figures=figures is not None, metrics=metric or (), progress=progress)
     except RunInterrupted as interruption:
         progress.say(f"Stopped. {interruption.tally.done:,} test units are stored; run the same command to continue.")
         sys.exit(STOPPED)

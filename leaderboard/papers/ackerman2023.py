@@ -7,6 +7,7 @@ neither prototype.  In section 2, where neighbours move, FID reacts late, IRPR e
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -40,6 +41,12 @@ MIN_SHARE = 0.9                             # of the redraws, for a measure to b
 MAX_NEAR_DEVIATION = 0.25                   # deviation from a prototype, up to which a metric is near it
 COLUMNS = ("metric", "paper", "nearer to ENERGY", "as in paper", "from ENERGY", "from AHD", "distributionality", "95% CI",
            "without l=K", "rise with l", "lowest at l=K", "locality")
+LINEAR = 0.5                                # locality of a metric that grows linearly with the move
+# Findings of section 2: metrics from the soonest to react to the latest; None stands for LINEAR.
+FINDINGS: dict[str, tuple[str | None, ...]] = {
+    "FID reacts late": (None, "FID"), "IRPR reacts early": ("IRPR", None),
+    "PR reacts the sooner the smaller k": ("PR_2", "PR_5", "PR_15"),
+    "DC reacts the sooner the smaller k": ("DC_2", "DC_5", "DC_15")}
 FIGURES = ("distributionality", "densities", "deviations", "perturbation")
 
 
@@ -78,7 +85,7 @@ def reproduce(options: Options) -> Reproduction:
     store = Store(options.store, read_only=True)
     comparisons = compare_classes(store, suite)
     figures = draw_figures(store, suite, options) if options.with_figures else {}
-    return Reproduction([build_table(comparisons)], build_records(comparisons), [tally], figures)
+    return Reproduction([build_table(comparisons), *judge_findings(comparisons)], build_records(comparisons), [tally], figures)
 
 
 def paper_entries() -> list[Entry]:
@@ -115,7 +122,7 @@ def draw_figures(store: Store, suite: Suite, options: Options) -> dict[str, go.F
 def build_table(comparisons: Sequence[Comparison]) -> PaperTable:
     """Return the table for reading; metrics outside their published class are marked."""
     return PaperTable(COLUMNS, [table_row(comparison) for comparison in comparisons],
-                      [*summarize_classes(comparisons), *summarize_locality(comparisons)],
+                      summarize_classes(comparisons),
                       {number: "yellow" for number, comparison in enumerate(comparisons) if comparison.agrees is False})
 
 
@@ -126,10 +133,11 @@ def table_row(comparison: Comparison) -> list[str]:
             return f"{comparison.measures[name].value:{form}}"
         return "unknown" if task in comparison.tasks else "not run"
 
-    score = comparison.measures.get("distributionality")
-    return [comparison.metric, comparison.published, format_measure("nearer_energy", ".0%"),
-            {True: "yes", False: "no", None: ""}[comparison.agrees], format_measure("deviation_energy"),
-            format_measure("deviation_ahd"), format_measure("distributionality"),
+    is_prototype = comparison.metric in PROTOTYPES
+    score = None if is_prototype else comparison.measures.get("distributionality")
+    agreement = "by definition" if is_prototype else {True: "yes", False: "no", None: ""}[comparison.agrees]
+    return [comparison.metric, comparison.published, format_measure("nearer_energy", ".0%"), agreement,
+            format_measure("deviation_energy"), format_measure("deviation_ahd"), format_measure("distributionality"),
             format_interval(score.low, score.high) if score else "", format_measure("distributionality_without_last"),
             format_measure("rise"), format_measure("last_is_lowest", ".0%"),
             format_measure("locality", task="local_perturbation")]
@@ -151,13 +159,45 @@ def summarize_classes(comparisons: Sequence[Comparison]) -> list[str]:
             "tables, so classes and shapes are compared, not numbers."]
 
 
-def summarize_locality(comparisons: Sequence[Comparison]) -> list[str]:
-    """Return the localities beside the findings of section 2."""
-    localities = {comparison.metric: f"{comparison.measures['locality'].value:.2f}" for comparison in comparisons
-                  if "locality" in comparison.measures}
-    ours = ", ".join(f"{metric} {value}" for metric, value in localities.items() if metric not in PROTOTYPES)
-    return [f"Locality (1: reacts to the smallest move of a few neighbours): in section 2 of the paper FID reacts late, IRPR "
-            f"early, and PR and DC the sooner the smaller k. Ours: {ours}."] if ours else []
+def judge_findings(comparisons: Sequence[Comparison]) -> list[PaperTable]:
+    """Return a table of the findings of section 2 with our localities; none if local perturbation was not run."""
+    localities = {comparison.metric: comparison.measures.get("locality") for comparison in comparisons
+                  if "local_perturbation" in comparison.tasks}
+    if not localities:
+        return []
+    rows: list[list[str]] = []
+    for finding, metrics in FINDINGS.items():
+        estimates = [localities.get(metric) if metric else Estimate(LINEAR, LINEAR, LINEAR, 0) for metric in metrics]
+        values = [f"{metric} {format_locality(metric in localities, estimate)}"
+                  for metric, estimate in zip(metrics, estimates, strict=True) if metric]
+        available = [estimate for estimate in estimates if estimate is not None]
+        rows.append([finding, ", ".join(values), judge_order(available) if len(available) == len(estimates) else ""])
+    return [PaperTable(("section 2 of the paper", "our locality (95% CI)", "holds"), rows, [
+        f"Locality is 1 if a metric reacts to the smallest move of a few neighbours, and {LINEAR:g} if it grows linearly with "
+        "the move. A finding holds if the localities are in its order and the intervals of the first and the last do not "
+        "overlap; it is unclear if they overlap."])]
+
+
+def format_locality(was_run: bool, locality: Estimate | None) -> str:
+    """Return a locality with its interval."""
+    if locality is None:
+        return "unknown" if was_run else "not run"
+    interval = format_interval(locality.low, locality.high)
+    return f"{locality.value:.2f}" + (f" ({interval})" if interval else "")
+
+
+def judge_order(localities: Sequence[Estimate]) -> str:
+    """Return whether localities fall; "unclear" if the intervals of the first and the last overlap."""
+    if intervals_overlap(localities[0], localities[-1]):
+        return "unclear"
+    return "yes" if all(a.value > b.value for a, b in itertools.pairwise(localities)) else "no"
+
+
+def intervals_overlap(a: Estimate, b: Estimate) -> bool:
+    """Return whether two intervals overlap, or one is missing."""
+    if a.low is None or a.high is None or b.low is None or b.high is None:
+        return True
+    return a.low <= b.high and b.low <= a.high
 
 
 def build_records(comparisons: Sequence[Comparison]) -> PaperTable:

@@ -33,7 +33,7 @@ class Paper(StrEnum):
         member._value_, member.description = key, description
         return member
 
-    kour2022 = "kour2022", "known-similarity corpora, table 3"
+    kour2022 = "kour2022", "known-similarity corpora, table 3, run times and section 5"
     usmb = "usmb", "five tasks for text metrics"
     ackerman = "ackerman", "distributionality of corpus metrics"
     zwerdling2021 = "zwerdling2021", "profiles of generated corpora"
@@ -74,8 +74,8 @@ class PaperTable:
 class Options:
     """How a paper is reproduced.
 
-    `only` restricts a reproduction to some tasks (of zwerdling2021: corpora); `repetitions` applies to known similarity in
-    kour2022; `with_figures` draws the figures of ackerman and zwerdling2021.
+    `only` restricts a reproduction to some tasks (of zwerdling2021: corpora); `metrics` restricts what yamshchikov2020 runs;
+    `repetitions` applies to known similarity in kour2022; `with_figures` draws the figures of ackerman and zwerdling2021.
     """
 
     store: str
@@ -84,6 +84,7 @@ class Options:
     repetitions: int = 25
     jobs: int = 1
     with_figures: bool = False
+    metrics: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

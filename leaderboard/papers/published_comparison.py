@@ -14,7 +14,7 @@ from leaderboard.report.schema import Report, TaskInfo
 from leaderboard.scoring.estimates import Estimate
 
 NOTES: Mapping[str, Sequence[str]] = {
-    "kour2022.md": ("known_similarity", "convergence", "fine_tuning"), "usmb.md": usmb.TASKS,
+    "kour2022.md": ("known_similarity", "convergence", "fine_tuning", "timing"), "usmb.md": usmb.TASKS,
     "ackerman2023.md": ("distributionality", "local_perturbation"), "zwerdling2021.md": ("diagnostics",)}
 FEWEST_CORRELATED = 4
 UNKNOWN = "\N{EN DASH}"

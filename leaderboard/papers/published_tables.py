@@ -36,6 +36,12 @@ def kour2022_table3(pair: tuple[str, str]) -> list[PublishedValue]:
             for row in read_pair_rows("kour2022_table3.csv", pair) for column, measure in TABLE3.items()]
 
 
+def kour2022_speeds(pair: tuple[str, str]) -> dict[tuple[str, int], float]:
+    """Return T(d) of table 3 in calls per second, by metric and k."""
+    return {(row["metric"], int(row["k"])): 100 * float(row["hundred_ops_per_second"])
+            for row in read_pair_rows("kour2022_table3.csv", pair)}
+
+
 def kour2022_rerun(pair: tuple[str, str]) -> list[PublishedValue]:
     """Return the numbers of the authors' code, run again on the same data."""
     return [PublishedValue(row["metric"], int(row["k"]) if row["k"] else None, row["measure"], float(row["mean"]),
@@ -94,6 +100,7 @@ class PublishedOrdering:
 
     metric: str
     means: dict[PairSet, float]             # tables 1 and 2
+    deviations: dict[PairSet, float]        # standard deviations over the pairs, of the same tables
     ranks: dict[PairSet, float]             # table 3; 1 is the most similar
     scores: dict[str, float]                # tables 4 and 5, by our names; for the raters only the variability
 
@@ -101,8 +108,11 @@ class PublishedOrdering:
 def yamshchikov2020_tables() -> list[PublishedOrdering]:
     """Return the tables as printed, including misprints; the human raters come last."""
     means: dict[str, dict[PairSet, float]] = {}
+    deviations: dict[str, dict[PairSet, float]] = {}
     for row in read_rows("yamshchikov2020_means.csv"):
-        means.setdefault(row["metric"], {})[row["dataset"], row["random"] == "1"] = float(row["mean"])
+        pair_set = row["dataset"], row["random"] == "1"
+        means.setdefault(row["metric"], {})[pair_set] = float(row["mean"])
+        deviations.setdefault(row["metric"], {})[pair_set] = float(row["std"])
     orderings = []
     for row in read_rows("yamshchikov2020_orders.csv"):
         metric = row.pop("metric")
@@ -111,5 +121,5 @@ def yamshchikov2020_tables() -> list[PublishedOrdering]:
         scores = {name: float(value) for name, value in row.items() if value}
         if "variability_percent" in scores:
             scores["variability"] = scores.pop("variability_percent") / 100
-        orderings.append(PublishedOrdering(metric, means[metric], ranks, scores))
+        orderings.append(PublishedOrdering(metric, means[metric], deviations[metric], ranks, scores))
     return orderings

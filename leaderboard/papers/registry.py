@@ -18,7 +18,7 @@ WITH_FIGURES = (Paper.ackerman, Paper.zwerdling2021)
 
 
 def reproduce(paper: str, store: Path | str | None = None, *, only: Sequence[str] = (), repetitions: int = 25, jobs: int = 1,
-              with_figures: bool = False, progress: Progress | None = None) -> Reproduction:
+              with_figures: bool = False, metrics: Sequence[str] = (), progress: Progress | None = None) -> Reproduction:
     """Run what the store lacks for the tables of a paper, and return the tables.
 
     Args:
@@ -28,6 +28,7 @@ def reproduce(paper: str, store: Path | str | None = None, *, only: Sequence[str
         repetitions: Repetitions of known similarity in kour2022.
         jobs: Number of metrics that run in parallel.
         with_figures: Whether to draw the figures of ackerman or zwerdling2021.
+        metrics: Metrics to which the runs of yamshchikov2020 are restricted; others are shown if the store has their results.
         progress: Receiver of progress messages; silent if omitted.
     """
     if paper not in REPRODUCTIONS:
@@ -36,5 +37,7 @@ def reproduce(paper: str, store: Path | str | None = None, *, only: Sequence[str
     if with_figures and paper not in WITH_FIGURES:
         raise TouchstoneError(f"Figures are available for {' and '.join(WITH_FIGURES)}, not for {paper}. Use `touchstone figure` "
                               "to draw stored results.")
-    options = Options(str(store or default_store()), progress or NoProgress(), only, repetitions, jobs, with_figures)
+    if metrics and paper != Paper.yamshchikov2020:
+        raise TouchstoneError(f"Metrics can be selected for yamshchikov2020, not for {paper}. Use `--only` to select tasks.")
+    options = Options(str(store or default_store()), progress or NoProgress(), only, repetitions, jobs, with_figures, metrics)
     return REPRODUCTIONS[Paper(paper)](options)

@@ -1,4 +1,4 @@
-"""Yamshchikov et al. 2020: the means of fourteen sets of rated pairs, the rank orders of the means, and scores of the orders.
+"""Yamshchikov et al. 2020: means and deviations of fourteen sets of rated pairs, their rank orders, and scores of the orders.
 
 Scores are compared in three versions: as printed, recomputed from the printed means with misprints corrected, and ours.  The
 first two differ because the printed orders contradict the printed means among the random sets.
@@ -7,10 +7,12 @@ first two differ because the printed orders contradict the printed means among t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 
+from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.run import run_suite
 from harness.evaluation.suite import Suite
@@ -54,6 +56,7 @@ class Ordering:
     means: Mapping[PairSet, float]
     ranks: Mapping[PairSet, float]
     scores: Mapping[str, float | None]
+    deviations: Mapping[PairSet, float] = field(default_factory=dict)   # over the pairs; none if recomputed
 
 
 @dataclass(frozen=True)
@@ -83,32 +86,42 @@ class Row:
 
 def reproduce(options: Options) -> Reproduction:
     """Run the metrics of the paper, and compare its tables with the results in the store."""
-    suite = load_suite(SUITE)
-    tally = run_suite(paper_entries(), suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
+    entries, suite = paper_entries(options.metrics), load_suite(SUITE)
+    tally = run_suite(entries, suite, options.store, only=options.only, jobs=options.jobs, progress=options.progress)
     rows, agreement = compare_store(Store(options.store, read_only=True), suite), measure_agreement(read_pairs(DATASET))
     return Reproduction(build_tables(rows, agreement), build_records(rows, agreement), [tally])
 
 
-def paper_entries() -> list[Entry]:
-    """Return the entries that correspond to the paper's metrics and whose models are available."""
-    names = set(METRICS.values())
-    return [entry for submission in scan_folder(SUBMISSIONS).here for entry in submission.entries if entry.name in names]
+def paper_entries(metrics: Sequence[str] = ()) -> list[Entry]:
+    """Return the entries of the paper's metrics, or of some by their names in the paper or ours, whose models are available."""
+    folder = scan_folder(SUBMISSIONS)
+    for name in metrics:
+        if name not in METRICS and name not in METRICS.values():
+            raise TouchstoneError(f'The paper has no metric "{name}".{did_you_mean(name, METRICS)} It has {", ".join(METRICS)}.')
+        if name in folder.absent:
+            raise TouchstoneError(f'{name} needs the model {folder.absent[name].model}, which is not available. '
+                                  "`touchstone models list` says where to place its files.")
+    names = {entry for metric, entry in METRICS.items() if not metrics or metric in metrics or entry in metrics}
+    return [entry for submission in folder.here for entry in submission.entries if entry.name in names]
 
 
 def compare_store(store: Store, suite: Suite, dataset: str = DATASET) -> list[Row]:
     """Compare every metric of the paper, and the human raters, with the results in the store."""
     stored_digests = {stored.entry.name: stored.digest for stored in store.entries()}
-    means: dict[str, dict[PairSet, float]] = {HUMAN: average_ratings(read_pairs(dataset))}
+    answers: dict[str, Answers] = {HUMAN: ratings_by_set(read_pairs(dataset))}
     for metric, name in METRICS.items():
-        entry_means = average_answers(store, suite, stored_digests[name]) if name in stored_digests else None
-        if entry_means is not None:
-            means[metric] = entry_means
+        entry_answers = answers_by_set(store, suite, stored_digests[name]) if name in stored_digests else None
+        if entry_answers is not None:
+            answers[metric] = entry_answers
     reasons = {metric: f"needs the model {error.model}" for metric, error in scan_folder(SUBMISSIONS).absent.items()}
-    return compare(yamshchikov2020_tables(), means, reasons)
+    return compare(yamshchikov2020_tables(), answers, reasons)
 
 
-def average_answers(store: Store, suite: Suite, digest: str) -> dict[PairSet, float] | None:
-    """Return the mean of an entry's raw answers on each set, or None unless it has answers for all pairs."""
+Answers = Mapping[PairSet, Sequence[float]]
+
+
+def answers_by_set(store: Store, suite: Suite, digest: str) -> Answers | None:
+    """Return an entry's raw answers on each set, or None unless it has answers for all pairs."""
     outcomes = store.outcomes(digest, suite.forms)
     answers: dict[PairSet, list[float]] = {}
     for question in suite.questions:
@@ -117,29 +130,35 @@ def average_answers(store: Store, suite: Suite, digest: str) -> dict[PairSet, fl
             return None
         kind, group = question.unit.stratum
         answers.setdefault((group, kind == RANDOM), []).extend(outcome.observation.answers)
-    return {pair_set: float(np.mean(values)) for pair_set, values in answers.items()}
+    return answers
 
 
-def average_ratings(pairs_by_set: Mapping[tuple[str, str], Sequence[Pair]]) -> dict[PairSet, float]:
-    """Return the mean rating of each set."""
-    return {(group, kind == RANDOM): float(np.mean([pair.score for pair in pairs]))
-            for (kind, group), pairs in pairs_by_set.items()}
+def ratings_by_set(pairs_by_set: Mapping[tuple[str, str], Sequence[Pair]]) -> Answers:
+    """Return the ratings of the pairs of each set, each the mean over the raters."""
+    return {(group, kind == RANDOM): [pair.score for pair in pairs] for (kind, group), pairs in pairs_by_set.items()}
 
 
-def compare(published: Sequence[PublishedOrdering], means: Mapping[str, Mapping[PairSet, float]],
-            reasons: Mapping[str, str]) -> list[Row]:
-    """Compare published orderings with our means; `reasons` tell why a metric was not run."""
+def compare(published: Sequence[PublishedOrdering], answers: Mapping[str, Answers], reasons: Mapping[str, str]) -> list[Row]:
+    """Compare published orderings with our answers; `reasons` tell why a metric was not run."""
     human, = (ordering for ordering in published if ordering.metric == HUMAN)
     human_means = correct_misprints(human)
     rows = []
     for ordering in published:
         metric = ordering.metric
-        ours = order_sets(metric, means[metric], means[HUMAN]) if metric in means else None
+        ours = order_answers(metric, answers[metric], answers[HUMAN]) if metric in answers else None
         note = SUBSTITUTIONS.get(metric, "") if ours else f"not run: {reasons.get(metric, 'results are incomplete')}"
         name = "mean of the ratings" if metric == HUMAN else METRICS.get(metric, MISSING)
-        rows.append(Row(metric, name, Ordering(ordering.means, ordering.ranks, ordering.scores),
+        rows.append(Row(metric, name, Ordering(ordering.means, ordering.ranks, ordering.scores, ordering.deviations),
                         order_sets(metric, correct_misprints(ordering), human_means), ours, note))
     return rows
+
+
+def order_answers(metric: str, answers: Answers, ratings: Answers) -> Ordering:
+    """Rank the sets by the means of the answers, with the standard deviations over the pairs."""
+    means, human_means = ({pair_set: float(np.mean(values)) for pair_set, values in by_set.items()}
+                          for by_set in (answers, ratings))
+    return replace(order_sets(metric, means, human_means),
+                   deviations={pair_set: float(np.std(values, ddof=1)) for pair_set, values in answers.items()})
 
 
 def correct_misprints(ordering: PublishedOrdering) -> dict[PairSet, float]:
@@ -223,8 +242,11 @@ def build_tables(rows: Sequence[Row], agreement: RaterAgreement) -> list[PaperTa
     people += [["upper bound of a correlation with the mean rating", subset, format_number(bound, 3), "", ""]
                for subset, bound in agreement.bounds.items()]
     people.append(["indicator of random pairs", "all pairs", "", format_number(agreement.random_indicator, 3), ""])
-    return [emphasize(PaperTable(("metric", "means", *set_names, "mean difference", "close"), mean_rows(rows))),
+    columns = (*set_names, "mean difference", "close")
+    return [emphasize(PaperTable(("metric", "means", *columns), mean_rows(rows))),
+            emphasize(PaperTable(("metric", "standard deviations", *columns), deviation_rows(rows))),
             emphasize(PaperTable(("metric", "ranks", *set_names), ranks)),
+            correlate_orders(rows),
             emphasize(PaperTable(("metric", "scores", *SCORES.values(), "note"), scores)),
             PaperTable(("human raters", "", "Pearson", "Spearman", "swaps"), people, list_remarks(rows))]
 
@@ -247,6 +269,39 @@ def mean_rows(rows: Sequence[Row]) -> list[list[Cell]]:
             table_rows.append([row.entry, "ours", *(format_number(row.ours.means[pair_set]) for pair_set in row.printed.means),
                                format_number(float(np.mean(row.differences)), 3), f"{close} of {len(row.differences)}"])
     return table_rows
+
+
+def deviation_rows(rows: Sequence[Row]) -> list[list[Cell]]:
+    """Return the printed standard deviations of each metric over the pairs of a set, and ours where available."""
+    table_rows: list[list[Cell]] = []
+    for row in rows:
+        printed = row.printed.deviations
+        table_rows.append([row.metric, "printed", *map(format_number, printed.values()), "", ""])
+        if row.ours is not None:
+            ours = [row.ours.deviations[pair_set] for pair_set in printed]
+            differences = [abs(own - deviation) for own, deviation in zip(ours, printed.values(), strict=True)]
+            close = sum(difference <= CLOSE for difference in differences)
+            table_rows.append([row.entry, "ours", *map(format_number, ours), format_number(float(np.mean(differences)), 3),
+                               f"{close} of {len(differences)}"])
+    return table_rows
+
+
+def correlate_orders(rows: Sequence[Row]) -> PaperTable:
+    """Return figure 1 of the paper: Spearman correlations of the orders, as printed above the diagonal and ours below it."""
+    names = [row.metric for row in rows]
+    cells: list[list[Cell]] = [[row.metric, *(
+        "" if row is column else format_number(correlate_ranks(row, column, number < position))
+        for position, column in enumerate(rows))] for number, row in enumerate(rows)]
+    return PaperTable(("orders", *names), cells, [
+        "Spearman correlations of the orders of the sets (figure 1): printed orders above the diagonal, ours below it."])
+
+
+def correlate_ranks(a: Row, b: Row, printed: bool) -> float | None:
+    """Return the Spearman correlation of two orders, printed or ours; None if a metric was not run."""
+    x, y = (a.printed, b.printed) if printed else (a.ours, b.ours)
+    if x is None or y is None:
+        return None
+    return rank_orders.correlate([x.ranks[pair_set] for pair_set in x.ranks], [y.ranks[pair_set] for pair_set in x.ranks])
 
 
 def name_set(pair_set: PairSet) -> str:
@@ -293,10 +348,14 @@ def build_records(rows: Sequence[Row], agreement: RaterAgreement) -> PaperTable:
             misprint = MISPRINTS.get((row.metric, pair_set))
             records.append([*name, "mean", name_set(pair_set), mean, row.recomputed.means[pair_set],
                             ours.means[pair_set] if ours else None, f"misprint: {misprint[2]}" if misprint else row.note])
+            records.append([*name, "standard deviation", name_set(pair_set), row.printed.deviations[pair_set], None,
+                            ours.deviations[pair_set] if ours else None, row.note])
             records.append([*name, "rank", name_set(pair_set), row.printed.ranks[pair_set], row.recomputed.ranks[pair_set],
                             ours.ranks[pair_set] if ours else None, row.note])
         records += [[*name, "score", score, row.printed.scores.get(score), value, ours.scores[score] if ours else None, row.note]
                     for score, value in row.recomputed.scores.items()]
+    records += [[a.metric, a.entry, "correlation of orders", b.metric, correlate_ranks(a, b, True), None,
+                 correlate_ranks(a, b, False), ""] for a, b in combinations(rows, 2)]
     for number, values in enumerate(agreement.raters, start=1):
         records += [[HUMAN, f"rater {number} against the others", "agreement", score, None, None, value, ""]
                     for score, value in zip(("pearson_of_means", "spearman_of_order", "swaps"), values, strict=True)]

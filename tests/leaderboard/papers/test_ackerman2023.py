@@ -53,9 +53,10 @@ def rows_of(*comparisons: Comparison) -> dict[str, dict[str, str]]:
 
 
 def test_the_prototypes_do_not_count_as_agreeing():
-    (summary,) = ackerman2023.summarize_classes([compare("ENERGY", "ENERGY", nearer_energy=1.0), compare("AHD", "AHD", nearer_energy=0.0),
-                                                 compare("FID", "ENERGY", nearer_energy=1.0)])
+    comparisons = [compare("ENERGY", "ENERGY", nearer_energy=1.0), compare("AHD", "AHD", nearer_energy=0.0), compare("FID", "ENERGY", nearer_energy=1.0)]
+    (summary,) = ackerman2023.summarize_classes(comparisons)
     assert summary.startswith("1 of 1 metrics other than the prototypes")
+    assert [(row["as in paper"], row["95% CI"]) for row in rows_of(*comparisons).values()] == [("by definition", ""), ("by definition", ""), ("yes", "0.57 to 0.57")]
 
 
 def test_what_is_unknown_and_what_was_not_run_are_told_apart():
@@ -66,8 +67,26 @@ def test_what_is_unknown_and_what_was_not_run_are_told_apart():
     assert [rows[name]["locality"] for name in ("PR_15", "FID", "X")] == ["0.70", "0.30", "not run"]
     assert "Class unknown, since all distances are equal in most redraws: PR_15." in ackerman2023.summarize_classes([unknown, not_run])[0]
     assert ackerman2023.summarize_classes([not_run]) == []
-    assert "Ours: PR_15 0.70, FID 0.30." in ackerman2023.summarize_locality([unknown, not_run])[0]
-    assert ackerman2023.summarize_locality([compare("X", "ENERGY")]) == []
+    findings, = ackerman2023.judge_findings([unknown, not_run])
+    assert findings.rows[2][1] == "PR_2 not run, PR_5 not run, PR_15 0.70 (0.70 to 0.70)"
+    assert ackerman2023.judge_findings([compare("X", "ENERGY")]) == []
+
+
+# Section 2 of the paper: FID reacts late, IRPR early, PR and DC the sooner the smaller k.
+@pytest.mark.parametrize(("fid", "irpr", "pr", "half_width", "verdicts"), [
+    (0.3, 0.8, (0.9, 0.8, 0.7), 0.05, ["yes", "yes", "yes"]), (0.3, 0.8, (0.9, 0.8, 0.7), 0.15, ["yes", "yes", "unclear"]),
+    (0.6, 0.2, (0.9, 0.6, 0.7), 0.05, ["no", "no", "no"]), (0.48, 0.55, (0.75, 0.8, 0.9), 0.1, ["unclear", "unclear", "unclear"]),
+    (0.3, 0.8, (0.7, 0.8, None), 0.05, ["yes", "yes", ""])])
+def test_findings_on_local_perturbation_are_judged(fid, irpr, pr, half_width, verdicts):
+    def make_comparison(metric: str, locality: float | None) -> Comparison:
+        measures = {} if locality is None else {"locality": Estimate(locality, locality - half_width, locality + half_width, 20)}
+        return Comparison(metric, "ENERGY", measures, frozenset({"local_perturbation"}))
+    comparisons = [make_comparison(*item) for item in zip(("FID", "IRPR", "PR_2", "PR_5", "PR_15"), (fid, irpr, *pr), strict=True)]
+    findings, = ackerman2023.judge_findings(comparisons)
+    assert [row[2] for row in findings.rows[:3]] == verdicts
+    assert findings.rows[2][1].endswith("unknown") == (pr[-1] is None)
+    assert findings.rows[3] == ["DC reacts the sooner the smaller k", "DC_2 not run, DC_5 not run, DC_15 not run", ""]
+    assert ackerman2023.judge_order([Estimate(0.9, None, None, 3), Estimate(0.1, None, None, 3)]) == "unclear"
 
 
 def test_classes_are_read_from_the_store(smoke, tmp_path):

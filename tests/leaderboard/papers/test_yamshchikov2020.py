@@ -7,6 +7,7 @@ import io
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import NoProgress
@@ -19,7 +20,7 @@ from leaderboard.papers.published_tables import yamshchikov2020_tables
 from leaderboard.papers.yamshchikov2020 import (
     HUMAN,
     Ordering,
-    average_answers,
+    answers_by_set,
     compare,
     contradicting_sets,
     correct_misprints,
@@ -28,8 +29,14 @@ from leaderboard.papers.yamshchikov2020 import (
 )
 from tasks.suite_files import load_suite
 from tasks.text.human_ordering import PARALLEL, RANDOM, Pair, read_pairs
+from tests.support.command import touchstone
 
 PUBLISHED = {published.metric: published for published in yamshchikov2020_tables()}
+
+
+def spread(means: dict[tuple[str, bool], float]) -> dict[tuple[str, bool], list[float]]:
+    """Return two answers with each mean, .1 apart."""
+    return {pair_set: [mean - 0.05, mean + 0.05] for pair_set, mean in means.items()}
 
 
 def test_the_tables_are_as_printed():
@@ -38,6 +45,7 @@ def test_the_tables_are_as_printed():
     # Yamshchikov et al. 2020, tables 1, 2, 3, 4
     assert PUBLISHED["chrf"].means["gyafc_informal", False] == 0.34
     assert PUBLISHED["wmd"].means["paraphrase", True] == 0.34
+    assert PUBLISHED[HUMAN].deviations["bible", False] == 0.72
     assert PUBLISHED[HUMAN].ranks["bible", True] == 9
     assert PUBLISHED["bleu"].scores["variability"] == pytest.approx(0.002)
     assert PUBLISHED["rouge2"].scores["swaps"] == 13
@@ -61,7 +69,7 @@ def test_only_misprints_are_corrected():
 
 
 def test_means_as_published_have_the_published_correlation():
-    rows = {row.metric: row for row in compare(list(PUBLISHED.values()), {HUMAN: PUBLISHED[HUMAN].means}, {"bleu": "why"})}
+    rows = {row.metric: row for row in compare(list(PUBLISHED.values()), {HUMAN: spread(PUBLISHED[HUMAN].means)}, {"bleu": "why"})}
     for metric, row in rows.items():
         assert row.ours is None or metric == HUMAN
         if metric != HUMAN:
@@ -113,16 +121,16 @@ def store_and_suite(tmp_path_factory):
 def test_means_of_sets_are_read_from_the_store(store_and_suite):
     store, suite = store_and_suite
     stored, = store.entries()
-    means = average_answers(store, suite, stored.digest)
+    answers = answers_by_set(store, suite, stored.digest)
     for (kind, group), pairs in read_pairs("made_likeness").items():
         words = [(set(pair.a.split()), set(pair.b.split())) for pair in pairs]
-        assert means[group, kind == RANDOM] == pytest.approx(np.mean([len(a & b) / len(a | b) for a, b in words]))
-    assert average_answers(store, suite, "unknown") is None
+        assert np.sort(answers[group, kind == RANDOM]) == pytest.approx(np.sort([len(a & b) / len(a | b) for a, b in words]))
+    assert answers_by_set(store, suite, "unknown") is None
 
 
 def test_tables_and_records():
-    means = {HUMAN: PUBLISHED[HUMAN].means, "chrf": {pair_set: mean + 0.01 for pair_set, mean in correct_misprints(PUBLISHED["chrf"]).items()}}
-    rows = compare(list(PUBLISHED.values()), means, {})
+    shifted = {pair_set: mean + 0.01 for pair_set, mean in correct_misprints(PUBLISHED["chrf"]).items()}
+    rows = compare(list(PUBLISHED.values()), {HUMAN: spread(PUBLISHED[HUMAN].means), "chrf": spread(shifted)}, {})
     agreement = measure_agreement({(PARALLEL, "x"): (*[Pair("a", "b", 4, (4, 4))] * 3, Pair("a", "b", 2, (1, 3))),
                      (RANDOM, "x"): (Pair("a", "b", 1.5, (1, 2)),) * 3})
     tables = yamshchikov2020.build_tables(rows, agreement)
@@ -139,4 +147,37 @@ def test_tables_and_records():
     assert float(records["chrf", "mean", "bible random"]["ours"]) == pytest.approx(0.18)
     assert records["wmd", "score", "swaps"]["ours"] == ""
     assert records["wmd", "mean", "paraphrase random"]["note"].startswith("misprint")
-    assert len(tables[0].rows) == 14 + 2
+    assert len(tables[0].rows) == len(tables[1].rows) == 14 + 2
+    assert float(records["chrf", "standard deviation", "bible"]["ours"]) == pytest.approx(0.05 * 2 ** 0.5)
+    assert float(records[HUMAN, "standard deviation", "bible"]["printed"]) == 0.72          # table 1
+    deviations = next(row for row in tables[1].rows if row[:2] == ["chrf[published]", "ours"])
+    assert deviations[2] == "0.07"
+
+
+def test_correlations_of_orders():
+    """Figure 1: printed orders above the diagonal, ours below it; for the raters, the printed correlations of table 4."""
+    rows = compare(list(PUBLISHED.values()), {HUMAN: spread(PUBLISHED[HUMAN].means), "chrf": spread(PUBLISHED["chrf"].means)}, {})
+    figure = yamshchikov2020.correlate_orders(rows)
+    cells = {(row[0], name): cell for row in figure.rows for name, cell in zip(figure.columns[1:], row[1:], strict=True)}
+    for metric, published in PUBLISHED.items():
+        assert cells[metric, metric] == ""
+        if metric != HUMAN:
+            assert float(cells[metric, HUMAN]) == pytest.approx(published.scores["spearman_of_order"], abs=0.0051)
+    assert cells[HUMAN, "bleu"] == "-"
+    # of chrF's and the raters' orders by the printed means: 1 - 6 sum(d^2)/(14 (14^2 - 1))
+    ranks = [stats.rankdata([-mean for mean in PUBLISHED[metric].means.values()]) for metric in ("chrf", HUMAN)]
+    assert float(cells[HUMAN, "chrf"]) == pytest.approx(np.corrcoef(ranks)[0, 1], abs=0.0051)
+
+
+def test_metrics_are_selected_by_the_name_in_the_paper_or_ours():
+    assert {entry.name for entry in yamshchikov2020.paper_entries(["rougeL", "chrf[published]"])} == {"rouge_l[published]", "chrf[published]"}
+
+
+@pytest.mark.parametrize(("paper", "metric", "sentence"), [
+    ("yamshchikov2020", "blue", 'The paper has no metric "blue". Did you mean "bleu"?'),
+    ("yamshchikov2020", "elmo_l2", "elmo_l2 needs the model elmo"),
+    ("usmb", "bleu", "Metrics can be selected for yamshchikov2020, not for usmb.")])
+def test_unknown_metrics_are_refused_in_one_sentence(paper, metric, sentence):
+    refused = touchstone("reproduce", paper, "--metric", metric)
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert sentence in refused.stderr

@@ -136,7 +136,7 @@ def test_check_reports_what_a_submitter_can_act_on(write):
 
 def test_check_notices_an_inverted_metric(write):
     body = "def distance(p, q):\n    words = lambda c: set(' '.join(c).split())\n    return len(words(p) & words(q)) / 10\n"
-    assert "the wrong way round" in touchstone("check", write("inverted", body)).stdout
+    assert "wrong direction" in touchstone("check", write("inverted", body)).stdout
 
 
 def test_check_of_a_hanging_metric_ends_in_time(write):

@@ -90,7 +90,7 @@ def test_a_bundle_that_is_none_is_refused(change, sentence, bundle, tmp_path):
 
 def test_a_file_that_was_changed_after_the_bundle_is_refused(bundle, tmp_path):
     (bundle / "words.py").write_text((bundle / "words.py").read_text() + "# one line more\n")
-    with pytest.raises(TouchstoneError, match=r"was made of another words\.py"):
+    with pytest.raises(TouchstoneError, match=r"belongs to another version of words\.py"):
         again(bundle, tmp_path)
 
 

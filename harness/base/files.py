@@ -33,9 +33,9 @@ def read_entries(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as wrong:
-        raise TouchstoneError(f"{path} cannot be read ({wrong}); remove it to start a new one.") from None
+        raise TouchstoneError(f"{path} cannot be read ({wrong}); delete it, and a new file is created.") from None
     if not isinstance(notes, dict):
-        raise TouchstoneError(f"{path} cannot be read (it holds no table); remove it to start a new one.")
+        raise TouchstoneError(f"{path} cannot be read (it is not a JSON object); delete it, and a new file is created.")
     return notes
 
 

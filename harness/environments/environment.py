@@ -105,8 +105,8 @@ def get_environment(submission: Submission, progress: Progress, *, refresh: bool
     unmet = unmet_dependencies(submission.header)
     python = next((line for line in unmet if line.startswith("Python ")), None)
     if python is not None:
-        raise TouchstoneError(f"{submission.filename} needs {python}, and this is {sys.version.split()[0]}: run it with another "
-                              "Python.")
+        raise TouchstoneError(f"{submission.filename} needs {python}, but this is Python {sys.version.split()[0]}; install "
+                              "Touchstone with a matching version of Python.")
     if not unmet:
         return HARNESS_ENVIRONMENT
     wanted = sorted({*submission.header.dependencies, *([] if "numpy" in submission.header.distributions else ["numpy"])})
@@ -118,8 +118,8 @@ def get_environment(submission: Submission, progress: Progress, *, refresh: bool
             try:
                 write_lock(pointer, build_environment(wanted, folder, progress))
             except TouchstoneError as refusal:
-                raise TouchstoneError(f"{submission.filename} needs {', '.join(unmet)}, and no environment with these can be "
-                                      f"built: {refusal}") from None
+                raise TouchstoneError(f"{submission.filename} needs {', '.join(unmet)}, but an environment with these packages "
+                                      f"cannot be built: {refusal}") from None
             remove_old_environments(folder)
         pointer.touch()
         lock = read_lock(pointer)
@@ -229,7 +229,7 @@ def pinned_requirements() -> list[str]:
 def lock_wheels(wheels: Sequence[Path]) -> tuple[str, ...]:
     """Return every wheel with its hash; raise if there are too many or they are too large."""
     if len(wheels) > DISTRIBUTIONS:
-        raise TouchstoneError(f"it takes {len(wheels)} packages, at most {DISTRIBUTIONS} are installed.")
+        raise TouchstoneError(f"it needs {len(wheels)} packages; at most {DISTRIBUTIONS} are allowed.")
     size = files = 0
     lock = []
     for wheel in wheels:
@@ -244,8 +244,8 @@ def lock_wheels(wheels: Sequence[Path]) -> tuple[str, ...]:
         with wheel.open("rb") as file:
             lock.append(f"{canonicalize_name(name)}=={version} --hash=sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}")
     if size > INSTALLED_BYTES or files > INSTALLED_FILES:
-        raise TouchstoneError(f"installed it would be {format_bytes(size)} in {files:,} files; at most "
-                              f"{format_bytes(INSTALLED_BYTES)} in {INSTALLED_FILES:,} are allowed.")
+        raise TouchstoneError(f"its packages would take {format_bytes(size)} in {files:,} files; at most "
+                              f"{format_bytes(INSTALLED_BYTES)} in {INSTALLED_FILES:,} files are allowed.")
     return tuple(lock)
 
 
@@ -259,7 +259,7 @@ def check_zip_directory(wheel: Path) -> None:
         raise zipfile.BadZipFile("no end record")
     # all ones in zip64 files, which store it elsewhere
     if int.from_bytes(end[offset + 12:offset + 16], "little") > DIRECTORY_BYTES:
-        raise TouchstoneError(f"{printable(wheel.name, 80)} holds too many files.")
+        raise TouchstoneError(f"{printable(wheel.name, 80)} contains too many files.")
 
 
 def run_pip(words: Sequence[str], workshop: Path, most: int, progress: Progress) -> None:
@@ -278,9 +278,9 @@ def run_pip(words: Sequence[str], workshop: Path, most: int, progress: Progress)
     if process.returncode:
         complaints = [line.removeprefix("ERROR: ") for line in output_path.read_text(errors="replace").splitlines()
                       if line.startswith("ERROR: ")]
-        raise TouchstoneError("pip says: "
+        raise TouchstoneError("pip reports: "
                               f"{printable(complaints[-1] if complaints else output_path.read_text(errors='replace'), 300)} "
-                              "(only wheels are taken, and packages that run on this machine).")
+                              "(only wheels for this platform and version of Python are installed).")
 
 
 def pip_variables(scratch: Path) -> dict[str, str]:
@@ -300,9 +300,9 @@ def watch_pip(process: subprocess.Popen[bytes], workshop: Path, most: int, progr
             return
         size = folder_size(workshop)
         if size > most:
-            raise TouchstoneError(f"it takes more than {format_bytes(most)}.")
+            raise TouchstoneError(f"it takes more than {format_bytes(most)} of disk space.")
         if time.monotonic() - started > SECONDS:
-            raise TouchstoneError(f"it takes longer than {SECONDS / 60:.0f} minutes; is the package index reached?")
+            raise TouchstoneError(f"pip took longer than {SECONDS / 60:.0f} minutes; check that the package index is reachable.")
         if time.monotonic() - last_message > SAID_EVERY:
             last_message = time.monotonic()
             progress.say(f"  … {format_bytes(size)} after {last_message - started:.0f} s")

@@ -192,7 +192,7 @@ class WorkerSlot:
             worker.load(entry.submission.source, entry.submission.filename, entry.parameters,
                         find_models(entry.header.models), self._conditions.watched)
             if entry.header.returns not in worker.functions:
-                raise Fault(FaultKind.FORM, f"defines no function `{entry.header.returns}`, which the header promises")
+                raise Fault(FaultKind.FORM, f"defines no function `{entry.header.returns}`, which the header requires")
         except Fault as fault:
             self._collect_refused_attempts(worker)
             worker.close()
@@ -255,10 +255,10 @@ class FailureBudget:
         with self._lock:
             row, spent = self._in_a_row[entry.digest], self._spent[entry.digest]
         if row >= self._limits.failures_in_a_row:
-            sentence = (f"was not asked: {row} units before it ran out of time, one after the other (raise the limit with "
+            sentence = (f"was not run: the metric timed out on {row} consecutive test units (raise the limit with "
                         f"--limit failures_in_a_row={2 * row})")
         elif spent >= self._limits.seconds_per_entry:
-            sentence = (f"was not asked: the metric had used up its {self._limits.seconds_per_entry:,.0f} seconds (raise the "
+            sentence = (f"was not run: the metric had used up its {self._limits.seconds_per_entry:,.0f} seconds (raise the "
                         f"limit with --limit seconds_per_entry={2 * self._limits.seconds_per_entry:.0f})")
         else:
             return None

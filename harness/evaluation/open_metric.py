@@ -54,7 +54,7 @@ class OpenMetric:
             collection: Texts that a metric with `fit` is fitted on; default: all texts of `a` and `b`.
         """
         if len(a) != len(b):
-            raise TouchstoneError(f"pair_scores needs as many first texts as second texts, not {len(a):,} and {len(b):,}.")
+            raise TouchstoneError(f"pair_scores needs two sequences of equal length; they have {len(a):,} and {len(b):,} texts.")
         with self._call("text", [*a, *b], collection) as fit_texts:
             return np.array(self._session.pair_scores(a, b, next(self._calls), fit_texts))
 

@@ -44,7 +44,7 @@ class Service:
         """Return the user's API key, or raise if it is not set."""
         key = os.environ.get(self.key, "").strip()
         if not key:
-            raise TouchstoneError(f'The vectors of "{model}" are computed by {self.company}: set {self.key} to your key there. '
+            raise TouchstoneError(f'The vectors of "{model}" are computed by {self.company}: set {self.key} to your API key. '
                                   'Texts '
                                   "are sent to them, and they may charge for it.")
         return key
@@ -66,20 +66,21 @@ class Service:
                 raise ValueError(f"{len(texts)} texts were sent, and {vectors.shape} came back")
             except urllib.error.HTTPError as wrong:
                 if wrong.code in (401, 403):
-                    raise TouchstoneError(f"{self.company} does not accept the key in {self.key}.") from None
+                    raise TouchstoneError(f"{self.company} does not accept the API key in {self.key}; set it to a valid "
+                                          "key.") from None
                 if wrong.code not in (408, 409, 429) and wrong.code < 500:
-                    raise TouchstoneError(f"{self.company} refuses to embed ({wrong.code}: "
+                    raise TouchstoneError(f"{self.company} refused the embedding request ({wrong.code}: "
                                           f"{printable(wrong.read(2000).decode(errors='replace'), 200)}).") from None
                 reply, wait = f"{wrong.code} {wrong.reason}", wrong.headers.get("Retry-After", "")
             except (urllib.error.URLError, TimeoutError, ConnectionError) as wrong:
                 reply, wait = str(wrong), ""
             except (ValueError, KeyError, TypeError, IndexError) as wrong:
-                raise TouchstoneError(f"{self.company} answers otherwise than it documents "
+                raise TouchstoneError(f"{self.company} returned a response that does not follow its documented API "
                                       f"({printable(str(wrong), 99)}).") from None
             if tried < TRIES:
                 time.sleep(min(LONGEST_WAIT, float(wait) if wait.replace(".", "", 1).isdigit() else 2.0 ** (tried - 1)))
-        raise TouchstoneError(f"{self.company} could not be asked for vectors, {TRIES} times over ({printable(reply, 120)}); "
-                              "what was embedded so far is kept, and the same command resumes.")
+        raise TouchstoneError(f"{self.company} did not return vectors in {TRIES} attempts ({printable(reply, 120)}); "
+                              "vectors computed so far are kept. Repeat the command to resume.")
 
 
 OPENAI = Service(

@@ -39,7 +39,7 @@ class Model:
 
     def tokenizer(self) -> Tokenizer:
         """Return the tokenizer behind `input = "tokens"`."""
-        raise TouchstoneError(f'The model "{self.name}" does not expose its tokens: metrics that take tokens need another model.')
+        raise TouchstoneError(f'The model "{self.name}" does not expose its tokens; metrics that take tokens need another model.')
 
     @property
     def window(self) -> int | None:

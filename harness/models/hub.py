@@ -69,7 +69,7 @@ class HubModel(Model):
     def path(self) -> Path:
         folder = Path(self.folder)
         if not folder.is_dir():
-            raise TouchstoneError(f'The files of the model "{self.name}" are not in {self.folder} any more; '
+            raise TouchstoneError(f'The files of the model "{self.name}" are no longer in {self.folder}; '
                                   f"`touchstone models fetch {self.name}` fetches them.")
         return folder
 
@@ -154,7 +154,7 @@ def fetch_model(name: str, *, again: bool = False) -> HubModel:
         raise TouchstoneError(f'The model "{name}" was fetched, but sentence-transformers cannot read it '
                               f"({type(wrong).__name__}: {printable(str(wrong), 200)}).") from None
     if not np.isfinite(vector).all() or not vector.any():
-        raise TouchstoneError(f'The model "{name}" was fetched, but gives no vector for a plain sentence.')
+        raise TouchstoneError(f'The model "{name}" was fetched, but it returns no vector for a test sentence; use another model.')
     noted = LockedModel(folder=str(folder), files=files, revision=revision, fingerprint=fingerprint, dimensions=len(vector))
     write_entry(lock_path(), name, noted.model_dump())
     return _from_lock(name, noted.model_dump())
@@ -180,13 +180,13 @@ def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:
         raise TouchstoneError(f'The model "{name}" is a gated model. Accept its terms on the Hugging Face Hub and set '
                               'HF_TOKEN.') from None
     except RepositoryNotFoundError:
-        raise TouchstoneError(f'The Hugging Face hub has no model "{name}", or not for you (HF_TOKEN says who you '
-                              'are).') from None
+        raise TouchstoneError(f'The Hugging Face Hub has no model "{name}", or it is private: check the name, or set HF_TOKEN to '
+                              'a token with access.') from None
     except (HfHubHTTPError, OSError, ValueError) as wrong:
-        raise TouchstoneError(f'The model "{name}" could not be fetched from the Hugging Face hub ({type(wrong).__name__}: '
-                              f"{printable(str(wrong), 160)}). Is the hub reached from here, and is there room in "
-                              f"{cache_folder()}? Otherwise clone its repository to <folder>/{name} and name the folder with "
-                              "TOUCHSTONE_HUB.") from None
+        raise TouchstoneError(f'The model "{name}" could not be fetched from the Hugging Face Hub ({type(wrong).__name__}: '
+                              f"{printable(str(wrong), 160)}). Check the connection and the free disk space in "
+                              f"{cache_folder()}, or clone the repository of the model to <folder>/{name} and set TOUCHSTONE_HUB "
+                              "to the folder.") from None
     return folder, revision
 
 
@@ -199,12 +199,12 @@ def _check_description(name: str, folder: Path) -> None:
     except FileNotFoundError:
         raise TouchstoneError(f'"{name}" has no modules.json: it is not a sentence-transformers model.') from None
     except (OSError, ValueError, KeyError, TypeError) as wrong:
-        raise TouchstoneError(f'What describes the model "{name}" in {folder} cannot be read '
+        raise TouchstoneError(f'The configuration of the model "{name}" in {folder} cannot be read '
                               f'({printable(str(wrong), 100)}).') from None
     if own or any(not kind.startswith("sentence_transformers.") for kind in kinds):
         raise TouchstoneError(f'The model "{name}" cannot be used: {WANTS_CODE}, which Touchstone never runs.')
     if not (folder / "tokenizer.json").exists():
-        raise TouchstoneError(f'The model "{name}" cannot be used: it has no tokenizer.json, which says what its tokens are.')
+        raise TouchstoneError(f'The model "{name}" cannot be used: it has no tokenizer.json, which defines its tokens.')
 
 
 def _files(folder: Path) -> tuple[str, ...]:
@@ -213,6 +213,6 @@ def _files(folder: Path) -> tuple[str, ...]:
                    if path.is_file())
     kept = tuple(name for name in names if not any(Path(name).match(pattern) for pattern in NOT_NEEDED))
     if not any(name.endswith(".safetensors") for name in kept):
-        raise TouchstoneError(f"{folder} holds no safetensors weights; other weight formats can execute code when they are "
-                              "loaded.")
+        raise TouchstoneError(f"{folder} contains no safetensors weights; other formats are not read, because loading them can "
+                              "execute code.")
     return kept

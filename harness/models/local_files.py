@@ -35,7 +35,7 @@ class LocalModel(Model):
 
     @property
     def origin(self) -> str:
-        return "brought by hand"
+        return "placed by hand"
 
     @property
     def folder(self) -> Path:
@@ -60,7 +60,7 @@ class LocalModel(Model):
                                   f"`touchstone models fetch --again {self.name}` registers the new files.")
 
     def encoder(self) -> Encoder:
-        raise TouchstoneError(f'The model "{self.name}" has no vectors of texts: a suite needs another one.')
+        raise TouchstoneError(f'The model "{self.name}" does not embed texts, so a suite cannot use it; name another model.')
 
 
 def check_words(model: LocalModel) -> None:
@@ -70,12 +70,12 @@ def check_words(model: LocalModel) -> None:
         with (model.folder / WORDS).open(encoding="utf-8", newline="\n") as file:
             words = sum(1 for _ in file)
     except (OSError, ValueError) as wrong:
-        raise TouchstoneError(f"The files in {model.folder} cannot be read ({wrong}); {VECTORS} must be one array of NumPy's, "
-                              f"{WORDS} UTF-8.") from None
+        raise TouchstoneError(f"The files in {model.folder} cannot be read ({wrong}); {VECTORS} must contain one NumPy array, "
+                              f"and {WORDS} must be encoded as UTF-8.") from None
     if vectors.dtype != np.float32 or vectors.shape != (words, model.dimensions):
-        raise TouchstoneError(f"{VECTORS} in {model.folder} is of {vectors.dtype} and of shape {vectors.shape}; the {words:,} "
-                              f"lines of {WORDS} and the {model.dimensions} dimensions of {model.name} want float32 and "
-                              f"({words}, {model.dimensions}).")
+        raise TouchstoneError(f"{VECTORS} in {model.folder} has dtype {vectors.dtype} and shape {vectors.shape}; required are "
+                              f"float32 and ({words}, {model.dimensions}): one row for each of the {words:,} lines of {WORDS}, "
+                              f"and the {model.dimensions} dimensions of {model.name}.")
 
 
 def check_elmo(model: LocalModel) -> None:
@@ -85,10 +85,10 @@ def check_elmo(model: LocalModel) -> None:
         with (model.folder / WEIGHTS).open("rb") as file:
             begins = file.read(len(HDF5))
     except (OSError, ValueError, KeyError, TypeError) as wrong:
-        raise TouchstoneError(f"The files in {model.folder} cannot be read ({wrong!r}); {OPTIONS} must be ELMo's "
-                              "options.") from None
+        raise TouchstoneError(f"The files in {model.folder} cannot be read ({wrong!r}); {OPTIONS} must contain the "
+                              "options of ELMo.") from None
     if begins != HDF5 or 2 * projection != model.dimensions:
-        raise TouchstoneError(f"{WEIGHTS} in {model.folder} must be HDF5, and lstm.projection_dim in {OPTIONS} be "
+        raise TouchstoneError(f"{WEIGHTS} in {model.folder} must be an HDF5 file, and lstm.projection_dim in {OPTIONS} must be "
                               f"{model.dimensions // 2}.")
 
 

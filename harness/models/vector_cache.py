@@ -78,7 +78,7 @@ class VectorCache:
         if not missing:
             return 0
         self.model.verify()
-        progress.say(f"{len(missing):,} texts have no {self.model.name} vector yet; each is embedded once and kept.")
+        progress.say(f"{len(missing):,} texts have no {self.model.name} vector yet; each is embedded once and cached.")
         encoder = self.model.encoder()
         stage = progress.stage(f"Embedding with {self.model.name}", len(missing), "texts")
         batches = [batch for batch in encoder.batches(all_texts) if any(all_texts[row] in missing for row in batch.rows)]
@@ -117,7 +117,7 @@ class VectorCache:
                 os.fsync(rows.fileno())
                 keys.write(b"".join(map(text_key, texts)))
         except OSError as wrong:
-            raise TouchstoneError(f"The vectors cannot be kept in {self.folder} ({wrong.strerror}). Free disk space there, or "
+            raise TouchstoneError(f"The vectors cannot be written to {self.folder} ({wrong.strerror}). Free disk space there, or "
                                   "set TOUCHSTONE_CACHE to a writable folder; completed work is kept.") from None
 
 

@@ -59,7 +59,7 @@ def open_database(address: Path | str) -> Database:
     if scheme == "sqlite" and rest.startswith("/") and rest.strip("/"):
         return SqliteFile(Path(rest[1:]))
     name = f"{scheme}://..." if scheme not in ("", "sqlite") else printable(str(address), 100)     # it may contain a password
-    raise TouchstoneError(f"{name} is not the address of a results store; give {FORMS}.")
+    raise TouchstoneError(f"{name} is not the address of a results store; use {FORMS}.")
 
 
 class SqliteFile:
@@ -115,15 +115,15 @@ class SqliteFile:
     def explain(self, cause: str) -> str:
         low = cause.lower()
         if "readonly" in low or "read-only" in low or "permission denied" in low or "unable to open" in low:
-            return f"{self.name} cannot be written here ({cause}). Name a store in a folder of yours with --store."
+            return f"{self.name} cannot be written here ({cause}). Select a store in a writable folder with --store."
         if "full" in low or "no space" in low or "disk i/o" in low or "too large" in low:
-            return (f"{self.name} could not be written: the disk is full ({cause}). Make room, then run the same line again: it "
-                    "goes on.")
+            return (f"{self.name} could not be written: the disk is full ({cause}). Free disk space, then repeat the "
+                    "command to continue.")
         if "not a database" in low or "malformed" in low:
-            return f"{self.name} is not a results store, or it is damaged ({cause}). Name another with --store."
+            return f"{self.name} is not a results store, or it is damaged ({cause}). Select another store with --store."
         if "locked" in low:
-            return f"{self.name} is held by another program ({cause}). Wait for it, or name another store with --store."
-        return f"{self.name} cannot be used as a results store ({cause})."
+            return f"{self.name} is locked by another program ({cause}). Wait for it to end, or use another store with --store."
+        return f"{self.name} cannot be used as a results store ({cause}). Select another store with --store."
 
 
 class PostgresServer:
@@ -166,15 +166,16 @@ class PostgresServer:
     def explain(self, cause: str) -> str:
         low, problem = cause.lower(), printable(cause, 200)
         if "password" in low or "authentication" in low or "role" in low:
-            return (f"{self.name} does not let us in ({problem}). Give the user in the address and the password in PGPASSWORD or "
-                    "~/.pgpass.")
+            return (f"{self.name} refused the login ({problem}). Put the user into the address, and the password into PGPASSWORD "
+                    "or ~/.pgpass.")
         if "does not exist" in low:
-            return f"{self.name} is not there ({problem}). Make the database first: createdb NAME."
+            return f"{self.name} does not exist ({problem}). Create the database first: createdb NAME."
         if "permission denied" in low or "read-only" in low:
-            return f"{self.name} cannot be written by this user ({problem}). Grant it the right to make tables."
+            return f"{self.name} cannot be written by this user ({problem}). Grant the user the right to create tables."
         if "no space" in low or "disk full" in low:
-            return f"{self.name} could not be written: the server's disk is full ({problem}). Make room, then run it again."
-        return f"{self.name} is not reached, or the connection broke ({problem}). Is the server up? Then run the same line again."
+            return (f"{self.name} could not be written: the server's disk is full ({problem}). Free disk space there, then "
+                    "repeat the command.")
+        return f"{self.name} is not reachable, or the connection was lost ({problem}). Check the server, then repeat the command."
 
 
 class ArrayTable:

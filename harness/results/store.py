@@ -99,8 +99,8 @@ class Store:
         self._database = open_database(address)
         self.name = self._database.name
         if read_only and not self._database.exists():
-            raise TouchstoneError(f"There is no results store at {self.name}; `touchstone run` creates one; --store selects "
-                                  "another.")
+            raise TouchstoneError(f"There is no results store at {self.name}. Create one with `touchstone run`, or select "
+                                  "another with --store.")
         with self._explained():
             self._engine = self._database.engine(read_only)
             self._check_schema()
@@ -129,7 +129,7 @@ class Store:
             version = int(connection.execute(
                 sa.select(FACTS.c.value).where(FACTS.c.name == "schema_version")).scalar_one())
             if version > SCHEMA_VERSION:
-                raise TouchstoneError(f"{self.name} was written by a newer Touchstone (schema {version}, this one knows "
+                raise TouchstoneError(f"{self.name} was written by a newer Touchstone (schema {version}; this version reads "
                                       f"{SCHEMA_VERSION}); update the clone, or select another store with --store.")
             if version < SCHEMA_VERSION and self.read_only:
                 raise TouchstoneError(f"{self.name} has schema {version}; any `touchstone run` migrates it to "

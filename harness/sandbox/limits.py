@@ -40,7 +40,8 @@ class Limits:
             except ValueError:
                 number = math.nan
             if not 0 < number < math.inf:
-                raise TouchstoneError(f"--limit {printable(setting, 60)}: a limit is a number above 0, for example {name}=1000.")
+                raise TouchstoneError(f"--limit {printable(setting, 60)}: a limit must be a number greater than 0, for example "
+                              f"{name}=1000.")
             values[name] = number if types[name] == "float" else math.ceil(number)
         return dataclasses.replace(self, **values)      # type: ignore[arg-type]  # of the type each field has
 

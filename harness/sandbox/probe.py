@@ -89,11 +89,11 @@ def probe_sandbox(trust: bool = False) -> Sandbox:
             if optional:
                 lacking[optional[-1]] = str(wrong)
                 continue
-            raise TouchstoneError(f"The sandbox does not work on this machine ({wrong}), so untrusted files are refused. It "
-                                  "needs Linux 6.7 or later. Use --trust for files that you have reviewed.") from None
+            raise TouchstoneError(f"The sandbox does not work on this machine ({wrong}), so no metric is run. It needs "
+                                  "Linux 6.7 or later. Use --trust for files that you have reviewed.") from None
         breaches = [what for bit, what in BREACHES.items() if breaches_bits & bit]
         if breaches:
-            raise TouchstoneError(f"The sandbox does not hold on this machine: a metric could {', '.join(breaches)}. "
+            raise TouchstoneError(f"The sandbox is not effective on this machine: a metric could {', '.join(breaches)}. "
                                   "Use --trust for files that you have reviewed.")
         useless = [layer for bit, layer in PROVED_BY.items() if breaches_bits & bit and layer in optional]
         if not useless:

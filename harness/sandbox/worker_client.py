@@ -191,7 +191,7 @@ class Worker:
     def _receive(self) -> dict[str, Any]:
         packet = self._quick_packet() or self._packet()
         if len(packet) > FRAME_BYTES:
-            self._broken("its reply is longer than a frame may be")
+            self._broken("its reply is longer than a frame allows")
         if packet.startswith(b"=") and len(packet) == ANSWER.size:
             _, number, value, *shape = ANSWER.unpack(packet)
             return {"n": number, "value": value, "shape": tuple(shape)}
@@ -269,11 +269,11 @@ class Worker:
             sentence = (f"was killed: it used up its {limits.processor_seconds:,} seconds of processor time (raise the limit "
                         f"with --limit processor_seconds={2 * limits.processor_seconds})")
         elif status is None:
-            sentence = "closed its channel in the middle of a question and was stopped"
+            sentence = "closed its channel during a call and was stopped"
         elif os.WIFSIGNALED(status):
-            sentence = f"was killed by {signal_name(os.WTERMSIG(status))} in the middle of a question"
+            sentence = f"was killed by {signal_name(os.WTERMSIG(status))} during a call"
         else:
-            sentence = f"left with exit code {os.WEXITSTATUS(status)} in the middle of a question"
+            sentence = f"ended with exit code {os.WEXITSTATUS(status)} during a call"
         raise Fault(FaultKind.DIED, sentence, output=self._output.last())
 
     def _broken(self, what: str) -> NoReturn:

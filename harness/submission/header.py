@@ -70,7 +70,7 @@ def _dependency(line: str) -> str:
         raise ValueError(f"{printable(line, 60)!r} must be a package name with version bounds only: "
                          "no address, no extras, no markers")
     if any(bound.operator == "===" for bound in wanted.specifier):
-        raise ValueError(f"{printable(line, 60)!r} must bound the version with ==, >=, <, ~= and the like, not ===")
+        raise ValueError(f"{printable(line, 60)!r} must bound the version with an operator such as ==, >=, < or ~=, not ===")
     if canonicalize_name(wanted.name) in OUR_PACKAGES:
         raise ValueError(f"{wanted.name!r} is a package of the harness; submissions cannot import it")
     return line
@@ -155,10 +155,10 @@ class Header(BaseModel):
             raise ValueError("`range` must be [low, high] with low < high, for example [0.0, inf]")
         names = [variant.name for variant in self.variants]
         for twice in {name for name in names if names.count(name) > 1}:
-            raise ValueError(f'`variants`: two of them are named "{twice}"')
+            raise ValueError(f'`variants`: two variants are named "{twice}"')
         for number, variant in enumerate(self.variants):
             if any(variant.setting == other.setting for other in self.variants[:number]):
-                raise ValueError(f'`variants`: "{variant.name}" has the same parameters as another')
+                raise ValueError(f'`variants`: "{variant.name}" has the same parameters as another variant')
             if (variant.vectors_of or variant.in_chunks) and self.input != "embeddings":
                 raise ValueError(f'`variants`: "{variant.name}" sets vectors, which requires `input = "embeddings"`')
         return self
@@ -223,7 +223,7 @@ def read_header(source: bytes, filename: str) -> Header:
     fields = tool.get("touchstone") if isinstance(tool, dict) else None
     if not isinstance(fields, dict):
         raise TouchstoneError(f"{filename}, line {first_line}: the header has no [tool.touchstone] table; add the line "
-                              "`# [tool.touchstone]` and below it name, title, summary, kind, input, returns, range, license.")
+                              "`# [tool.touchstone]` and below it name, title, summary, kind, input, returns, range and license.")
     for reserved in ("requires_python", "dependencies"):
         if reserved in fields:
             raise TouchstoneError(f"{filename}, line {_line(lines, first_line, reserved)}: `{reserved.replace('_', '-')}` "
@@ -247,15 +247,15 @@ def field_line(source: bytes, key: str) -> int:
 
 def _decode(source: bytes, filename: str) -> str:
     if len(source) > FILE_BYTES:
-        raise TouchstoneError(f"{filename}: the file has {len(source):,} bytes; a submission has at most {FILE_BYTES:,}. "
+        raise TouchstoneError(f"{filename}: the file has {len(source):,} bytes; a submission may have at most {FILE_BYTES:,}. "
                               "Weights belong in `models`, data in a dataset.")
     if b"\0" in source:
-        raise TouchstoneError(f"{filename}: the file holds a NUL byte; a submission is a plain UTF-8 text file.")
+        raise TouchstoneError(f"{filename}: the file contains a NUL byte; a submission must be a plain UTF-8 text file.")
     try:
         text = source.decode("utf-8")
     except UnicodeDecodeError as wrong:
         line = source[: wrong.start].count(b"\n") + 1
-        raise TouchstoneError(f"{filename}, line {line}: this is not UTF-8; save the file as UTF-8.") from None
+        raise TouchstoneError(f"{filename}, line {line}: the line is not valid UTF-8; save the file as UTF-8.") from None
     hidden = HIDDEN.search(text)
     if hidden:
         line = text[: hidden.start()].count("\n") + 1
@@ -281,18 +281,19 @@ def _block(text: str, filename: str) -> tuple[int, str]:
             continue
         if end:
             if line == "# /// script":
-                raise TouchstoneError(f"{filename}, line {number}: a second `# /// script` block; a file has one header.")
+                raise TouchstoneError(f"{filename}, line {number}: this is a second `# /// script` block; remove it, because a "
+                                      "file has one header.")
             continue
         if line == "# ///":
             end = number
             continue
         if line != "#" and not line.startswith("# "):
-            raise TouchstoneError(f"{filename}, line {number}: the header that starts in line {start} goes on until a line `# "
-                                  "///`, and every line of it starts with `# `.")
+            raise TouchstoneError(f"{filename}, line {number}: the header that starts on line {start} extends to a line `# "
+                                  "///`, and each of its lines must start with `# `.")
         size += len(line.encode()) + 1
         if len(line) > LINE_CHARACTERS:
-            raise TouchstoneError(f"{filename}, line {number}: {len(line):,} characters; a header's line has at most "
-                                  f"{LINE_CHARACTERS:,}.")
+            raise TouchstoneError(f"{filename}, line {number}: the line has {len(line):,} characters; a line of the header "
+                                  f"may have at most {LINE_CHARACTERS:,}.")
         if size > HEADER_BYTES:
             raise TouchstoneError(f"{filename}, line {number}: the header is longer than {HEADER_BYTES:,} bytes; shorten it.")
         inner.append(line[2:])
@@ -313,8 +314,8 @@ def _parse(block: str, first_line: int, filename: str) -> dict[str, Any]:
         number = int(match["line"]) if match and match["line"] else block.count("\n") + 1
         raise TouchstoneError(f"{filename}, line {first_line + number - 1}: the header is not valid TOML here: {what}.") from None
     except (RecursionError, ValueError):
-        raise TouchstoneError(f"{filename}, line {first_line}: the header is nested too deeply, or holds a number too large, "
-                              "to be read as TOML.") from None
+        raise TouchstoneError(f"{filename}, line {first_line}: the header cannot be read as TOML; it is nested too deeply, or "
+                              "contains a number that is too large.") from None
 
 
 def _tuples(value: Any) -> Any:
@@ -365,10 +366,10 @@ def _sentence(wrong: ValidationError, lines: list[str], first_line: int, filenam
     if error["type"] == "extra_forbidden":
         return f"{where}: `{printable(field, 40)}` is not a field of the header.{did_you_mean(field, fields)}"
     if error["type"] == "literal_error":
-        return f"{where}: `{field} = {value}` is not one of the choices. Say {MEANINGS[field]}."
+        return f"{where}: `{field} = {value}` is not a valid choice. Use {MEANINGS[field]}."
     if error["type"] in ("too_long", "string_too_long"):
         return f"{where}: `{field}` is too long; {message[0].lower()}{message[1:]}."
-    return f"{where}: `{field} = {value}` does not fit; {message[0].lower()}{message[1:]}."
+    return f"{where}: `{field} = {value}` is not valid; {message[0].lower()}{message[1:]}."
 
 
 def _as_toml(value: Any, depth: int = 3) -> str:

@@ -57,11 +57,11 @@ def select_entries(wanted: Iterable[str], folder: Path) -> list[Entry]:
                 raise absent[family]
             if family not in submissions:
                 raise TouchstoneError(f'There is no submission "{word}" in {folder.name}/.{did_you_mean(family, submissions)} '
-                                      "Name one of them, or a file (my_metric.py).")
+                                      "Use the name of a submission, or the path of a file such as my_metric.py.")
             submission, variant = submissions[family], rest.removesuffix("]") or None
         entries = [e for e in submission.entries if variant is None or e.variant == variant]
         if not entries:
-            raise TouchstoneError(f'"{family}" has no variant "{variant}"; it has '
+            raise TouchstoneError(f'"{family}" has no variant "{variant}". Its variants: '
                                   f"{', '.join(v.name for v in submission.header.variants) or 'none'}.")
         for entry in entries:
             if chosen.setdefault(entry.name, entry).digest != entry.digest:

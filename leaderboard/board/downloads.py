@@ -32,7 +32,7 @@ def make_table(snapshot: Snapshot, track: str, names: Sequence[str] | None = Non
                ordering: Ordering | None = None) -> pd.DataFrame:
     """Return a row per ranked metric: rank, name, title, overall score with interval, and columns."""
     if track not in snapshot.tracks:
-        raise TouchstoneError(f'There is no track "{printable(track, 40)}"; there are {", ".join(snapshot.tracks)}.')
+        raise TouchstoneError(f'There is no track "{printable(track, 40)}"; available are {", ".join(snapshot.tracks)}.')
     ranked = {entry.name: entry for entry in snapshot.ranked_entries(track)}
     for name in names or ():
         if name not in ranked:
@@ -75,7 +75,7 @@ def rank_by(snapshot: Snapshot, track: str, ranked: Mapping[str, EntryReport], o
         return sort_by_score({name: -math.inf if entry.borda is None else entry.borda for name, entry in ranked.items()})
     task = str(ordering.key).removeprefix("task.")
     if task not in tasks:
-        raise TouchstoneError(f'There is no order by "{printable(str(ordering.key), 80)}"; there are overall, borda, '
+        raise TouchstoneError(f'The table cannot be ordered by "{printable(str(ordering.key), 80)}"; available are overall, borda, '
                               f"{', '.join(f'task.{name}' for name in tasks)}.")
     scores = {name: above_chance(entry, task) for name, entry in ranked.items()}
     return sort_by_score({name: -math.inf if score is None else score for name, score in scores.items()})

@@ -37,7 +37,7 @@ def write_site(snapshot: Snapshot, folder: Path) -> int:
         for name, content in files.items():
             (folder / name).write_bytes(content)
     except OSError as error:
-        raise TouchstoneError(f"{folder} cannot be written ({error.strerror}); name another folder.") from None
+        raise TouchstoneError(f"{folder} cannot be written ({error.strerror}); choose another folder.") from None
     return len(files)
 
 

@@ -25,10 +25,10 @@ def ensemble(
                                              "human_ordering; default: all.", show_default=False)] = None,
     suite: SuiteOption = "core",
     store: StoreOption = None,
-    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Number of splits into learned and held-out groups.")] = 20,
+    seeds: Annotated[int, typer.Option(min=1, max=10_000, help="Number of splits into training and held-out groups.")] = 20,
     as_json: JsonOption = False,
 ) -> None:
-    """Combine metrics, learned on some documents and evaluated on others: scores, weights, added value, ablations.
+    """Train a combination of metrics on some documents and evaluate it on others: scores, weights, added value, ablations.
 
     [bold]touchstone ensemble cosine jaccard my_metric.py --task sensitivity[/bold]
     """
@@ -70,7 +70,7 @@ def ensemble_json(result: TaskEnsemble) -> dict[str, Any]:
 
 @analyse_app.command()
 def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False) -> None:
-    """Compute the ensemble rows of the text track and what each metric adds to them; stored for board and releases.
+    """Compute the ensembles of the text track and the contribution of each metric, and store them for the board and releases.
 
     [bold]touchstone baselines[/bold]     resumes: stored results are not computed again
     """
@@ -137,8 +137,8 @@ def explain_score(
 
     [bold]touchstone explain cosine "The train is late." "Our train has a delay."[/bold]
 
-    Classes consist of the rated pairs of the suite's human_ordering task with stored scores: at least 4 of 5 is a paraphrase, 2
-    to under 4 related, under 1 (or randomly combined) random.
+    The pairs are the rated pairs of the suite's human_ordering task whose scores are stored: a rating of at least 4 of 5 is a
+    paraphrase, from 2 to below 4 related, and below 1 random; randomly combined texts are random pairs, too.
     """
     from harness.results.store import Store
     from leaderboard.cli.console import ConsoleProgress, output

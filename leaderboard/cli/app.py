@@ -118,7 +118,7 @@ def run(
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run metrics on a suite (resumes), store the results, print the ranking.
+    """Run metrics on a suite, store the results, and print the ranking. A repeated command resumes.
 
     [bold]touchstone run[/bold]                              all of submissions/, suite core
     [bold]touchstone run energy my_metric.py[/bold]          two metrics

@@ -204,7 +204,7 @@ def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> Renderabl
     verdicts = [f"{difference} (5%, Benjamini and Heller 2008)." for difference in on]
     p = pair["p_of_overall"]
     if p is None:
-        verdicts.append("No test of the overall scores: not both are ranked, or there are too few test units.")
+        verdicts.append("The overall scores are not tested: the metrics are not both ranked, or there are too few test units.")
     else:
         better = a.name if (a.overall or 0) > (b.overall or 0) else b.name
         verdict = f"{better} is significantly better overall" if p <= 0.05 else "No significant overall difference"
@@ -234,7 +234,7 @@ def draw_table(table: RenderableType, path: Path, width: int) -> None:
     try:
         path.write_text(svg, encoding="utf-8")
     except OSError as wrong:
-        raise TouchstoneError(f"{path} cannot be written ({wrong.strerror}).") from None
+        raise TouchstoneError(f"{path} cannot be written ({wrong.strerror}). Choose another file.") from None
 
 
 class TimeLeft(ProgressColumn):
@@ -298,7 +298,7 @@ def report_run(tally: RunSummary) -> None:
         say(f"touchstone: {sentence}")
     if not tally.planned:
         if not tally.refused:
-            say("Nothing to ask: the store has an outcome of every unit.")
+            say("Nothing to run: the store has an outcome for every test unit.")
         return
     words = [f"{tally.answered:,} answered"]
     if tally.not_applicable:
@@ -312,7 +312,7 @@ def report_run(tally: RunSummary) -> None:
     for name, question, failure in tally.failures:
         reasons[name, question.task.name, str(failure)] = reasons.get((name, question.task.name, str(failure)), 0) + 1
     for (name, task, reason), times in list(reasons.items())[:10]:
-        say(f"  {name}, {task}: {reason}" + (f" ({times} units)" if times > 1 else ""))
+        say(f"  {name}, {task}: {reason}" + (f" ({times} test units)" if times > 1 else ""))
 
 
 def format_duration(seconds: float) -> str:

@@ -15,7 +15,7 @@ from harness.base.errors import TouchstoneError, did_you_mean
 if TYPE_CHECKING:
     from harness.sandbox.limits import Limits
 
-SuiteOption = Annotated[str, typer.Option(help="core, smoke, or the path of a TOML file.", rich_help_panel="What")]
+SuiteOption = Annotated[str, typer.Option(help="Suite: core, smoke, or the path of a TOML file.", rich_help_panel="What")]
 StoreOption = Annotated[str | None, typer.Option(metavar="FILE|sqlite:///…|postgresql://…", help="The results store.  \\["
                                                  "default: results/store.sqlite in the clone, or TOUCHSTONE_STORE]",
                                                  show_default=False, rich_help_panel="Where")]
@@ -26,8 +26,8 @@ TrackOption = Annotated[str | None, typer.Option(help="Only this track: corpus o
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 TrustOption = Annotated[bool, typer.Option("--trust", help="Disable the sandbox for code you have reviewed (recorded in the "
                                            "results).", rich_help_panel="How")]
-JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Metrics that run at the same time.  \\[default: number of "
-                                                                     "processors]",
+JobsOption = Annotated[int | None, typer.Option(min=1, max=256, help="Number of metrics that run at the same time.  "
+                                                                     "\\[default: number of processors]",
                                                 show_default=False, rich_help_panel="How")]
 SecondsOption = Annotated[float | None, typer.Option(min=0.1, help="Time limit per test unit, in seconds.  \\[default: 300]",
                                                      show_default=False, rich_help_panel="How")]

@@ -51,7 +51,8 @@ def profile(
         raise TouchstoneError("--keep and --filtered must be given together: the number of texts and the file for them.")
     for path in (html, filtered):
         if path is not None and not path.parent.is_dir():
-            raise TouchstoneError(f"{path} cannot be written: there is no folder {path.parent}.")
+            raise TouchstoneError(f"{path} cannot be written because the folder {path.parent} does not exist. Create it, or "
+                                  "choose another file.")
     generated_texts = read_texts(generated)
     result = profile_corpora(read_texts(train), read_texts(test), generated_texts, model=model, language_model=plausibility,
                              languagetool=languagetool, threads=default_jobs(None), progress=ConsoleProgress())
@@ -73,4 +74,4 @@ def write_file(path: Path, content: str) -> None:
     try:
         path.write_text(content, encoding="utf-8")
     except OSError as error:
-        raise TouchstoneError(f"{path} cannot be written ({error.strerror}).") from None
+        raise TouchstoneError(f"{path} cannot be written ({error.strerror}). Choose another file.") from None

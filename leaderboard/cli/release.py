@@ -79,10 +79,10 @@ def release(
 @citing_app.command()
 def verify(
     name: Annotated[str | None, typer.Argument(help="A release.  \\[default: the latest]", show_default=False)] = None,
-    sample: Annotated[int, typer.Option(min=0, help="Numbers to recompute; 0: check the checksums only.")] = 20,
+    sample: Annotated[int, typer.Option(min=0, help="Number of scores to recompute; 0: verify the checksums only.")] = 20,
     data_dir: DataOption = None,
 ) -> None:
-    """Check the checksums of a release, and recompute a sample of its numbers (tolerance 0.001).
+    """Verify the checksums of a release, and recompute a sample of its scores (tolerance 0.001).
 
     [bold]touchstone verify 2026.1 --sample 20[/bold]
     """
@@ -107,11 +107,11 @@ def verify(
     results = verification.verify(release, suite, entries, sample, ConsoleProgress())
     for result in results:
         if not result.agrees:
-            now = "the metric fails now" if result.now is None else f"{result.now:.6f} now"
+            now = "but the metric now fails" if result.now is None else f"now {result.now:.6f}"
             messages.print(f"{result.entry}, {result.task}, test unit {result.unit[:8]}: {result.released:.6f} in the release, "
                            f"{now}", soft_wrap=True)
     agree = sum(result.agrees for result in results)
-    messages.print(f"{agree} of {len(results)} numbers were reproduced.")
+    messages.print(f"{agree} of {len(results)} scores were reproduced.")
     sys.exit(ANSWERED if agree == len(results) else SOME_FAILED)
 
 
@@ -203,6 +203,6 @@ def export(
         try:
             to.write_text(content, encoding="utf-8")
         except OSError as error:
-            raise TouchstoneError(f"{to} cannot be written ({error.strerror}).") from None
+            raise TouchstoneError(f"{to} cannot be written ({error.strerror}). Choose another file.") from None
     elif content is not None:
         print(content, end="")

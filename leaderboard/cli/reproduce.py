@@ -51,7 +51,7 @@ def reproduce(
     data_dir: DataOption = None,
     jobs: JobsOption = None,
 ) -> None:
-    """Reproduce the tables of a paper: published numbers, ours, and the differences. Runs what the store lacks.
+    """Reproduce the tables of a paper: published numbers, our numbers, and the differences. Runs the missing test units.
 
     [bold]touchstone reproduce kour2022 --only known_similarity[/bold]     minutes
     [bold]touchstone reproduce kour2022 --format markdown > table3.md[/bold]

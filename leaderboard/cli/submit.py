@@ -80,7 +80,7 @@ def rerun(
     memory: MemoryOption = None,
     limit: LimitOption = None,
 ) -> None:
-    """Run a bundle's metric again and print its standing, as the checks of a pull request do.
+    """Run the metric of a bundle again and print its score and rank, as the checks of a pull request do.
 
     [bold]touchstone rerun bundles/my_metric[/bold]
     """

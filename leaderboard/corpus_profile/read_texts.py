@@ -18,18 +18,18 @@ def read_texts(source: str) -> list[str]:
     path = Path(source)
     if path.suffix.lower() not in EXTENSIONS:
         if path.exists():
-            raise TouchstoneError(f'{source} is not a text file that can be read. Use a file that ends in '
+            raise TouchstoneError(f'{source} does not have a supported format. Use a file that ends in '
                                   f'{", ".join(EXTENSIONS)}.')
         return list(load_corpus(source))
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines() if path.suffix.lower() == ".txt" else read_column(path)
     except FileNotFoundError:
-        raise TouchstoneError(f"There is no file {source}.") from None
+        raise TouchstoneError(f"The file {source} does not exist.") from None
     except (OSError, UnicodeDecodeError, ValueError) as error:      # pandas and pyarrow raise ValueErrors of many kinds
         raise TouchstoneError(f"{source} cannot be read: {str(error).splitlines()[0]}.") from None
     texts = [text for line in lines if (text := line.strip())]
     if not texts:
-        raise TouchstoneError(f"{source} contains no text.")
+        raise TouchstoneError(f"{source} contains no text; use a file with at least one text.")
     return texts
 
 

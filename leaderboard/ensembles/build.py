@@ -53,7 +53,7 @@ def build_ensemble(store: Store | Path | str, suite: Suite, names: Sequence[str]
         splits: Number of random splits into learned and held-out groups.
     """
     if len(set(names)) != len(names) or len(names) < 2:
-        raise TouchstoneError("An ensemble needs two or more metrics, each named once.")
+        raise TouchstoneError("An ensemble needs two or more metrics; name each metric once.")
     scored = {entry.name: entry for entry in score_suite(open_store(store), suite)}
     for name in names:
         if name not in scored:

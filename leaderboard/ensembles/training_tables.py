@@ -38,7 +38,7 @@ def training_tables(scored: Sequence[Scored], task: str | None) -> list[Training
         if of_task in scored[0].tasks and (task == name or (task is None and asked_any)):
             tables.append(make(tuple(entry.name for entry in scored), observed(scored, of_task)))
     if not tables:
-        raise TouchstoneError(f"The suite {scored[0].suite.name} has no task of the text track; use core.")
+        raise TouchstoneError(f"The suite {scored[0].suite.name} has no task of the text track; use another suite, such as core.")
     return tables
 
 

@@ -110,7 +110,8 @@ def draw_deviations(scored: Sequence[Scored]) -> go.Figure:
                            name=entry.name, error_x=error_bar(x), error_y=error_bar(y),
                            marker_color=colour_of(number), showlegend=False)
     if not figure.data:
-        raise TouchstoneError("The store has no deviations from the prototypes for any of these metrics.")
+        raise TouchstoneError("The store has no deviations from the prototypes for any of these metrics. Run the task "
+                              "distributionality for them first.")
     figure.add_scatter(x=[0, 1.1 * largest], y=[0, 1.1 * largest], mode="lines", line={"color": GREY, "dash": "dot"},
                        showlegend=False)
     figure.update_xaxes(title_text="deviation from AHD")

@@ -56,7 +56,7 @@ def select_strata(strata: Iterable[tuple[str, ...]], pair: str | None, k: int | 
                 if pair in (None, stratum[0]) and (k is None or stratum[1].startswith(f"k={k} "))]
     if not selected:
         names = "; ".join(f"--pair {name!r} with {level}" for name, level in available)
-        raise TouchstoneError(f"The suite has no such pair and k; it has {names}.")
+        raise TouchstoneError(f"The suite does not contain this combination of --pair and --k; it contains {names}.")
     return selected
 
 

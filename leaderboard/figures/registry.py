@@ -26,5 +26,5 @@ def draw_figure(kind: str, scored: Sequence[Scored], pair: str | None = None, k:
     if pair is None and k is None:
         return FIGURES[FigureKind(kind)](scored)
     if kind not in BY_PAIR_AND_K:
-        raise TouchstoneError(f"The figure {kind} has no pair and no k; {', '.join(BY_PAIR_AND_K)} have.")
+        raise TouchstoneError(f"The figure {kind} does not accept --pair and --k; {', '.join(BY_PAIR_AND_K)} do.")
     return FIGURES[FigureKind(kind)](scored, pair, k)

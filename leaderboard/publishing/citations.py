@@ -81,7 +81,7 @@ def cite(release: Release, metric: str, task_name: str = OVERALL, form: str = "t
         site: The address of the board, for the `url` of BibTeX entries; by default the variable TOUCHSTONE_SITE.
     """
     if form not in CITATIONS:
-        raise TouchstoneError(f'There is no format "{printable(form, 20)}"; there are {", ".join(CITATIONS)}.')
+        raise TouchstoneError(f'There is no format "{printable(form, 20)}"; available are {", ".join(CITATIONS)}.')
     cited = find_score(release, metric, task_name, track)
     return CITATIONS[form](replace(cited, site=site or os.environ.get(SITE_VARIABLE)))
 
@@ -244,7 +244,7 @@ def export(rankings: Mapping[str, Ranking], form: str, to: Path | None) -> str |
         try:
             pd.DataFrame(rows).to_parquet(to, index=False)
         except OSError as error:
-            raise TouchstoneError(f"{to} cannot be written ({error.strerror}).") from None
+            raise TouchstoneError(f"{to} cannot be written ({error.strerror}). Choose another file.") from None
         return None
     if form == "csv":
         return write_csv(rows)

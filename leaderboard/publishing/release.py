@@ -137,7 +137,8 @@ def release(name: str, suite: Suite, store: Store, folder: Path = FOLDER) -> Rel
         partial.rename(folder / name)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
-        raise TouchstoneError(f"The release cannot be written to {folder} ({error.strerror}).") from None
+        raise TouchstoneError(f"The release cannot be written to {folder} ({error.strerror}). Choose another folder with "
+                              "--to.") from None
     return read_release(name, folder)
 
 

@@ -47,19 +47,19 @@ def find_changed_tasks(release: Release, suite: Suite) -> dict[str, str]:
     released_units = release.units.groupby("task")["unit"].unique()
     for task in release.report.suite.tasks:
         if task.name not in current:
-            changed[task.name] = f"no longer in the suite {suite.name}"
+            changed[task.name] = f"it is no longer in the suite {suite.name}"
         elif not units.issuperset(released_units.get(task.name, ())):
-            changed[task.name] = "other test units"
+            changed[task.name] = "its test units differ from those of the release"
         elif task.measure_version != current[task.name].info.measure_version:
             version = current[task.name].info.measure_version
-            changed[task.name] = f"measures of version {version}, {task.measure_version} in the release"
+            changed[task.name] = f"its measures have version {version}, those of the release version {task.measure_version}"
     return changed
 
 
 def find_changed_entries(release: Release, entries: Sequence[Entry]) -> dict[str, str]:
     """Return the released entries whose source is not the present one, with the reason."""
     digests = {entry.name: entry.digest for entry in entries}
-    return {entry.name: "changed since the release" if entry.name in digests else "no longer among the submissions"
+    return {entry.name: "it has changed since the release" if entry.name in digests else "it is no longer in submissions/"
             for entry in release.report.entries if digests.get(entry.name) != current_digest(entry.digest)}
 
 
@@ -68,13 +68,13 @@ def verify(release: Release, suite: Suite, entries: Sequence[Entry], sample: int
     report, changed = release.report, find_changed_tasks(release, suite)
     if changed.keys() >= {task.name for task in report.suite.tasks}:
         raise TouchstoneError(f"The suite {suite.name} has changed since {release.name}: no task of "
-                      f"{report.suite.name}@{report.suite.fingerprint[:6]} is defined as it was. Check out the commit "
+                      f"{report.suite.name}@{report.suite.fingerprint[:6]} is unchanged. Check out the commit "
                       f"{(report.harness.commit or 'of the release')[:12]} to verify it.")
     changed_entries = find_changed_entries(release, entries)
     rows = [row for row in release.units[["entry", "task", "unit", "score"]].values.tolist()
             if row[0] not in changed_entries and row[1] not in changed]
     if not rows:
-        raise TouchstoneError(f"Nothing of {release.name} can be recomputed: every entry has changed since. Check out the commit "
+        raise TouchstoneError(f"No score of {release.name} can be recomputed: every entry has changed since. Check out commit "
                               f"{(report.harness.commit or 'of the release')[:12]} to verify it.")
     indices = np.random.default_rng(seed_of(release.name)).choice(len(rows), min(sample, len(rows)), replace=False)
     sampled: dict[str, list[tuple[str, str, float]]] = defaultdict(list)

@@ -271,9 +271,10 @@ def give_advice(report: CheckReport) -> list[str]:
     if report.inversion is None and report.accuracy is not None and report.accuracy < 0.4:
         sentences.append(f"The distance does not grow as the corpora grow apart (A = {report.accuracy:.2f}, chance is 0.5).")
     if header.symmetric and shares.get("symmetric", 1) < 1:
-        sentences.append("The header claims `symmetric = true`, and it is not: correct the claim or the metric.")
+        sentences.append("The header declares `symmetric = true`, but the metric is not symmetric; correct the header or the "
+                         "metric.")
     if not header.symmetric and shares.get("symmetric") == 1:
-        sentences.append("It looks symmetric; the header may declare `symmetric = true`.")
+        sentences.append("The metric appears to be symmetric; declare `symmetric = true` in the header.")
     sentences += advise_on_range(report)
     if header.repeatable and shares.get("repeatable", 1) < 1:
         sentences.append("Repeated calls give different answers: use NumPy's or Python's global random generator, which is "

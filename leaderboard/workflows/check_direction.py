@@ -138,11 +138,11 @@ def judge_contrast(closer: np.ndarray, farther: np.ndarray, tied: float) -> int:
 
 
 def describe_inversion(entry: Entry, contrasts: Contrasts) -> str:
-    """Return the error for a metric that points the wrong way: what, where, and which line to change."""
+    """Return the error for a metric whose answers have the wrong direction: what, where, and which line to change."""
     header, submission = entry.header, entry.submission
     things = "texts" if header.kind == "text" else "corpora"
     averages = [f"{np.mean(answers):.3g}" for answers in (contrasts.identical, contrasts.similar, contrasts.unrelated)]
-    return (f"{submission.filename}, line {field_line(submission.source, 'returns')}: the metric points the wrong way round and "
-            f"returns no {header.returns}: on average identical {things} get {averages[0]}, similar ones {averages[1]} and "
+    return (f"{submission.filename}, line {field_line(submission.source, 'returns')}: the answers have the wrong direction for "
+            f"a {header.returns}: the mean for identical {things} is {averages[0]}, for similar ones {averages[1]}, and for "
             f'unrelated ones {averages[2]}; change the line to `returns = "{OTHER[header.returns]}"` and rename the function '
             f"`{header.returns}` to `{OTHER[header.returns]}`.")

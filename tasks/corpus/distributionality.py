@@ -146,7 +146,7 @@ def paraphrase_pairs(name: str, least: float | None) -> tuple[tuple[str, str], .
     """Return the pairs of two different texts, restricted to those with at least the given score."""
     loaded = load_dataset(name)
     if loaded.dataset.kind != "pairs":
-        raise TouchstoneError(f'The dataset "{name}" is of the kind {loaded.dataset.kind}; pairs of paraphrases are required.')
+        raise TouchstoneError(f'The dataset "{name}" has the kind {loaded.dataset.kind}; the task requires pairs of paraphrases.')
     rows = loaded.rows[loaded.rows.text_a != loaded.rows.text_b]
     if least is not None:
         if "score" not in rows.columns:

@@ -97,7 +97,7 @@ def load_corpus(name: str) -> tuple[str, ...]:
     """Return the texts of a corpus."""
     loaded = load_dataset(name)
     if loaded.dataset.kind != "corpus":
-        raise TouchstoneError(f'The dataset "{name}" is of the kind {loaded.dataset.kind}; a corpus is required.')
+        raise TouchstoneError(f'The dataset "{name}" has the kind {loaded.dataset.kind}; a corpus is required.')
     return tuple(loaded.rows.text)
 
 

@@ -27,12 +27,12 @@ CORPUS_TEXTS = 20
 PAIRS = 12
 
 AXIOMS = {
-    "repeatable": "repeated questions have equal answers",
-    "order_of_calls": "answers do not depend on the order of the questions",
+    "repeatable": "repeated calls return equal answers",
+    "order_of_calls": "answers do not depend on the order of the calls",
     "company": "answers do not depend on the other inputs of the same call",
     "order_of_texts": "answers do not depend on the order of the texts in a corpus",
-    "equal_inputs": "equal inputs have equal answers at any position of a call",
-    "matrix_agrees": "the score matrix has the same numbers as the pairs",
+    "equal_inputs": "equal inputs have equal answers at every position in a call",
+    "matrix_agrees": "`matrix` returns the same scores as the calls for pairs",
     "symmetric": "d(p, q) = d(q, p)",
     "identity": "no input is nearer than the input itself; for distances, d(p, p) = 0",
     "within_range": "answers are in the declared range",

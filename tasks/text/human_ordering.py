@@ -223,7 +223,7 @@ def read_pairs(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
     loaded = load_dataset(name)
     rows = loaded.rows
     if loaded.dataset.kind != "pairs" or "score" not in rows.columns:
-        raise TouchstoneError(f'The dataset "{name}" has no rated pairs; human ordering requires them.')
+        raise TouchstoneError(f'The dataset "{name}" has no rated pairs, which human ordering requires; choose another dataset.')
     rows = rows[rows.score.notna()]
     groups = rows["group"].astype(str) if "group" in rows.columns else [name] * len(rows)
     random = rows["random"] if "random" in rows.columns else [False] * len(rows)

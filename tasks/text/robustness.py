@@ -132,7 +132,8 @@ def document_variants(unit: Unit) -> Mapping[int, DocumentVariants]:
     p = unit.parameters
     documents = sample_documents(p["dataset"], p["sample"])
     if any(document.summary is None for document in documents[:1]):
-        raise TouchstoneError(f'The documents of "{p["dataset"]}" have no summaries; robustness requires them.')
+        raise TouchstoneError(f'The documents of "{p["dataset"]}" have no summaries, which robustness requires; choose another '
+                              "dataset.")
     variants = {}
     for index in range(p["start"], min(p["stop"], len(documents))):
         text, rng = documents[index].text, np.random.default_rng(seed_of(p["sample"], p["dataset"], documents[index].text))

@@ -61,7 +61,7 @@ def test_core(tmp_path, report):
     with sqlite3.connect(store) as connection:
         before = connection.execute("SELECT count(*) FROM outcomes").fetchone()
     again, said = timed(cache, "run", *TEN, "--store", str(store))
-    assert "Nothing to ask" in said
+    assert "Nothing to run" in said
     with sqlite3.connect(store) as connection:
         assert connection.execute("SELECT count(*) FROM outcomes").fetchone() == before
     cached, said = timed(cache, "run", *TEN, "--store", str(tmp_path / "second.sqlite"))

@@ -106,7 +106,7 @@ def test_scores_are_those_of_bert_score(weighted):
     """Of one pair per call: of several, the package matches tokens whose best cosine is negative with padding, at 0."""
     from bert_score import BERTScorer
 
-    package = BERTScorer(model_type=str(MODELS["minilm"].path()), num_layers=6, idf=weighted, device="cpu", nthreads=0, nthreads=0,
+    package = BERTScorer(model_type=str(MODELS["minilm"].path()), num_layers=6, idf=weighted, device="cpu", nthreads=0,
                          idf_sents=list(ORDINARY) if weighted else None, use_fast_tokenizer=True)
     ours = metric(weighted=weighted)
     ours.functions["fit"](list(ORDINARY))

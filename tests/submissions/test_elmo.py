@@ -112,12 +112,12 @@ def test_files_that_are_no_elmo_are_refused(folder, tmp_path, monkeypatch):
     here = get_local_model(NAME).folder
     here.mkdir(parents=True)
     (here / "weights.hdf5").write_bytes((folder / "weights.hdf5").read_bytes())
-    for options, said in (("{}", "must be ELMo's options"), (json.dumps(OPTIONS), "projection_dim in options.json be 512")):
+    for options, said in (("{}", "must contain the options of ELMo"), (json.dumps(OPTIONS), "projection_dim in options.json must be 512")):
         (here / "options.json").write_text(options)
         with pytest.raises(TouchstoneError, match=said):
             register_local(NAME)
     (here / "options.json").write_text('{"lstm": {"projection_dim": 512}}')
     assert register_local(NAME).fingerprint
     (here / "weights.hdf5").write_bytes(b"no HDF5")
-    with pytest.raises(TouchstoneError, match="must be HDF5"):
+    with pytest.raises(TouchstoneError, match="must be an HDF5 file"):
         check_elmo(get_local_model(NAME))

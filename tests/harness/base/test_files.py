@@ -32,5 +32,5 @@ def test_a_full_disk_is_said_and_the_notes_stay(small_disk):
 def test_what_cannot_be_read_is_said(content, tmp_path):
     path = tmp_path / "data.lock"
     path.write_bytes(content.encode("utf-8", "surrogateescape"))
-    with pytest.raises(TouchstoneError, match="remove it to start a new one"):
+    with pytest.raises(TouchstoneError, match="delete it, and a new file is created"):
         read_entries(path)

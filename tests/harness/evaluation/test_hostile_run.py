@@ -27,7 +27,7 @@ pytestmark = pytest.mark.sandbox
 
 HONEST = ["word_overlap", "length_difference"]
 TASK = ["known_similarity"]
-ENDS = r"^(could not be loaded: )?(raised|did not answer|was killed|left with|broke the protocol|distance returned|answered|closed its channel)"
+ENDS = r"^(could not be loaded: )?(raised|did not answer|was killed|ended with|broke the protocol|distance returned|answered|closed its channel)"
 
 
 def indented(body: str) -> str:
@@ -86,7 +86,7 @@ def test_three_hundred_hostile_units_change_nothing_and_leave_nothing(write, smo
     assert len(tally.failures) >= 300 or probe_sandbox().lacking
     for name, _, failure in tally.failures:
         expected = culprits[name][1]
-        assert re.search(rf"{expected}|^was not asked: 2 units", failure.sentence), (name, failure)
+        assert re.search(rf"{expected}|^was not run: the metric timed out on 2 consecutive", failure.sentence), (name, failure)
         assert failure.sentence.isprintable()
     digests = {entry.digest for entry in honest}
     assert [row for row in Store(together, read_only=True).raw() if row[1] in digests] == Store(alone, read_only=True).raw()

@@ -94,7 +94,7 @@ def test_giving_up_is_recorded_with_its_reason(write, smoke, tmp_path):
     tally = run_suite([culprit], smoke, tmp_path / "s.sqlite", only=["known_similarity"], jobs=1, progress=NoProgress(),
                       limits=Limits(seconds_per_unit=0.5, failures_in_a_row=2))
     assert [failure.kind for _, _, failure in tally.failures] == ["out of time", "out of time", "given up"]
-    assert "2 units before it ran out of time" in str(tally.failures[-1][2])
+    assert "the metric timed out on 2 consecutive test units" in str(tally.failures[-1][2])
 
 
 @pytest.mark.parametrize("body", [

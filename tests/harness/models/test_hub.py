@@ -173,7 +173,7 @@ def test_other_files_under_a_known_name_are_noticed(clones, tmp_path):
     assert touchstone("models", "verify").returncode == 2
     assert fetch_model(NAME, again=True).fingerprint != first.fingerprint
     shutil.rmtree(clones / NAME)
-    with pytest.raises(TouchstoneError, match="not in .* any more"):
+    with pytest.raises(TouchstoneError, match="are no longer in"):
         find_model(NAME).ready()
 
 
@@ -318,10 +318,10 @@ def test_a_service_is_asked_in_portions_and_again_while_it_is_busy(name, serve, 
 
 
 REFUSALS = {
-    "a wrong key": (401, b"{}", "does not accept the key in OPENAI_API_KEY"),
-    "too long a text": (400, b'{"error": "maximum context length \x1b[31m"}', r"refuses to embed \(400: .*maximum context"),
-    "no JSON": (200, b"<html>", "otherwise than it documents"),
-    "another form": (200, b'{"data": []}', "otherwise than it documents"),
+    "a wrong key": (401, b"{}", "does not accept the API key in OPENAI_API_KEY"),
+    "too long a text": (400, b'{"error": "maximum context length \x1b[31m"}', r"refused the embedding request \(400: .*maximum context"),
+    "no JSON": (200, b"<html>", "does not follow its documented API"),
+    "another form": (200, b'{"data": []}', "does not follow its documented API"),
 }
 
 
@@ -340,7 +340,7 @@ def test_a_service_that_does_not_answer_is_told_in_a_sentence(what, serve, monke
 def test_without_a_key_it_says_which(name, monkeypatch, tmp_path):
     key, _ = SERVICES[name]
     monkeypatch.delenv(key, raising=False)
-    with pytest.raises(TouchstoneError, match=f"set {key} to your key"):
+    with pytest.raises(TouchstoneError, match=f"set {key} to your API key"):
         VectorCache(name, tmp_path).fill(["a"], NoProgress(), threads=1)
 
 

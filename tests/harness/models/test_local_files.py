@@ -43,7 +43,7 @@ def test_what_is_brought_is_noted_and_its_metric_can_be_asked(folder):
     assert find_models([NAME]) == {NAME: str(folder)}
     assert METRIC not in scan_folder(SUBMISSIONS).absent
     assert len(select_entries([METRIC], SUBMISSIONS)[0].digest) == 64
-    with pytest.raises(TouchstoneError, match="no vectors of texts"):
+    with pytest.raises(TouchstoneError, match="does not embed texts"):
         model.encoder()
 
 

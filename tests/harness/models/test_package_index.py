@@ -74,7 +74,7 @@ def test_its_members_become_a_folder(pack, model, tmp_path):
     (model.path() / "one.txt").write_bytes(b"first\n")
     with pytest.raises(TouchstoneError, match="remove the folder and fetch the model again"):
         model.verify()
-    with pytest.raises(TouchstoneError, match="no vectors of texts"):
+    with pytest.raises(TouchstoneError, match="does not embed texts"):
         model.encoder()
 
 

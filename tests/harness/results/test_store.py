@@ -260,7 +260,7 @@ def test_coordinators_divide_the_work_and_a_killed_one_leaves_its_units(database
         assert not later.take(done)                     # somebody has finished it since that was planned
     with store.claiming(store.finished_times()) as rerun:
         assert rerun.take(done)
-    with pytest.raises(TouchstoneError, match="the connection broke"), store.claiming({}) as broken:
+    with pytest.raises(TouchstoneError, match="the connection was lost"), store.claiming({}) as broken:
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()")
         broken.take(("unit", "entry"))
@@ -296,9 +296,9 @@ for n in range(100_000):
 
 
 def test_a_server_that_is_not_there_or_does_not_let_in_is_said(postgres):
-    for wrong, sentence in ((postgres.replace("host=", "host=/nonexistent"), "is not reached"),
-                            (postgres.replace("/postgres?", "/nothing?"), "Make the database first"),
-                            (postgres.replace("tests@", "stranger@"), "does not let us in")):
+    for wrong, sentence in ((postgres.replace("host=", "host=/nonexistent"), "is not reachable"),
+                            (postgres.replace("/postgres?", "/nothing?"), "Create the database first"),
+                            (postgres.replace("tests@", "stranger@"), "refused the login")):
         with pytest.raises(TouchstoneError, match=sentence):
             Store(wrong)
 
@@ -310,7 +310,7 @@ def test_a_password_on_the_command_line_is_refused_and_shown_nowhere():
     assert "hunter2" not in done.stderr + done.stdout
     done = touchstone("show", environment={"TOUCHSTONE_STORE": "postgresql://me:hunter2@127.0.0.1:1/results"})
     assert done.returncode == 2
-    assert "postgresql://127.0.0.1/results is not reached" in " ".join(done.stderr.split())
+    assert "postgresql://127.0.0.1/results is not reachable" in " ".join(done.stderr.split())
     assert "hunter2" not in done.stderr + done.stdout
 
 
@@ -329,7 +329,7 @@ def test_files_are_named_by_path_or_by_address(address, file, tmp_path, monkeypa
 def test_other_addresses_are_refused_and_make_no_folder(address, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for read_only in (False, True):
-        with pytest.raises(TouchstoneError, match="is not the address of a results store; give a file, sqlite:///") as refusal:
+        with pytest.raises(TouchstoneError, match="is not the address of a results store; use a file, sqlite:///") as refusal:
             Store(address, read_only=read_only)
         assert "hunter2" not in str(refusal.value)
     assert list(tmp_path.iterdir()) == []

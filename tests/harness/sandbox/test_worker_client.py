@@ -80,10 +80,10 @@ def test_large_inputs_get_larger_mailboxes(host):
     ("return True", FaultKind.FORM, "distance returned bool"),
     ("return 1j", FaultKind.FORM, "distance returned complex"),
     ("return np.zeros(3)", FaultKind.FORM, "distance returned ndarray of shape (3,)"),
-    ("os._exit(3)", FaultKind.DIED, "left with exit code 3"),
-    ("sys.exit(4)", FaultKind.DIED, "left with exit code 4"),
-    ("sys.exit('bye')", FaultKind.DIED, "left with exit code 1"),
-    ("raise KeyboardInterrupt", FaultKind.DIED, "left with exit code 130"),
+    ("os._exit(3)", FaultKind.DIED, "ended with exit code 3"),
+    ("sys.exit(4)", FaultKind.DIED, "ended with exit code 4"),
+    ("sys.exit('bye')", FaultKind.DIED, "ended with exit code 1"),
+    ("raise KeyboardInterrupt", FaultKind.DIED, "ended with exit code 130"),
     ("import ctypes\nctypes.string_at(0)", FaultKind.DIED, "SIGSEGV"),
     ("os.kill(os.getpid(), 9)", FaultKind.DIED, "SIGKILL"),
     ("os.kill(os.getpid(), 40)", FaultKind.DIED, "signal 40"),
@@ -388,7 +388,7 @@ def test_what_a_worker_held_can_be_asked_until_it_leaves(host):
     leaving = worker(host, "import os, threading\ndef distance(p, q):\n    threading.Timer(0.2, os._exit, (3,)).start()\n    return 1.0\n")
     leaving.call("distance", [["a"], ["b"]], 1)
     time.sleep(1)
-    with pytest.raises(Fault, match="left with exit code 3"):
+    with pytest.raises(Fault, match="ended with exit code 3"):
         leaving.peak_memory()
     staying.close()
 

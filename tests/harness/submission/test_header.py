@@ -49,7 +49,7 @@ def test_reading_executes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize(("changed", "parts"), [
-    ({"kind": '"corpora"'}, ("line 6", '`kind = "corpora"`', 'Say "corpus"', '"text"')),
+    ({"kind": '"corpora"'}, ("line 6", '`kind = "corpora"`', 'Use "corpus"', '"text"')),
     ({"returns": '"number"'}, ("line 8", '"distance"', '"similarity"')),
     ({"license": None}, ("`license`", 'license = "Apache-2.0"')),
     ({"sumary": '"x"'}, ("line 11", "`sumary`", 'Did you mean "summary"?')),
@@ -130,8 +130,8 @@ def test_a_variant_may_name_vectors_if_vectors_are_given():
 @pytest.mark.parametrize(("content", "part"), [
     (b"x = 1\n", "no header"),
     (b"# /// script\n# x = 1", "never closed"),
-    (b"# /// script\n# x = 1\n\nimport os\n", "goes on until a line `# ///`"),
-    (b"# /// script\nx = 1\n# ///\n", "starts with `# `"),
+    (b"# /// script\n# x = 1\n\nimport os\n", "extends to a line `# ///`"),
+    (b"# /// script\nx = 1\n# ///\n", "must start with `# `"),
     (b"# /// script\n# x = \n# ///\n", "not valid TOML"),
     (b"# /// script\n# ///\n# /// script\n# ///\n", "second"),
     (b"# /// script\n# ///\n", "[tool.touchstone]"),

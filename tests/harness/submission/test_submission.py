@@ -73,7 +73,7 @@ def test_a_variant_is_an_entry_of_its_own():
 
 
 @pytest.mark.parametrize(("word", "sentence"), [
-    ("enregy", 'Did you mean "energy"'), ("constant[2]", 'no variant "2"; it has 0.875'), ("nowhere.py", "cannot be read")])
+    ("enregy", 'Did you mean "energy"'), ("constant[2]", 'no variant "2". Its variants: 0.875'), ("nowhere.py", "cannot be read")])
 def test_what_is_not_there_is_said(word, sentence):
     with pytest.raises(TouchstoneError) as refused:
         select_entries([word], SUBMISSIONS)

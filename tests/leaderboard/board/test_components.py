@@ -159,7 +159,7 @@ def test_displayable_texts_are_shown_where_two_metrics_differ(rated):
     """The synthetic pairs are displayable; people and both metrics place them."""
     page = render_snapshot(rated, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
     assert sum(texts[0] in page for texts in rated.report.shown_pairs["text"].texts) >= 1
-    assert "Closer to people" in page
+    assert "Closer to the human rating" in page
     hidden = replace(rated, report=rated.report.model_copy(update={"shown_pairs": {}}))
     assert "No texts are shown" in render_snapshot(hidden, Links(), {"view": "compare", "metrics": "jaccard,levenshtein"}).html
 

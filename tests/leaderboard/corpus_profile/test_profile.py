@@ -322,7 +322,7 @@ def test_unreadable_files_are_refused(tmp_path):
     (tmp_path / "broken.jsonl").write_text("{")
     (tmp_path / "texts.docx").write_bytes(b"")
     for name, sentence in (("other.csv", 'no column "text"; it has'), ("empty.txt", "contains no text"), ("broken.parquet", "cannot be read"),
-                           ("broken.jsonl", "cannot be read"), ("texts.docx", "ends in .txt, .csv"), ("none.txt", "There is no file")):
+                           ("broken.jsonl", "cannot be read"), ("texts.docx", "ends in .txt, .csv"), ("none.txt", "does not exist")):
         with pytest.raises(TouchstoneError, match=sentence):
             read_texts(str(tmp_path / name))
     with pytest.raises(TouchstoneError, match='There is no dataset "nothing"'):

@@ -118,12 +118,12 @@ def test_figures_can_be_limited_to_a_pair_and_a_k(kind, by_level):
 
     assert panels("made_weather, made_trains", 4) == ["made_weather, made_trains · k=4 n=8"]
     assert len(panels(None, 3)) == len(panels("made_weather, made_kitchen", None)) == 2
-    with pytest.raises(TouchstoneError, match="no such pair and k; it has --pair 'made_weather, made_trains' with k=3 n=8"):
+    with pytest.raises(TouchstoneError, match="this combination of --pair and --k; it contains --pair 'made_weather, made_trains' with k=3 n=8"):
         draw_figure(kind, by_level, "a, b", None)
 
 
 def test_other_figures_have_no_pair(by_level):
-    with pytest.raises(TouchstoneError, match="The figure convergence has no pair and no k; separation, radar, boxes have"):
+    with pytest.raises(TouchstoneError, match="The figure convergence does not accept --pair and --k; separation, radar, boxes do"):
         draw_figure("convergence", by_level, None, 3)
 
 

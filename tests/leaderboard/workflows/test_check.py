@@ -63,7 +63,7 @@ def test_no_published_metric_is_accused_and_every_one_is_if_its_direction_is_swa
             report = direction_of(inverse)
             line = next(number for number, text in enumerate(inverse.submission.source.decode().split("\n"), 1) if "# returns =" in text)
             assert report.inversion is not None
-            assert report.inversion.startswith(f"{name}.py, line {line}: the metric points the wrong way round and returns no {inverse.header.returns}")
+            assert report.inversion.startswith(f"{name}.py, line {line}: the answers have the wrong direction for a {inverse.header.returns}")
             assert f'change the line to `returns = "{declared.header.returns}"`' in report.inversion
 
 
@@ -89,7 +89,7 @@ LEGITIMATE = {
 @pytest.mark.parametrize("name", sorted(INVERTED))
 def test_inverted_metrics_that_nobody_has_published_are_errors(name, entry_of, direction_of):
     kind, returns, body = INVERTED[name]
-    assert "points the wrong way round" in direction_of(entry_of(name, WORDS + body, kind=kind, returns=returns, range="[-inf, inf]")).inversion
+    assert "have the wrong direction for a" in direction_of(entry_of(name, WORDS + body, kind=kind, returns=returns, range="[-inf, inf]")).inversion
 
 
 @pytest.mark.parametrize("name", sorted(LEGITIMATE))
@@ -119,7 +119,7 @@ def test_swapped_metrics_are_not_valid_and_cannot_be_submitted(tmp_path):
     for command in (["check", path], ["submit", path, "--suite", "smoke", "--store", tmp_path / "s.sqlite", "--to", tmp_path / "bundles"]):
         done = touchstone(*command, environment={"COLUMNS": "200"})
         assert done.returncode == 1
-        assert "points the wrong way round and returns no distance" in " ".join(done.stdout.split())
+        assert "have the wrong direction for a distance" in " ".join(done.stdout.split())
         assert "Not valid yet" in done.stdout
     assert not (tmp_path / "bundles").exists()
 

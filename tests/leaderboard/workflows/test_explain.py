@@ -65,7 +65,7 @@ def test_the_place_of_a_value_by_hand():
 def test_a_metric_that_sees_nothing_is_said_to_see_nothing():
     found = place_value(entry("constant"), 0.5, [("made", PARALLEL, rated([0.5] * 50, [0.0] * 25 + [5.0] * 25))])
     assert found.told_apart == 0.5
-    assert "says little" in found.sentence
+    assert "not informative" in found.sentence
     few = place_value(entry("constant"), 0.5, [("made", PARALLEL, rated([0.5] * 4, [0.0, 1.0, 2.0, 5.0]))])
     assert "too few pairs" in few.sentence
 

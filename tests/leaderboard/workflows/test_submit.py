@@ -75,11 +75,11 @@ def test_a_bundle_comes_out_again_and_what_is_claimed_does_not(bundle, tmp_path)
 
 
 @pytest.mark.parametrize(("change", "sentence"), [
-    ({"file": "../words.py"}, "names a file that is not beside it"),
-    ({"file": "words.txt"}, "names a file that is not beside it"),
-    ({"fingerprint": "0" * 64}, "submit it again from here"),
-    ({"entries": []}, "was made of another words.py"),
-    ({"entries": 7}, "is not a bundle's"),
+    ({"file": "../words.py"}, "must name a .py file in the same folder"),
+    ({"file": "words.txt"}, "must name a .py file in the same folder"),
+    ({"fingerprint": "0" * 64}, "submit the metric again from this clone"),
+    ({"entries": []}, "belongs to another version of words.py"),
+    ({"entries": 7}, "does not describe a bundle"),
 ])
 def test_a_bundle_that_is_none_is_refused(change, sentence, bundle, tmp_path):
     said = json.loads((bundle / FACTS).read_text())
@@ -90,16 +90,16 @@ def test_a_bundle_that_is_none_is_refused(change, sentence, bundle, tmp_path):
 
 def test_a_file_that_was_changed_after_the_bundle_is_refused(bundle, tmp_path):
     (bundle / "words.py").write_text((bundle / "words.py").read_text() + "# one line more\n")
-    with pytest.raises(TouchstoneError, match=r"was made of another words\.py"):
+    with pytest.raises(TouchstoneError, match=r"belongs to another version of words\.py"):
         again(bundle, tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{", "[" * 100_000])
 def test_what_is_no_bundle_is_said(content, tmp_path):
     (tmp_path / FACTS).write_text(content)
-    with pytest.raises(TouchstoneError, match="is not a bundle's"):
+    with pytest.raises(TouchstoneError, match="does not describe a bundle"):
         read_bundle(tmp_path)
-    with pytest.raises(TouchstoneError, match="`touchstone submit FILE` writes a bundle"):
+    with pytest.raises(TouchstoneError, match="write a bundle with `touchstone submit FILE`"):
         read_bundle(tmp_path / "nowhere")
 
 

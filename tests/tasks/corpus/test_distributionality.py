@@ -150,7 +150,7 @@ def test_paraphrases_leave_out_equal_texts_and_low_scores(tmp_path, monkeypatch)
     paraphrase_pairs.cache_clear()
     with pytest.raises(TouchstoneError, match="have no scores"):
         paraphrase_pairs("made_paraphrases", 4.0)
-    with pytest.raises(TouchstoneError, match="is of the kind corpus; pairs of paraphrases are required"):
+    with pytest.raises(TouchstoneError, match="has the kind corpus; the task requires pairs of paraphrases"):
         paraphrase_pairs("made_weather", None)
 
 

@@ -337,7 +337,7 @@ def test_a_file_in_a_folder_that_pip_is_told_of_is_taken_without_the_index(index
 def test_a_file_behind_an_address_is_resumed_and_kept(index):
     address = f"{index_urls()[0].removesuffix('/simple')}/files/{ARCHIVE.filename}"
     index.manner = ["drop"]
-    with pytest.raises(TouchstoneError, match="are kept; the same line again goes on"):
+    with pytest.raises(TouchstoneError, match="are kept; repeat the command to resume"):
         archives.fetch_url(address, "toy", NoProgress())
     assert archives.fetch_url(address, "toy", NoProgress()).read_bytes() == CONTENT
     assert archives.fetch_url(address, "toy", NoProgress()) == archives.web_path("toy")

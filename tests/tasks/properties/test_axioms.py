@@ -86,7 +86,7 @@ def test_a_crash_costs_its_trial_and_no_other(examined, entry_of):
     body = "import os\ndef distance(p, q):\n    if '' in p: os._exit(3)\n    return abs(sum(map(len, p)) / len(p) - sum(map(len, q)) / len(q))\n"
     shares, worst = examined(entry_of("metric", body))
     assert shares["finite_when_awkward"] == pytest.approx(7 / 9)
-    assert "left with exit code 3" in worst["finite_when_awkward"].trial.fault
+    assert "ended with exit code 3" in worst["finite_when_awkward"].trial.fault
     assert all(share == 1 for name, share in shares.items() if share is not None and name != "finite_when_awkward")
 
 

@@ -282,7 +282,7 @@ def test_samples_depend_on_the_seed_and_are_the_same_for_all_tasks():
 def test_what_a_dataset_cannot_give_is_refused_in_a_sentence():
     with pytest.raises(TouchstoneError, match="has no labels"):
         sample_labelled("made_weather", 1)
-    with pytest.raises(TouchstoneError, match='"made_weather" is of the kind corpus'):
+    with pytest.raises(TouchstoneError, match='"made_weather" has the kind corpus'):
         sample_collection("made_weather", 1, 5, 5)
     with pytest.raises(TouchstoneError, match="have no summaries"):
         robustness.document_variants(unit("robustness", "made_weather", start=0, stop=2))

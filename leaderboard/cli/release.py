@@ -101,9 +101,11 @@ def verify(
         return
     entries = [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries]
     suite = load_suite(release.report.suite.name)
-    changed = {**verification.find_changed_tasks(release, suite), **verification.find_changed_entries(release, entries)}
-    for item, reason in changed.items():
-        messages.print(f"{item} is not recomputed: {reason}.", soft_wrap=True, markup=False)
+    for kind, changed in (("tasks", verification.find_changed_tasks(release, suite)),
+                          ("metrics", verification.find_changed_entries(release, entries))):
+        if changed:
+            listed = "; ".join(f"{name}: {reason}" for name, reason in changed.items())
+            messages.print(f"These {kind} are not recomputed ({listed}).", soft_wrap=True, markup=False)
     results = verification.verify(release, suite, entries, sample, ConsoleProgress())
     for result in results:
         if not result.agrees:
@@ -120,7 +122,8 @@ def cite(
     name: Annotated[str | None, typer.Argument(help="A metric or an ensemble; without it, the release itself.")] = None,
     task: Annotated[str, typer.Option(help="Task whose score to cite, or overall.")] = "overall",
     form: Annotated[Citation, typer.Option("--format")] = Citation.text,
-    track: TrackOption = None,
+    track: Annotated[str | None, typer.Option(help="Track of the overall score: corpus or text.  \\[default: that of the "
+                                                   "metric's kind]", show_default=False)] = None,
     release: ReleaseOption = None,
 ) -> None:
     """Print a citation of a released score, or BibTeX entries of the release and of the papers of its tasks.

@@ -113,7 +113,7 @@ def test_a_patched_clock_wins_no_time(hosts):
 
 def test_limits_are_settings():
     assert Limits().with_overrides(["temporary_bytes=1e9", "seconds_per_unit=1.5"]) == Limits(temporary_bytes=1_000_000_000, seconds_per_unit=1.5)
-    for setting, sentence in (("temporary_byte=1", 'Did you mean "temporary_bytes"'), ("threads=many", "threads=1000"), ("threads=0", "above 0"),
-                              ("threads", "above 0"), ("threads=inf", "above 0")):
+    for setting, sentence in (("temporary_byte=1", 'Did you mean "temporary_bytes"'), ("threads=many", "threads=1000"), ("threads=0", "greater than 0"),
+                              ("threads", "greater than 0"), ("threads=inf", "greater than 0")):
         with pytest.raises(TouchstoneError, match=sentence):
             Limits().with_overrides([setting])

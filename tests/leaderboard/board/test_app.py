@@ -173,7 +173,7 @@ def test_messages_without_a_response_or_javascript(browser, address):
     opened.locator("[name=a]").fill("one")
     opened.locator("[name=b]").fill("two")
     opened.get_by_role("button", name="Run metrics").click()
-    opened.wait_for_selector("#ts-tried >> text=the first one has 1")
+    opened.wait_for_selector("#ts-tried >> text=the first corpus has 1")
     opened.route("**/try*", lambda route: route.abort())
     opened.get_by_role("button", name="Run metrics").click()
     opened.wait_for_selector("#ts-tried >> text=The server did not respond")

@@ -112,8 +112,8 @@ def test_halves_share_no_text_and_have_one_size():
 
 @pytest.mark.parametrize(("ask", "a", "b", "said"), [
     (try_texts, " ", "b", "first text is empty"), (try_texts, "a", "", "second text is empty"),
-    (try_texts, "a", "b" * 5_001, "5,001 characters"), (try_corpora, "a\n\nb\nc\n", RAIN, "first one has 3"),
-    (try_corpora, RAIN, "a\n" * 201, "second one has 201"), (try_corpora, RAIN, RAIN + "\n" + "a" * 1_001, "1,001 characters")])
+    (try_texts, "a", "b" * 5_001, "5,001 characters"), (try_corpora, "a\n\nb\nc\n", RAIN, "first corpus has 3"),
+    (try_corpora, RAIN, "a\n" * 201, "second corpus has 201"), (try_corpora, RAIN, RAIN + "\n" + "a" * 1_001, "1,001 characters")])
 def test_what_cannot_be_tried_is_said(ask, a, b, said):
     with pytest.raises(TouchstoneError, match=said):
         ask(a, b, "minilm")

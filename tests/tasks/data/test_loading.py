@@ -140,7 +140,7 @@ def test_an_index_without_ranges_starts_again(index):
 
 def test_a_wrong_file_is_thrown_away(index):
     index.manner = ["wrong"]
-    assert "sha256" in refused()
+    assert "SHA-256" in refused()
     assert list(ARCHIVE.path.parent.iterdir()) == []
     assert fetch_archive(ARCHIVE, NoProgress()).read_bytes() == CONTENT
 

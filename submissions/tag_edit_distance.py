@@ -37,7 +37,7 @@ from rapidfuzz.distance import Levenshtein
 WORD = re.compile(r"\d+(?:[.,:/]\d+)+|\w+(?:['\u2019]\w+)*|[^\w\s]")
 NUMBER = re.compile(r"[\d.,:/%$+-]*\d[\d.,:/%$+-]*")
 EDGE = ("STAART", "STAART")
-KEPT = 50_000                               # texts whose tags are at hand
+KEPT = 50_000                               # texts whose tags are cached
 Tagged = tuple[str, str]
 
 lexicon: dict[str, str]

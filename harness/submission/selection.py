@@ -17,6 +17,11 @@ class ScannedFolder(NamedTuple):
     absent: dict[str, ModelNotFetched]
 
 
+def parse_folder(folder: Path) -> list[Submission]:
+    """Return all submissions of a folder after validating their headers only."""
+    return [parse_file(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+
+
 def load_available(folder: Path) -> list[Submission]:
     """Return all submissions of a folder whose models are available, sorted by name."""
     return scan_folder(folder).here
@@ -26,7 +31,7 @@ def scan_folder(folder: Path) -> ScannedFolder:
     """Parse all submissions of a folder; raise if two files claim the same name."""
     owner: dict[str, str] = {}
     here, absent = [], {}
-    for submission in (parse_file(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"):
+    for submission in parse_folder(folder):
         name = submission.header.name
         if name in owner:
             raise TouchstoneError(f'{submission.filename} and {owner[name]} both have the name "{name}"; rename one.')

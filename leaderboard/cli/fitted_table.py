@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from rich.box import Box
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -28,26 +29,35 @@ class Column:
     label: str = ""                         # columns with the same label are dropped together, and named by it
     style: str = ""
 
-    @property
+    @cached_property
     def is_wrapped(self) -> bool:
         """Whether the column is text that may be wrapped."""
-        return any(cell.cell_len > WRAPPED_WIDTH for cell in self.cells) and not self.is_numeric and self.level > 0
+        return self.cell_width > WRAPPED_WIDTH and not self.is_numeric and self.level > 0
 
-    @property
+    @cached_property
+    def cell_width(self) -> int:
+        """The width of the longest cell."""
+        return max((cell.cell_len for cell in self.cells), default=0)
+
+    @cached_property
     def is_numeric(self) -> bool:
         """Whether all cells are numbers or missing."""
         return all(NUMBER.fullmatch(cell.plain) for cell in self.cells)
 
+    @property
+    def rigid_width(self) -> int:
+        """The width that the cells need at least."""
+        return WRAPPED_WIDTH if self.is_wrapped else self.cell_width
+
     def wrap_heading(self, short: bool) -> list[str]:
         """Return the lines of the heading, which are no longer than the cells if the words allow it."""
         heading = self.short if short and self.short else self.heading
-        width = max([1, *map(len, heading.split()), *([WRAPPED_WIDTH] if self.is_wrapped else [c.cell_len for c in self.cells])])
+        width = max(1, *map(len, heading.split()), self.rigid_width)
         return textwrap.wrap(heading, width) or [""]
 
     def min_width(self, short: bool) -> int:
         """Return the width that the column needs at least."""
-        heading = max(map(len, self.wrap_heading(short)))
-        return max([heading, WRAPPED_WIDTH] if self.is_wrapped else [heading, *(cell.cell_len for cell in self.cells)])
+        return max(self.rigid_width, *map(len, self.wrap_heading(short)))
 
 
 class FittedTable:

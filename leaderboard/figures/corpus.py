@@ -171,8 +171,8 @@ def draw_tasks(scored: Sequence[Scored]) -> go.Figure:
 
 def mean_measures(units: Iterable[Mapping[str, float | None]], names: Mapping[str, str]) -> dict[str, float]:
     """Return the means of measures over test units, by their labels in the figure, without measures that are unknown."""
-    known = {label: [value for unit in units if (value := unit.get(name)) is not None] for label, name in names.items()}
-    return {label: float(np.mean(values)) for label, values in known.items() if values}
+    by_label = {label: [value for unit in units if (value := unit.get(name)) is not None] for label, name in names.items()}
+    return {label: float(np.mean(values)) for label, values in by_label.items() if values}
 
 
 def distances_of(observations: Sequence[MixtureDistances], standardised: bool) -> tuple[np.ndarray, np.ndarray]:

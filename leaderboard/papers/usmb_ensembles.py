@@ -10,13 +10,13 @@ import numpy as np
 from leaderboard.ensembles.learning import TrainingTable, judge_split, split_groups
 from leaderboard.ensembles.training_tables import (
     axis,
+    clustering_table,
     comparisons,
     observed,
     retrieval_table,
     robustness_table,
     sensitivity_table,
 )
-from leaderboard.ensembles.training_tables import clustering_table as clusters
 from leaderboard.scoring.scores import Scored
 from tasks.common.sampling import ASPECTS
 from tasks.text.alignment import AXIS
@@ -43,10 +43,10 @@ def learn_published(scored: Mapping[str, Scored], members: Mapping[str, str], co
     means = {figure: float(np.mean(of_models)) for figure, of_models in values.items()}
     if ("axis", "overall") in means and ("comparisons", "accuracy") in means:
         means["usmb", "alignment"] = (means["axis", "overall"] + means["comparisons", "accuracy"]) / 2
-    five = [means.get(("usmb", task)) for task in ("alignment", "robustness", "sensitivity", "clustering", "retrieval")]
-    known = [value for value in five if value is not None]
-    if len(known) == len(five):
-        means["usmb", "overall"] = float(np.mean(known))
+    scores = [means.get(("usmb", task)) for task in ("alignment", "robustness", "sensitivity", "clustering", "retrieval")]
+    available = [score for score in scores if score is not None]
+    if len(available) == len(scores):
+        means["usmb", "overall"] = float(np.mean(available))
     return means
 
 
@@ -66,13 +66,13 @@ def learn_with(entries: Sequence[Scored], names: Sequence[str]) -> dict[Figure, 
         return scores
 
     if complete("alignment"):
-        seen = observed(entries, "alignment")
-        rated = [unit for unit in seen if unit[0].parameters["kind"] == AXIS and unit[1][0].ratings]
+        units = observed(entries, "alignment")
+        rated = [unit for unit in units if unit[0].parameters["kind"] == AXIS and unit[1][0].ratings]
         for aspect in ASPECTS if rated else ():
             if all(aspect in answers[0].ratings for _, answers in rated):
-                values["axis", aspect] = learn(axis(metrics, seen, aspect), "axis" if aspect == "overall" else None)["score"]
-        if len(rated) < len(seen):
-            chosen = learn(comparisons(metrics, seen), "comparisons")
+                values["axis", aspect] = learn(axis(metrics, units, aspect), "axis" if aspect == "overall" else None)["score"]
+        if len(rated) < len(units):
+            chosen = learn(comparisons(metrics, units), "comparisons")
             values |= {("comparisons", measure): value for measure, value in chosen.items() if measure != "score"}
     if complete("robustness"):
         shares = learn(robustness_table(metrics, observed(entries, "robustness")), "robustness")
@@ -82,7 +82,7 @@ def learn_with(entries: Sequence[Scored], names: Sequence[str]) -> dict[Figure, 
         table = sensitivity_table(metrics, observed(entries, "sensitivity"), published=True)
         values["usmb", "sensitivity"] = learn(table, "sensitivity")["score"]
     if complete("clustering"):
-        values["usmb", "clustering"] = learn(clusters(metrics, observed(entries, "clustering")))["clustering"]
+        values["usmb", "clustering"] = learn(clustering_table(metrics, observed(entries, "clustering")))["clustering"]
     if complete("retrieval"):
         values["usmb", "retrieval"] = learn(retrieval_table(metrics, observed(entries, "retrieval")))["score"]
     return values

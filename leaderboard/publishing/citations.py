@@ -38,7 +38,8 @@ class CitedScore:
     track: str
     task: TaskInfo | None                   # None: the overall score
     score: Estimate
-    standing: str                           # the rank on this task or overall, or why there is none
+    rank: str | None                        # on this task or overall, with its range: "2 of 20 (95% range 1-4)"
+    not_ranked: str | None                  # why there is no rank
     signature: str
     paper: str | None                       # of the metric
     site: str | None = None                 # the address of the board
@@ -60,6 +61,11 @@ class CitedScore:
         """What became known about the release and the cited tasks later; an empty string if there is nothing."""
         tasks = [task.name for task in self.release.report.suite.tasks if task.ranked and task.track == self.track]
         return " ".join(self.release.errata.sentences([self.task.name] if self.task is not None else tasks))
+
+    @property
+    def standing(self) -> str:
+        """The rank, or why there is none."""
+        return f"not ranked ({self.not_ranked})" if self.rank is None else f"rank {self.rank}"
 
     def __str__(self) -> str:
         overall = f"overall score of {self.track} metrics (0 is chance)"
@@ -124,9 +130,9 @@ def score_of_metric(release: Release, entry: EntryReport, task: TaskInfo | None,
         on_task = entry.task_ranks.get(task_name)
         rank, interval = (on_task.rank, on_task.rank_interval) if on_task is not None else (None, None)
     ranked = [other for other in release.report.entries if other.track == entry.track and other.rank is not None]
-    standing = (f"rank {rank} of {len(ranked)}{format_range(interval)}" if rank is not None
-                else f"not ranked ({entry.not_ranked or 'a property without ranks'})")
-    return CitedScore(release, entry.name, entry.title, entry.track, task, score, standing, signature, entry.paper)
+    return CitedScore(release, entry.name, entry.title, entry.track, task, score,
+                      None if rank is None else f"{rank} of {len(ranked)}{format_range(interval)}",
+                      entry.not_ranked or "a property without ranks", signature, entry.paper)
 
 
 def score_of_ensemble(release: Release, row: EnsembleRow, track: str, task: TaskInfo | None, task_name: str) -> CitedScore:
@@ -137,7 +143,7 @@ def score_of_ensemble(release: Release, row: EnsembleRow, track: str, task: Task
     suite = release.report.suite
     score = row.overall if task is None else row.tasks[task_name].score
     signature = f"{row.name}|{suite.name}@{suite.fingerprint[:6]}|{task_name}"
-    return CitedScore(release, row.name, row.title, track, task, score, "not ranked (ensemble)", signature, None)
+    return CitedScore(release, row.name, row.title, track, task, score, None, "ensemble", signature, None)
 
 
 def format_range(interval: tuple[int, int] | None) -> str:
@@ -197,7 +203,7 @@ def as_latex(cited: CitedScore) -> str:
     """Return a row of a LaTeX table: metric, task, score with interval, rank, release, signature."""
     score = cited.score
     interval = "" if score.low is None else f" [{score.low:.3f}, {score.high:.3f}]"
-    rank = cited.standing.removeprefix("rank ").replace("-", "--") if cited.standing.startswith("rank") else "--"
+    rank = "--" if cited.rank is None else cited.rank.replace("-", "--")
     cells = [latex(cited.name), latex(cited.task.title if cited.task is not None else "Overall"),
              f"${score.value:.3f}${interval}", rank.replace("%", r"\%"), f"Touchstone {cited.release.name}",
              rf"\texttt{{{latex(cited.signature)}}}"]

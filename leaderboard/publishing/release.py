@@ -14,6 +14,7 @@ import shutil
 import tomllib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -79,7 +80,7 @@ class Release:
     report: Report
     errata: Erratum
 
-    @property
+    @cached_property
     def units(self) -> pd.DataFrame:
         """The score of every entry on every test unit, from which intervals and comparisons are computed."""
         return pd.read_parquet(self.folder / UNITS)

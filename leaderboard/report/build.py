@@ -13,7 +13,7 @@ from harness.evaluation.suite import Suite
 from harness.evaluation.task import FaultDetection
 from harness.results.provenance import harness_commit, harness_version
 from harness.results.store import Store
-from harness.submission.submission import parse_file
+from harness.submission.selection import parse_folder
 from leaderboard.ensembles.baselines import KIND, Baselines
 from leaderboard.ensembles.summary import TRACK, AddedValue, added_values, summarise_ensembles
 from leaderboard.report.example_pairs import collect_example_pairs
@@ -222,6 +222,6 @@ def describe_header(scored: Scored) -> dict[str, Any]:
 @cache
 def paper_authors() -> dict[str, dict[str, Any]]:
     """Return the authors and the year of each paper that a published submission names, by address."""
-    headers = [parse_file(path).header for path in sorted(SUBMISSIONS.glob("*.py")) if path.name != "__init__.py"]
+    headers = [submission.header for submission in parse_folder(SUBMISSIONS)]
     return {header.paper: {"authors": list(header.authors), "year": header.year}
             for header in headers if header.paper and header.authors}

@@ -25,7 +25,8 @@ from harness.results.outcomes import Failure, Outcome
 from harness.sandbox.layers import Sandbox
 from harness.sandbox.limits import Limits
 from harness.submission.header import field_line
-from harness.submission.submission import Entry, Submission, load_submission, parse_file
+from harness.submission.selection import parse_folder
+from harness.submission.submission import Entry, Submission, load_submission
 from leaderboard.workflows.check_direction import Direction, describe_inversion
 from leaderboard.workflows.check_refusals import explain_refusal
 from tasks.corpus.known_similarity import CorpusSize, MixtureDistances
@@ -116,7 +117,7 @@ def check_entries(entries: Sequence[Entry], suite: Suite, trust: bool, progress:
 def check_name(submission: Submission) -> None:
     """Raise if a published submission has this name or one that looks like it, unless this is a published one."""
     name = submission.header.name
-    published = [parse_file(path) for path in sorted(SUBMISSIONS.glob("*.py")) if path.name != "__init__.py"]
+    published = parse_folder(SUBMISSIONS)
     if submission.source in (other.source for other in published):
         return
     for other in published:

@@ -22,24 +22,24 @@ def explain_refusal(filename: str, attempts: Iterable[ATTEMPT], failures: Sequen
     """Return the sentence about the first attempt that explains why a metric cannot work here, or None."""
     for failure in failures:
         if HUB.search(failure.sentence):
-            return f"It loads a model by its name{place_of(failure, filename)}; a metric has no network. Instead {WEIGHTS}."
+            return f"It loads a model by its name{line_of(failure, filename)}; a metric has no network. Instead {WEIGHTS}."
     for what, line in attempts:
-        place = f" (line {line.rpartition(':')[2]})"
+        attempt = f"It tries to {what} (line {line.rpartition(':')[2]}), and"
         if what.startswith(VARIABLE):
-            return f"It tries to {what}{place}, and {NO_SETTINGS}"
+            return f"{attempt} {NO_SETTINGS}"
         if what in NAME_LOOKUPS:
-            return (f"It tries to {what}{place}, and a metric has no network. For weights {WEIGHTS}; a metric that needs a web "
+            return (f"{attempt} a metric has no network. For weights {WEIGHTS}; a metric that needs a web "
                     "service cannot be ranked.")
         if what == PROCESS:
-            return (f"It tries to {what}{place}, and a metric is one Python process. Name a package that does the same in "
+            return (f"{attempt} a metric is one Python process. Name a package that does the same in "
                     f"`dependencies` (wheels with compiled modules work); for weights {WEIGHTS}.")
     for failure in failures:
         if SETTING.search(failure.sentence):
-            return f"It needs an environment variable{place_of(failure, filename)}, and {NO_SETTINGS}"
+            return f"It needs an environment variable{line_of(failure, filename)}, and {NO_SETTINGS}"
     return None
 
 
-def place_of(failure: Failure, filename: str) -> str:
+def line_of(failure: Failure, filename: str) -> str:
     """Return the line of the submission in a failure, in parentheses; empty if there is none."""
     lines = [match[1] for place in failure.places if (match := re.match(rf"{re.escape(filename)}:(\d+) in ", place))]
     return f" (line {lines[0]})" if lines else ""

@@ -1,4 +1,4 @@
-"""The tags of Brill's tagger in two submissions against `nltk`, which tests the conditions of a rule by code of its own.
+"""The tags of Brill's tagger in two submissions against `nltk`, whose code tests the conditions of a rule independently.
 
 The submissions apply the rules of the context in the order of TextBlob: word by word, from the left; of the rules that fit a word's
 first tag the last counts.  `nltk.tag.brill.BrillTagger` applies them in Brill's order: rule by rule to the whole sentence, each to the

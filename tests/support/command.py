@@ -1,4 +1,4 @@
-"""Run the command: in this process, which is quick, or as a process of its own."""
+"""Run the command: in this process, which is quick, or in a separate process."""
 
 from __future__ import annotations
 

@@ -242,9 +242,9 @@ def test_coordinators_divide_the_work_and_a_killed_one_leaves_its_units(database
     calls = sorted(log.read_text().split())
     log.unlink()
     runs = [subprocess.Popen(words, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=PROJECT) for _ in range(2)]
-    said = [run.communicate(timeout=200)[1] for run in runs]
-    assert sorted(log.read_text().split()) == calls, said
-    ran, left = (sum(int(number) for text in said for number in re.findall(pattern, text))
+    messages = [run.communicate(timeout=200)[1] for run in runs]
+    assert sorted(log.read_text().split()) == calls, messages
+    ran, left = (sum(int(number) for text in messages for number in re.findall(pattern, text))
                  for pattern in (r"Ran (\d+) test", r"(\d+) test units were left"))
     assert ran == 5
     assert left <= 5                                    # all that one of them planned
@@ -257,7 +257,7 @@ def test_coordinators_divide_the_work_and_a_killed_one_leaves_its_units(database
     with store.claiming({}) as later:                   # their connection has ended
         assert later.take(("unit", "entry"))
         done = next(iter(store.finished_times()))
-        assert not later.take(done)                     # somebody has finished it since that was planned
+        assert not later.take(done)                     # another run has stored its outcome since the planning
     with store.claiming(store.finished_times()) as rerun:
         assert rerun.take(done)
     with pytest.raises(TouchstoneError, match="the connection was lost"), store.claiming({}) as broken:

@@ -37,14 +37,14 @@ def test_every_number_is_shown_in_full_or_its_column_is_dropped_and_named(width)
     assert all(len(line) <= width for line in lines)
     assert "…" not in "".join(lines)
     text = " ".join(" ".join(lines).split())
-    shown = next(line for line in lines if NAMES[0] in line).count("0.123")
+    displayed = next(line for line in lines if NAMES[0] in line).count("0.123")
     for number in range(8):
         dropped = f"Task number {number}" in text.partition("Not shown for lack of width:")[2]
-        assert dropped == (number >= shown)
+        assert dropped == (number >= displayed)
     for name, score in zip(NAMES, SCORES, strict=True):
-        assert next(line for line in lines if name in line).count(score) == shown > 0
-    if f"t{shown - 1}" in text:
-        assert f"t{shown - 1}: Task number {shown - 1}" in text
+        assert next(line for line in lines if name in line).count(score) == displayed > 0
+    if f"t{displayed - 1}" in text:
+        assert f"t{displayed - 1}: Task number {displayed - 1}" in text
     assert ("0.100 to 0.200" in text) == (not text.partition("Not shown")[2].count("intervals"))
 
 

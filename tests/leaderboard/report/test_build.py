@@ -6,6 +6,7 @@ import pytest
 
 from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
+from harness.submission.selection import parse_folder
 from harness.submission.submission import parse_file
 from leaderboard import load_release
 
@@ -29,5 +30,5 @@ def test_header_names_authors_and_year(write):
 
 
 def test_every_submission_that_names_a_paper_names_its_authors():
-    headers = [parse_file(path).header for path in SUBMISSIONS.glob("*.py") if path.name != "__init__.py"]
+    headers = [submission.header for submission in parse_folder(SUBMISSIONS)]
     assert [header.name for header in headers if header.paper and not (header.authors and header.year)] == []

@@ -87,7 +87,7 @@ LEGITIMATE = {
 
 
 @pytest.mark.parametrize("name", sorted(INVERTED))
-def test_inverted_metrics_that_nobody_has_published_are_errors(name, entry_of, direction_of):
+def test_unpublished_inverted_metrics_are_errors(name, entry_of, direction_of):
     kind, returns, body = INVERTED[name]
     assert "have the wrong direction for a" in direction_of(entry_of(name, WORDS + body, kind=kind, returns=returns, range="[-inf, inf]")).inversion
 

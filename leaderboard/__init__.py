@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from leaderboard.scoring.comparison import compare as compare
     from leaderboard.scoring.ranking import Ranking as Ranking
     from leaderboard.scoring.ranking import rank_suite as rank
+    from leaderboard.scoring.results import score_suite as score
     from leaderboard.scoring.scores import Scored as Scored
-    from leaderboard.scoring.scores import score_suite as score
     from leaderboard.workflows.check import CheckReport as CheckReport
     from leaderboard.workflows.check import check as check
     from leaderboard.workflows.explain import explain as explain
@@ -37,7 +37,7 @@ _EXPORTS = {
     "load_release": "leaderboard.publishing.release:read_release",
     "rank": "leaderboard.scoring.ranking:rank_suite",
     "reproduce": "leaderboard.papers.registry",
-    "score": "leaderboard.scoring.scores:score_suite",
+    "score": "leaderboard.scoring.results:score_suite",
 }
 
 __all__ = [

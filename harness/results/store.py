@@ -11,7 +11,7 @@ import dataclasses
 import datetime
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -169,6 +169,16 @@ class Store:
         with self._explained(), self._engine.connect() as connection:
             return {(row.unit_id, row.entry_digest): row.finished for row in connection.execute(query)}
 
+    def finished_by_entry(self, units: Container[str]) -> dict[str, dict[str, str]]:
+        """Return when each outcome of some test units was stored, by present entry digest and unit id."""
+        finished: dict[str, dict[str, str]] = {}
+        current = self._current_digests()
+        for (unit, digest), time in self.finished_times().items():
+            if unit in units:
+                of_entry = finished.setdefault(current.get(digest, digest), {})
+                of_entry[unit] = max(time, of_entry.get(unit, ""))
+        return finished
+
     def begin_run(self, provenance: Provenance) -> int:
         """Record the start of a run and return its number."""
         with self._explained(), self._engine.begin() as connection:
@@ -214,13 +224,14 @@ class Store:
                     index_elements=["unit_id", "entry_digest"],
                     set_={name: value for name, value in row.items() if name not in ("unit_id", "entry_digest")}))
 
-    def cache_put(self, kind: str, key: str, value: Any) -> None:
-        """Store a value derived from answers, under a key that names everything it depends on."""
-        row = {"kind": kind, "key": key, "value": value, "computed": current_time()}
+    def cache_put(self, kind: str, values: Mapping[str, Any]) -> None:
+        """Store values derived from answers, by key."""
         with self._explained(), self._engine.begin() as connection:
             DERIVED.create(connection, checkfirst=True)
-            connection.execute(self._database.insert(DERIVED).values(row).on_conflict_do_update(
-                index_elements=["kind", "key"], set_={"value": value, "computed": row["computed"]}))
+            for key, value in values.items():
+                row = {"kind": kind, "key": key, "value": value, "computed": current_time()}
+                connection.execute(self._database.insert(DERIVED).values(row).on_conflict_do_update(
+                    index_elements=["kind", "key"], set_={"value": value, "computed": row["computed"]}))
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 

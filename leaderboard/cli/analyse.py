@@ -79,7 +79,7 @@ def baselines(suite: SuiteOption = "core", store: StoreOption = None, as_json: J
     from leaderboard.cli.fitted_table import plain_table
     from leaderboard.ensembles.baselines import KIND, Baselines, compute_baselines
     from leaderboard.ensembles.summary import added_values, summarise_ensembles
-    from leaderboard.scoring.scores import score_suite
+    from leaderboard.scoring.results import score_suite
     from tasks.suite_files import load_suite
 
     read, opened, progress = load_suite(suite), Store(store_address(store)), ConsoleProgress()

@@ -56,7 +56,7 @@ def figure(
     from leaderboard.cli.console import messages
     from leaderboard.figures.registry import draw_figure
     from leaderboard.figures.style import write_figure
-    from leaderboard.scoring.scores import score_suite
+    from leaderboard.scoring.results import score_suite
     from tasks.suite_files import load_suite
 
     scored = {entry.name: entry for entry in score_suite(Store(store_address(store), read_only=True), load_suite(suite))}

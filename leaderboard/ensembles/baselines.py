@@ -89,7 +89,7 @@ class Baselines:
     def tables_of(self, scored: Sequence[Scored]) -> list[str]:
         """Return the tables for which all given entries answered every test unit."""
         return [name for name in MADE if all(
-            task_of(name) in entry.tasks and entry.tasks[task_of(name)].planned == len(entry.tasks[task_of(name)].observed) > 0
+            task_of(name) in entry.tasks and entry.tasks[task_of(name)].planned == entry.tasks[task_of(name)].answered > 0
             for entry in scored)]
 
     def jobs(self) -> Iterator[Job]:
@@ -205,7 +205,7 @@ def compute_baselines(suite: Suite, scored: Sequence[Scored], store: Store, prog
         stage = progress.stage("Learning", len(missing), "ensembles")
         try:
             for job in missing:
-                store.cache_put(KIND, job.key, plain(job.compute()))
+                store.cache_put(KIND, {job.key: plain(job.compute())})
                 stage.advance(1, note=f"{job.title}, {job.table}")
         finally:
             stage.close()

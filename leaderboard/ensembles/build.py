@@ -13,7 +13,7 @@ from harness.evaluation.suite import Suite
 from harness.results.store import Store, open_store
 from leaderboard.ensembles.learning import Ensemble, TrainingTable, ValueAdded, general, learn, value_added, without
 from leaderboard.ensembles.training_tables import training_tables
-from leaderboard.scoring.scores import score_suite
+from leaderboard.scoring.results import score_suite
 
 FOREST_SPLITS, LINEAR_DRAWS = 5, 200        # forests take seconds per split: few splits, no resampling
 MAX_FOREST_MEMBERS = 5                      # added values are measured with forests for at most so many metrics

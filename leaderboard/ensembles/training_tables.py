@@ -52,8 +52,8 @@ def observed(scored: Sequence[Scored], task: str) -> Seen:
     for entry in scored:
         if task not in entry.tasks:
             raise TouchstoneError(f'"{entry.name}" is not a text metric; ensembles combine text metrics.')
-        if len(entry.tasks[task].observed) < entry.tasks[task].planned:
-            raise TouchstoneError(f'"{entry.name}" has results for {len(entry.tasks[task].observed)} of '
+        if entry.tasks[task].answered < entry.tasks[task].planned:
+            raise TouchstoneError(f'"{entry.name}" has results for {entry.tasks[task].answered} of '
                                   f"{entry.tasks[task].planned} test units of {task}; `touchstone run {entry.name} --suite "
                                   f"{entry.suite.name}` runs the rest.")
     units = scored[0].suite.units(scored[0].tasks[task].task)

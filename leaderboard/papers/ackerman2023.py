@@ -25,8 +25,7 @@ from leaderboard.figures.registry import draw_figure
 from leaderboard.papers.base import Options, PaperTable, Reproduction
 from leaderboard.report.formats import format_interval
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.resampling import make_plans
-from leaderboard.scoring.scores import score_entry, score_suite
+from leaderboard.scoring.results import score_suite
 from tasks.corpus.distributionality import Distributionality
 from tasks.suite_files import load_suite
 
@@ -96,16 +95,16 @@ def paper_entries() -> list[Entry]:
 
 def compare_classes(store: Store, suite: Suite) -> list[Comparison]:
     """Return a comparison for each metric that has results in the store."""
-    entries, resampling_plans = {stored.entry.name: stored for stored in store.entries()}, make_plans(suite)
+    scored = {entry.name: entry for entry in score_suite(store, suite)}
     comparisons = []
     for name, (published_name, nearer_energy) in METRICS.items():
-        if name not in entries:
+        if name not in scored:
             continue
-        scores = score_entry(store, suite, entries[name], resampling_plans).tasks
+        scores = scored[name].tasks
         measures = {measure: estimate for score in scores.values() for measure, estimate in score.measures.items()
-                    if estimate.units >= MIN_SHARE * len(score.observed)}
+                    if estimate.units >= MIN_SHARE * score.answered}
         comparisons.append(Comparison(published_name, "ENERGY" if nearer_energy else "AHD", measures,
-                                      frozenset(task for task, score in scores.items() if score.observed)))
+                                      frozenset(task for task, score in scores.items() if score.answered)))
     return comparisons
 
 

@@ -216,7 +216,7 @@ def score_metrics(store: Store, suite: Suite, task_name: str,
     digests = {stored.entry.name: stored.digest for stored in store.entries()}
     scores = {published: score_task(task, units, store.outcomes(digests[name], suite.forms))
               for name, (published, _) in METRICS.items() if published is not None and name in digests}
-    return {metric: dict(score.measures) for metric, score in scores.items() if score.observed}
+    return {metric: dict(score.measures) for metric, score in scores.items() if score.answered}
 
 
 def compare_cells(store: Store, suite: Suite, pair: tuple[str, str] = PAIR) -> list[Cell]:

@@ -16,7 +16,8 @@ from leaderboard.papers.published_tables import UsmbFigure, usmb_tables
 from leaderboard.papers.usmb_ensembles import learn_published
 from leaderboard.report.formats import format_interval, format_number
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.scores import Scored, score_suite
+from leaderboard.scoring.results import score_suite
+from leaderboard.scoring.scores import Scored
 from tasks.suite_files import load_suite
 from tasks.text.base import USMB
 

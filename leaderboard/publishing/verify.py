@@ -18,7 +18,7 @@ from harness.evaluation.suite import Suite
 from harness.results.store import Store
 from harness.submission.submission import Entry, current_digest
 from leaderboard.publishing.release import Release
-from leaderboard.scoring.scores import score_suite
+from leaderboard.scoring.results import score_suite
 
 TOLERANCE = 1e-3
 

@@ -43,10 +43,9 @@ def agreement(entries: Sequence[Scored]) -> Agreement | None:
     """Return the rank correlations of the entries' answers to the ranked tasks; None for fewer than two complete entries."""
     rows: dict[str, np.ndarray] = {}
     for scored in entries:
-        answers = [score.task.answers(score.observed[unit.id]) for score in scored.ranked_tasks
-                   for unit in scored.suite.units(score.task) if unit.id in score.observed]
+        answers = [score.shared_answers for score in scored.ranked_tasks if score.shared_answers is not None]
         if answers and all(score.complete and not score.failures for score in scored.ranked_tasks):
-            rows[scored.name] = np.concatenate([part for part in answers if part is not None] or [np.empty(0)])
+            rows[scored.name] = np.concatenate(answers)
     longest = max((len(row) for row in rows.values()), default=0)
     names = [name for name, row in rows.items() if len(row) == longest]
     if longest < 2 or len(names) < 2:

@@ -7,8 +7,9 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from harness.base.units import Unit
 from harness.evaluation.suite import Suite
@@ -16,10 +17,10 @@ from harness.evaluation.task import Task
 from harness.models.vector_composition import vector_model_id
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.results.provenance import harness_version
-from harness.results.store import Store, StoredEntry, open_store
+from harness.results.store import StoredEntry
 from harness.submission.submission import Entry
 from leaderboard.scoring.estimates import Estimate, above_chance, mean_of_estimates, stratified_mean
-from leaderboard.scoring.resampling import Plan, Resampled, make_plans, resample
+from leaderboard.scoring.resampling import Plan, Resampled, resample
 from leaderboard.scoring.signature import Signature
 from tasks.text.base import USMB
 
@@ -38,10 +39,12 @@ class TaskScore:
     failures: tuple[Failure, ...]
     not_applicable: str | None
     marks: frozenset[str]
+    answered: int                           # test units with an observation
     observed: Mapping[str, Any]             # by unit id
     by_unit: Mapping[str, float]            # by unit id: worst if it failed, chance if unknown
     chance: float
     resampled: Resampled | None = None      # if the score is not a mean over test units
+    shared_answers: np.ndarray | None = None    # of the test units in order, to questions that all entries share
 
     @property
     def complete(self) -> bool:
@@ -157,21 +160,6 @@ class Scored:
             model=model.name if model is not None else None, model_fingerprint=model.fingerprint if model is not None else None)
 
 
-def score_suite(store: Store | Path | str, suite: Suite) -> list[Scored]:
-    """Return the results of every entry of the store that was run on this suite."""
-    results, plans = open_store(store), make_plans(suite)
-    scored = [score_entry(results, suite, stored, plans) for stored in results.entries()]
-    return [entry for entry in scored if any(score.asked for score in entry.tasks.values())]
-
-
-def score_entry(store: Store, suite: Suite, stored: StoredEntry, drawn: Mapping[str, Plan]) -> Scored:
-    """Return the results of one entry."""
-    meant = [task for task in suite.tasks if task.accepts(stored.entry)]
-    outcomes = store.outcomes(stored.digest, suite.forms)
-    scores = {task.name: score_task(task, suite.units(task), outcomes, drawn.get(task.name)) for task in meant}
-    return Scored(stored, suite, scores)
-
-
 def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Outcome], plan: Plan | None = None) -> TaskScore:
     """Return the result of one entry on one task; a pure function. A failed test unit counts as the worst score.
 
@@ -210,8 +198,10 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
         if unit.id in by_unit:
             strata[unit.stratum].append(by_unit[unit.id])
     score = drawn["score"].estimate() if drawn else stratified_mean(strata.values(), task.info.bounds_of("score"))
+    shared = [part for part in map(task.answers, observed.values()) if part is not None]
     return TaskScore(
         task=task, score=None if inapplicable else score,
         measures={name: estimate for name, estimate in estimates.items() if estimate is not None},
-        planned=len(units), asked=len(run_units), failures=tuple(failures), not_applicable=inapplicable,
-        marks=task.marks(measured), observed=observed, by_unit=by_unit, chance=chance, resampled=drawn.get("score"))
+        planned=len(units), asked=len(run_units), answered=len(answered), failures=tuple(failures),
+        not_applicable=inapplicable, marks=task.marks(measured), observed=observed, by_unit=by_unit, chance=chance,
+        resampled=drawn.get("score"), shared_answers=np.concatenate(shared) if shared else None)

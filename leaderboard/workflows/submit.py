@@ -24,7 +24,8 @@ from harness.results.store import Store
 from harness.sandbox.limits import Limits
 from harness.submission.submission import Submission, load_submission
 from leaderboard.scoring.ranking import Ranking, rank_suite
-from leaderboard.scoring.scores import Scored, score_suite
+from leaderboard.scoring.results import score_suite
+from leaderboard.scoring.scores import Scored
 from leaderboard.workflows.check import CheckReport
 from tasks.suite_files import load_suite
 

@@ -20,7 +20,7 @@ from harness.results.store import Store
 from harness.sandbox.limits import Limits
 from harness.submission.selection import select_entries
 from harness.submission.submission import load_submission
-from leaderboard.scoring.scores import score_suite
+from leaderboard.scoring.results import score_suite
 from tasks.suite_files import load_suite
 from tests.support.processes import alive, descendants
 from tests.support.runs import SAME, SLOW, killed_and_resumed, start, stored

@@ -30,7 +30,7 @@ from harness.models.vector_cache import VectorCache
 from harness.results.store import Store
 from harness.submission.selection import select_entries
 from harness.submission.submission import load_submission
-from leaderboard.scoring.scores import score_suite
+from leaderboard.scoring.results import score_suite
 from leaderboard.scoring.signature import parse_signature
 from tasks.suite_files import load_suite
 from tests.support.command import touchstone

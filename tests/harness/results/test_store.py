@@ -113,9 +113,9 @@ def test_derived_values_are_kept_by_kind_and_key_in_stores_that_knew_of_none(sto
     filled(store)
     readers = Store(address, read_only=True)
     assert readers.cache_get("ensemble") == {}                # there is not even a table
-    store.cache_put("ensemble", "a", {"score": 0.5, "low": None})
-    store.cache_put("ensemble", "a", {"score": 0.25, "low": None})
-    store.cache_put("other", "a", [1])
+    store.cache_put("ensemble", {"a": {"score": 0.5, "low": None}})
+    store.cache_put("ensemble", {"a": {"score": 0.25, "low": None}})
+    store.cache_put("other", {"a": [1]})
     assert readers.cache_get("ensemble") == {"a": {"score": 0.25, "low": None}}
     assert Store(address).cache_get("other") == {"a": [1]}    # opened again: still a store of this schema
 

@@ -29,7 +29,7 @@ from leaderboard.ensembles.training_tables import met, training_tables
 from leaderboard.publishing import release as releases
 from leaderboard.publishing.release import release
 from leaderboard.scoring.ranking import rank_suite
-from leaderboard.scoring.scores import score_suite
+from leaderboard.scoring.results import score_suite
 
 OTHERS = ("length_difference", "constant")
 TABLES = {"axis", "comparisons", "robustness", "sensitivity", "clustering", "retrieval", "human_ordering"}

@@ -28,7 +28,7 @@ from leaderboard.ensembles.learning import (
     without,
 )
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.scores import score_suite
+from leaderboard.scoring.results import score_suite
 from tests.support.command import touchstone
 
 DOCUMENTS, EACH = 40, 6

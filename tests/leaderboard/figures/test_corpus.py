@@ -15,7 +15,8 @@ from leaderboard.figures.corpus import fit_line
 from leaderboard.figures.kinds import FigureKind
 from leaderboard.figures.registry import FIGURES, draw_figure
 from leaderboard.figures.style import GREY, colour_of, half_width, write_figure
-from leaderboard.scoring.scores import Scored, score_suite
+from leaderboard.scoring.results import score_suite
+from leaderboard.scoring.scores import Scored
 from tasks.corpus.known_similarity import KnownSimilarity
 from tasks.suite_files import load_suite
 

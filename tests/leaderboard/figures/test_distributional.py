@@ -17,7 +17,8 @@ from leaderboard.figures.distributional import component_curves, draw_components
 from leaderboard.figures.precision_recall import components, euclidean
 from leaderboard.figures.registry import draw_figure
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.scores import Scored, score_suite
+from leaderboard.scoring.results import score_suite
+from leaderboard.scoring.scores import Scored
 from tasks.corpus.distributionality import Distributionality
 
 

@@ -16,7 +16,7 @@ from leaderboard.figures.registry import draw_figure
 from leaderboard.papers import usmb
 from leaderboard.papers.published_tables import usmb_tables
 from leaderboard.scoring.ranking import rank_suite
-from leaderboard.scoring.scores import score_suite
+from leaderboard.scoring.results import score_suite
 
 PUBLISHED = {("axis", "cosine", "overall"): 0.64, ("comparisons", "jaccard", "accuracy"): 0.63,        # the paper's tables
              ("robustness", "levenshtein", "superficial_over_summary"): 1.0, ("robustness", "bm25plus", "summary_over_semantic"): 0.63,

@@ -14,7 +14,8 @@ from leaderboard.ensembles.training_tables import comparisons, observed, robustn
 from leaderboard.papers import usmb, usmb_ensembles
 from leaderboard.papers.published_tables import usmb_tables
 from leaderboard.papers.usmb_ensembles import learn_published
-from leaderboard.scoring.scores import Scored, score_suite
+from leaderboard.scoring.results import score_suite
+from leaderboard.scoring.scores import Scored
 
 MEMBERS = [usmb.COSINES[0], *usmb.ENSEMBLE_MEMBERS.values()]
 

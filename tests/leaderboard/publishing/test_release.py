@@ -28,7 +28,7 @@ from leaderboard.publishing.verify import find_changed_entries, find_changed_tas
 from leaderboard.report.schema import SCHEMA_VERSION
 from leaderboard.scoring.comparison import load_samples, paired_difference
 from leaderboard.scoring.ranking import Ranking, rank_entries
-from leaderboard.scoring.scores import score_suite
+from leaderboard.scoring.results import score_suite
 from tasks.suite_files import load_suite
 
 NAMES = ["energy", "ahd", "zipf", "jaccard", "random"]

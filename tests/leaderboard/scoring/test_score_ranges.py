@@ -6,7 +6,7 @@ import pytest
 
 from harness.evaluation.run import run_suite
 from harness.submission.submission import load_submission
-from leaderboard.scoring.scores import score_suite
+from leaderboard.scoring.results import score_suite
 
 TASKS = ["alignment", "robustness", "sensitivity", "clustering", "retrieval", "human_ordering"]
 BODY = """

@@ -1,0 +1,113 @@
+"""Scores as plain values, so that they are computed once: a store keeps them, and a release publishes them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.metadata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from harness.base.hashing import digest_of
+from harness.base.paths import PROJECT
+from harness.base.units import Unit
+from harness.evaluation.task import Task
+from harness.results.outcomes import Failure
+from leaderboard.scoring.estimates import Estimate
+from leaderboard.scoring.resampling import Plan, Resampled
+from leaderboard.scoring.scores import TaskScore
+
+CODE = ("harness/evaluation", "tasks", "leaderboard/scoring")       # what turns observations into scores
+LIBRARIES = ("numpy", "scipy", "scikit-learn")
+
+
+class LazyObservations(Mapping[str, Any]):
+    """Observations by test unit, read from the results when they are first needed."""
+
+    def __init__(self, load: Callable[[], Mapping[str, Any]]) -> None:
+        self._load = load
+
+    @cached_property
+    def _loaded(self) -> Mapping[str, Any]:
+        return self._load()
+
+    def __getitem__(self, unit: str) -> Any:
+        return self._loaded[unit]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._loaded)
+
+    def __len__(self) -> int:
+        return len(self._loaded)
+
+
+def pack_score(score: TaskScore, plan: Plan | None = None) -> dict[str, Any]:
+    """Return a score as JSON values, without the observations; the plan names the clusters that were resampled."""
+    resampled = score.resampled
+    return {
+        "score": None if score.score is None else pack_estimate(score.score),
+        "measures": {name: pack_estimate(estimate) for name, estimate in score.measures.items()},
+        "planned": score.planned, "asked": score.asked, "answered": score.answered,
+        "failures": [asdict(failure) for failure in score.failures],
+        "not_applicable": score.not_applicable, "marks": sorted(score.marks), "by_unit": dict(score.by_unit),
+        "chance": score.chance,
+        "answers": None if score.shared_answers is None else pack_array(score.shared_answers),
+        "resampled": None if resampled is None else {
+            "value": resampled.value, "left_out": pack_array(resampled.left_out),
+            "replicates": pack_array(resampled.replicates), "strata": resampled.strata.tolist(),
+            "clusters": None if plan is None else name_clusters(plan)}}
+
+
+def unpack_score(packed: Mapping[str, Any], task: Task[Any], observed: Mapping[str, Any]) -> TaskScore:
+    """Return the score from JSON values."""
+    resampled, answers = packed["resampled"], packed["answers"]
+    return TaskScore(
+        task=task, score=None if packed["score"] is None else Estimate(*packed["score"]),
+        measures={name: Estimate(*estimate) for name, estimate in packed["measures"].items()},
+        planned=packed["planned"], asked=packed["asked"], answered=packed["answered"],
+        failures=tuple(Failure(**{**failure, "places": tuple(failure["places"])}) for failure in packed["failures"]),
+        not_applicable=packed["not_applicable"], marks=frozenset(packed["marks"]), observed=observed,
+        by_unit=packed["by_unit"], chance=packed["chance"],
+        resampled=None if resampled is None else Resampled(
+            resampled["value"], unpack_array(resampled["left_out"]), unpack_array(resampled["replicates"]),
+            np.array(resampled["strata"])),
+        shared_answers=None if answers is None else unpack_array(answers))
+
+
+def name_clusters(plan: Plan) -> str:
+    """Return a digest of the names of a plan's clusters, in order."""
+    return digest_of([[list(cluster.stratum), cluster.name] for cluster in plan.clusters])
+
+
+def stamp_score(task: Task[Any], units: Sequence[Unit], finished: Mapping[str, str], *more: str) -> str:
+    """Return a digest of everything that a score depends on: the outcomes by time, the versions, and the code."""
+    return digest_of([code_digest(), task.info.measure_version, [[unit.id, finished.get(unit.id)] for unit in units], *more])
+
+
+@cache
+def code_digest() -> str:
+    """Return a digest of the code and the libraries that compute scores from observations."""
+    digest = hashlib.sha256(" ".join(f"{name}=={importlib.metadata.version(name)}" for name in LIBRARIES).encode())
+    for folder in CODE:
+        for path in sorted((PROJECT / folder).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def pack_estimate(estimate: Estimate) -> list[float | int | None]:
+    """Return an estimate as a list."""
+    return [estimate.value, estimate.low, estimate.high, estimate.units]
+
+
+def pack_array(array: np.ndarray) -> str:
+    """Return an array of one dimension as text, exactly."""
+    return base64.b64encode(np.ascontiguousarray(array, "<f8").tobytes()).decode()
+
+
+def unpack_array(text: str) -> np.ndarray:
+    """Return the array that `pack_array` wrote."""
+    return np.frombuffer(base64.b64decode(text), "<f8")

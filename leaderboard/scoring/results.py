@@ -1,0 +1,135 @@
+"""The results of entries on a suite: outcomes and scores from a store, from a release, or from both together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from harness.evaluation.suite import Suite
+from harness.evaluation.task import Task
+from harness.results.outcomes import Outcome
+from harness.results.store import Store, StoredEntry, open_store
+from leaderboard.scoring.kept_scores import LazyObservations, pack_score, stamp_score, unpack_score
+from leaderboard.scoring.resampling import Plan, make_plans
+from leaderboard.scoring.scores import Scored, TaskScore, score_task
+
+
+class PublishedResults(Protocol):
+    """What a release has of the entries of one suite."""
+
+    name: str
+
+    def entries(self) -> list[StoredEntry]:
+        """Return the published entries."""
+
+    def outcomes(self, digest: str, forms: Mapping[str, type[Any]]) -> dict[str, Outcome]:
+        """Return the published outcomes of an entry, for the test units whose observation types are given."""
+
+    def packed_scores(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
+        """Return the published scores as plain values, by digest and task."""
+
+    def provenance(self, digest: str) -> list[dict[str, Any]]:
+        """Return the provenance of the run of an entry."""
+
+    def cache_get(self, kind: str) -> dict[str, Any]:
+        """Return published values derived from answers, by key."""
+
+
+class Results:
+    """The results of a suite.
+
+    An entry of the store takes precedence over a published one of the same name. If both are the same code, the outcomes of
+    the store complement the published ones.
+    """
+
+    def __init__(self, suite: Suite, store: Store | Path | str | None, published: PublishedResults | None = None) -> None:
+        self.suite, self.published = suite, published
+        self.store = None if store is None else open_store(store)
+        self._unsaved: dict[str, Any] = {}
+
+    @cached_property
+    def _finished(self) -> Mapping[str, Mapping[str, str]]:
+        """When each outcome of the store was stored, by digest and test unit."""
+        return {} if self.store is None else self.store.finished_by_entry(self.suite.forms)
+
+    @cached_property
+    def _kept(self) -> dict[str, Any]:
+        return {} if self.store is None else self.store.cache_get(self._kind)
+
+    @property
+    def _kind(self) -> str:
+        return f"score {self.suite.fingerprint}"
+
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """The digests of the entries that the store has outcomes of."""
+        return frozenset(self._finished)
+
+    @cached_property
+    def _published_digests(self) -> frozenset[str]:
+        return frozenset(() if self.published is None else (stored.digest for stored in self.published.entries()))
+
+    def entries(self) -> list[StoredEntry]:
+        """Return the current entry of every name."""
+        own = [] if self.store is None else [stored for stored in self.store.entries() if stored.digest in self._finished]
+        published = [] if self.published is None else self.published.entries()
+        return list({stored.entry.name: stored for stored in [*published, *own]}.values())
+
+    def outcomes(self, digest: str, task: Task[Any]) -> dict[str, Outcome]:
+        """Return the outcomes of an entry on a task, by test unit."""
+        forms = {unit.id: task.observation_type for unit in self.suite.units(task)}
+        published = {} if self.published is None else self.published.outcomes(digest, forms)
+        return published | ({} if self.store is None else self.store.outcomes(digest, forms))
+
+    def task_score(self, digest: str, task: Task[Any], plan: Plan | None) -> TaskScore:
+        """Return the score of an entry on a task, as published or as kept if nothing has changed since, or computed."""
+        units, finished = self.suite.units(task), self._finished.get(digest, {})
+        present = any(unit.id in finished for unit in units)
+        observed = LazyObservations(lambda: {name: outcome.observation for name, outcome in self.outcomes(digest, task).items()
+                                             if outcome.observation is not None})
+        if not present and self.published is not None and digest in self._published_digests:
+            return unpack_score(self.published.packed_scores()[digest, task.name], task, observed)
+        if not present:
+            return score_task(task, units, {}, plan)
+        published = "" if self.published is None or digest not in self._published_digests else self.published.name
+        key, stamp = f"{digest} {task.name}", stamp_score(task, units, finished, self.suite.fingerprint, published)
+        kept = self._kept.get(key)
+        if kept is not None and kept["stamp"] == stamp:
+            return unpack_score(kept, task, observed)
+        packed = pack_score(score_task(task, units, self.outcomes(digest, task), plan), plan)
+        self._unsaved[key] = {"stamp": stamp, **packed}
+        return unpack_score(packed, task, observed)
+
+    def keep_scores(self) -> None:
+        """Keep the scores that were computed in the store, unless it was opened for reading only."""
+        if self.store is not None and not self.store.read_only and self._unsaved:
+            self.store.cache_put(self._kind, self._unsaved)
+            self._kept |= self._unsaved
+            self._unsaved = {}
+
+    def provenance(self, digest: str) -> list[dict[str, Any]]:
+        """Return the provenance of every run of an entry, most recent first."""
+        own = [] if self.store is None else self.store.provenance(digest)
+        return own or ([] if self.published is None else self.published.provenance(digest))
+
+    def cache_get(self, kind: str) -> dict[str, Any]:
+        """Return values derived from answers, by key."""
+        published = {} if self.published is None else self.published.cache_get(kind)
+        return published | ({} if self.store is None else self.store.cache_get(kind))
+
+    @cached_property
+    def scored(self) -> list[Scored]:
+        """The scores of every entry that has an outcome on this suite."""
+        plans = make_plans(self.suite)
+        scored = [Scored(stored, self.suite, {task.name: self.task_score(stored.digest, task, plans.get(task.name))
+                                              for task in self.suite.tasks if task.accepts(stored.entry)})
+                  for stored in self.entries()]
+        self.keep_scores()
+        return [entry for entry in scored if any(score.asked for score in entry.tasks.values())]
+
+
+def score_suite(results: Results | Store | Path | str, suite: Suite) -> list[Scored]:
+    """Return the scores of every entry that was run on a suite (of results, an open store, a path or an address)."""
+    return (results if isinstance(results, Results) else Results(suite, results)).scored

@@ -22,6 +22,7 @@ from leaderboard.report.build import build_report
 from leaderboard.report.schema import EntryReport, Report, TaskInfo
 from leaderboard.scoring.comparison import Samples, load_samples, samples_of_release
 from leaderboard.scoring.ranking import rank_suite
+from leaderboard.scoring.results import Results
 
 TRACKS = {"corpus": "Corpus metrics", "text": "Text metrics"}
 
@@ -122,10 +123,11 @@ class Snapshot:
 
 def of_store(suite: Suite, store: Store) -> Snapshot:
     """Return the snapshot of a store; one without entries if it has no results."""
-    rankings = rank_suite(store, suite)
+    results = Results(suite, store)
+    rankings = rank_suite(results, suite)
     sources = {placed.scored.name: placed.scored.entry.submission.source.decode("utf-8", "replace")
                for ranking in rankings.values() for placed in ranking.places}
-    report = build_report(suite, rankings, store)
+    report = build_report(suite, rankings, results)
     return Snapshot(report, load_samples(rankings.values()), sources, versions=versions(store), releases=releases(),
                     published=compare_published(report))
 

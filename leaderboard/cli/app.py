@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from harness.evaluation.suite import Suite
     from harness.submission.submission import Entry
     from leaderboard.cli.console import ConsoleProgress
+    from leaderboard.publishing.answers import ReleasedResults
     from leaderboard.scoring.ranking import Ranking
 
 app = typer.Typer(
@@ -107,6 +109,8 @@ def run(
                                                                         "repeated.", show_default=False,
                                                    rich_help_panel="What")] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run failed test units again.", rich_help_panel="What")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Run all of submissions/, also metrics whose answers are published.",
+                                        rich_help_panel="What")] = False,
     refresh_env: Annotated[bool, typer.Option("--refresh-env", help="Run everything again, for example after a library "
                                               "update.", rich_help_panel="What")] = False,
     store: StoreOption = None,
@@ -118,23 +122,30 @@ def run(
     trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Run metrics on a suite, store the results, and print the ranking. A repeated command resumes.
+    """Run metrics on a suite, store the results, and rank them among the published metrics. A repeated command resumes.
 
-    [bold]touchstone run[/bold]                              all of submissions/, suite core
-    [bold]touchstone run energy my_metric.py[/bold]          two metrics
-    [bold]touchstone run energy --only axioms --jobs 1[/bold]
+    [bold]touchstone run my_metric.py[/bold]                 a new metric
+    [bold]touchstone run energy fid[/bold]                   two published metrics, anew
+    [bold]touchstone run[/bold]                              what of submissions/ is not published yet
+    [bold]touchstone run --all[/bold]                        all of submissions/
     """
     from harness.base.paths import SUBMISSIONS
     from harness.evaluation.loop import RunInterrupted
     from harness.evaluation.run import run_suite
     from harness.submission.selection import select_entries
     from leaderboard.cli.console import ConsoleProgress, report_run
+    from leaderboard.publishing.release import find_published
+    from leaderboard.workflows.check import check_name
     from tasks.suite_files import load_suite
 
+    if what and every:
+        raise TouchstoneError("Name metrics or use --all, not both.")
     set_mirror(data_dir)
-    progress = ConsoleProgress()
-    entries = select_entries(what, SUBMISSIONS) if what else default_entries(progress)
-    read = load_suite(suite)
+    progress, read = ConsoleProgress(), load_suite(suite)
+    published, reason = find_published(read)
+    entries = select_entries(what, SUBMISSIONS) if what else default_entries(progress, None if every else published)
+    for submission in {entry.submission.filename: entry.submission for entry in entries}.values():
+        check_name(submission)
     limits = read_limits(seconds, memory, limit)
     path = store_address(store)
     try:
@@ -145,12 +156,39 @@ def run(
                      "are left; repeat the command to continue.")
         sys.exit(STOPPED)
     report_run(tally)
-    show_ranking(read, path, as_json, only_entries={entry.name for entry in entries} if as_json and what else None)
+    if reason is not None:
+        progress.say(f"Not ranked among the published metrics: {reason}")
+    show_run(read, path, published, [entry.name for entry in entries] if what else None, as_json)
     sys.exit(REFUSED if tally.refused else SOME_FAILED if tally.failed_in_store else ANSWERED)
 
 
-def default_entries(progress: ConsoleProgress) -> list[Entry]:
-    """Return all entries of submissions/ that can run here and are not marked `on_request`; report the others."""
+def show_run(suite: Suite, path: str, published: ReleasedResults | None, names: list[str] | None, as_json: bool) -> None:
+    """Print the positions of the named metrics among the published ones, or the ranking if none is named or published."""
+    from harness.results.store import Store
+    from leaderboard.cli.console import output, position_view, ranking_tables
+    from leaderboard.report.build import build_overview
+    from leaderboard.report.position import find_positions
+    from leaderboard.scoring.ranking import rank_suite
+    from leaderboard.scoring.results import Results
+
+    rankings = rank_suite(Results(suite, Store(path), published), suite)
+    if as_json:
+        overview = build_overview(rankings, None if names is None else set(names)).model_dump(mode="json")
+        positions = [asdict(position) for name in names or () for position in find_positions(name, rankings)]
+        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, "release": published and published.name, **overview,
+                    **({"positions": positions} if names is not None else {})})
+    elif not rankings:
+        raise nothing_answered(suite, path)
+    elif names is None or published is None:
+        output.print(ranking_tables(rankings, suite))
+    else:
+        for name in names:
+            output.print(position_view(find_positions(name, rankings), published.name))
+        output.print("`touchstone show` prints the whole ranking; `touchstone serve` opens the board.", style="dim")
+
+
+def default_entries(progress: ConsoleProgress, published: ReleasedResults | None) -> list[Entry]:
+    """Return all entries of submissions/ that can run here, are not published and not marked `on_request`; report the others."""
     from harness.base.paths import SUBMISSIONS
     from harness.submission.selection import scan_folder
 
@@ -158,6 +196,11 @@ def default_entries(progress: ConsoleProgress) -> list[Entry]:
     for name, lacking in absent.items():
         progress.say(f"Skipped: {name} needs the model {lacking.model}; see `touchstone models list`.")
     entries = [entry for submission in here for entry in submission.entries]
+    if published is not None:
+        known = [entry for entry in entries if entry.digest in published.digests]
+        progress.say(f"{len(known)} metrics are published in the release {published.name} and are not run again; --all runs "
+                     "them.")
+        entries = [entry for entry in entries if entry not in known]
     waiting = [entry.name for entry in entries if entry.on_request]
     if waiting:
         progress.say(f"Skipped: {', '.join(waiting)} are slow; name them to run them.")

@@ -21,6 +21,7 @@ from harness.base.errors import TouchstoneError, format_bytes
 from harness.evaluation.loop import RunSummary
 from harness.evaluation.suite import Suite
 from leaderboard.cli.fitted_table import Column, FittedTable, plain_table
+from leaderboard.report.position import Position
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.ranking import RankedEntry, Ranking
 from leaderboard.scoring.scores import Scored, TaskScore
@@ -98,6 +99,42 @@ def ranking_table(ranking: Ranking, suite: Suite, track: str) -> RenderableType:
     ]
     table = FittedTable(columns, ranking.lines, LINES, keep_headings_above=3)
     return Group(title, Text(""), table, *(footnotes if gameable else []))
+
+
+def position_view(positions: Sequence[Position], release: str) -> RenderableType:
+    """Return the position of one entry among the metrics of a release, per track."""
+    parts: list[RenderableType] = []
+    for position in positions:
+        of = f"{position.of} {position.track} metrics (release {release})"
+        if position.rank is None:
+            heading = f"not ranked among {of}: {position.not_ranked}"
+        else:
+            heading = f"rank {format_rank(position.rank, position.rank_interval)} of {of}"
+        parts.append(Text.assemble((position.name, "bold"), f": {heading}"))
+        if position.overall is not None:
+            parts.append(Text.assemble(f"  {format_number(position.overall, 3)} above chance (95% ",
+                                       format_interval(position.overall, 3), "; 0 is chance, 1 is perfect)"))
+        if position.rank is not None:
+            parts += [Text(f"  significantly better than {list_names(position.better_than)}"),
+                      Text(f"  significantly worse than {list_names(position.worse_than)}")]
+        if position.most_similar:
+            alike = ", ".join(f"{other} ({r:.2f})" for other, r in position.most_similar)
+            parts.append(Text(f"  most similar answers (rank correlation): {alike}"))
+        rows = [(task.title, format_number(task.score, 3), format_interval(task.score, 3),
+                 "-" if task.rank is None else format_rank(task.rank, task.rank_interval)) for task in position.tasks]
+        parts += [Padding(plain_table(("Task", "score", "95%", "rank"), rows), (0, 0, 0, 2)), Text("")]
+    return Group(*parts)
+
+
+def format_rank(rank: int, interval: tuple[int, int] | None) -> str:
+    """Return a rank with its 95% range."""
+    return str(rank) if interval is None else f"{rank} (95% {interval[0]}-{interval[1]})"
+
+
+def list_names(names: Sequence[str], most: int = 8) -> str:
+    """Return the number of names and the first of them."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{len(names)}: {', '.join(names[:most])}{more}" if names else "none"
 
 
 def own_order_tables(orders: Mapping[str, Mapping[str, tuple[int, float]]], heading: str) -> RenderableType:

@@ -27,9 +27,13 @@ from harness.evaluation.suite import Suite
 from harness.models.registry import find_model
 from harness.results.store import Store
 from leaderboard.ensembles.summary import ensembles_csv
+from leaderboard.publishing.answers import ReleasedResults, published_results, write_answers
 from leaderboard.report.build import build_report, complete
 from leaderboard.report.schema import EntryReport, Report, TaskInfo
 from leaderboard.scoring.ranking import RankedEntry, Ranking, rank_suite
+from leaderboard.scoring.resampling import task_clusters
+from leaderboard.scoring.results import Results
+from leaderboard.scoring.scores import Scored, TaskScore
 from tasks.data import loading as data
 
 FOLDER = PROJECT / "leaderboard" / "releases"
@@ -110,15 +114,16 @@ class Release:
         raise TouchstoneError(f'The release {self.name} has no metric "{printable(name, 80)}"{among}.{suggestion}')
 
 
-def release(name: str, suite: Suite, store: Store, folder: Path = FOLDER) -> Release:
+def release(name: str, suite: Suite, results: Results | Store, folder: Path = FOLDER) -> Release:
     """Write a release; refuse one that must not be cited."""
+    results = results if isinstance(results, Results) else Results(suite, results)
     if not NAME.fullmatch(name):
         raise TouchstoneError(f'"{name}" is not a release name. Use the year and a number, such as 2026.1.')
     if (folder / name).exists():
         raise TouchstoneError(f"The release {name} exists, and releases are immutable. Use the next number, and record errors of "
                       "an earlier release in errata.toml.")
     refuse_unverified(suite)
-    rankings = rank_suite(store, suite)
+    rankings = rank_suite(results, suite)
     if not any(ranking.ranked for ranking in rankings.values()):
         raise TouchstoneError(f"No metric is ranked on the suite {suite.name} yet. Run `touchstone run --suite {suite.name}` "
                               "first.")
@@ -128,12 +133,13 @@ def release(name: str, suite: Suite, store: Store, folder: Path = FOLDER) -> Rel
     shutil.rmtree(partial, ignore_errors=True)
     try:
         partial.mkdir(parents=True)
-        contents = text_files(name, suite, store, rankings)
+        contents = text_files(name, suite, results, rankings)
         for file, content in contents.items():
             (partial / file).write_bytes(content)
         unit_scores(rankings.values()).to_parquet(partial / UNITS, index=False)
         resampled_scores(rankings.values()).to_parquet(partial / REPLICATES, index=False, compression="zstd")
-        sums = "".join(f"{sha256(partial / file)}  {file}\n" for file in sorted([*contents, UNITS, REPLICATES]))
+        write_answers(partial, suite, results, (placed.scored for ranking in rankings.values() for placed in ranking.places))
+        sums = "".join(f"{sha256(file)}  {file.name}\n" for file in sorted(partial.iterdir()))
         (partial / SUMS).write_text(sums, encoding="utf-8")
         partial.rename(folder / name)
     except OSError as error:
@@ -154,10 +160,10 @@ def refuse_unverified(suite: Suite) -> None:
                       "release needs a pinned fingerprint of each in the registry.")
 
 
-def text_files(name: str, suite: Suite, store: Store, rankings: Mapping[str, Ranking]) -> dict[str, bytes]:
+def text_files(name: str, suite: Suite, results: Results, rankings: Mapping[str, Ranking]) -> dict[str, bytes]:
     """Return the files of a release except for the Parquet tables and the checksums."""
     places = [placed for ranking in rankings.values() for placed in ranking.places]
-    report = build_report(suite, rankings, store, name, datetime.datetime.now(datetime.UTC).date().isoformat())
+    report = build_report(suite, rankings, results, name, datetime.datetime.now(datetime.UTC).date().isoformat())
     files = {REPORT: report.model_dump_json(indent=1).encode() + b"\n", SCORES: write_csv(score_rows(places)).encode(),
              SUMMARY: summarise_ranking(name, suite, rankings).encode()}
     if report.ensembles is not None and report.ensembles.rows:
@@ -193,20 +199,29 @@ def write_csv(rows: Sequence[Mapping[str, Cell]]) -> str:
 
 def unit_scores(rankings: Iterable[Ranking]) -> pd.DataFrame:
     """Return the score of every entry on every test unit of its track."""
-    rows = [(placed.scored.name, placed.scored.stored.digest, name, unit.id, " | ".join(unit.stratum), score.by_unit[unit.id])
+    rows = [(placed.scored.name, placed.scored.stored.digest, placed.scored.track, name, unit.id, " | ".join(unit.stratum),
+             score.by_unit[unit.id])
             for ranking in rankings for placed in ranking.places for name, score in placed.scored.tasks.items()
             if score.by_unit and score.task.info.track == placed.scored.track
             for unit in placed.scored.suite.units(score.task) if unit.id in score.by_unit]
-    return pd.DataFrame(rows, columns=["entry", "digest", "task", "unit", "stratum", "score"])
+    return pd.DataFrame(rows, columns=["entry", "digest", "track", "task", "unit", "stratum", "score"])
 
 
 def resampled_scores(rankings: Iterable[Ranking]) -> pd.DataFrame:
-    """Return the resampled scores, in 32 bits because only their spread is used."""
-    rows = [(scored.name, score.task.name, score.resampled.value, score.resampled.left_out.astype(np.float32),
-             score.resampled.replicates.astype(np.float32), score.resampled.strata.astype(np.int32))
+    """Return the resampled scores, in 32 bits because only their spread is used, with the names of the clusters."""
+    rows = [{"entry": scored.name, "task": score.task.name, "value": score.resampled.value,
+             "left_out": score.resampled.left_out.astype(np.float32),
+             "replicates": score.resampled.replicates.astype(np.float32),
+             "strata": score.resampled.strata.astype(np.int32), "clusters": cluster_names(scored, score)}
             for scored in (placed.scored for ranking in rankings for placed in ranking.places)
             for score in scored.ranked_tasks if score.resampled is not None]
-    return pd.DataFrame(rows, columns=["entry", "task", "value", "left_out", "replicates", "strata"])
+    return pd.DataFrame(rows, columns=["entry", "task", "value", "left_out", "replicates", "strata", "clusters"])
+
+
+def cluster_names(scored: Scored, score: TaskScore) -> list[str]:
+    """Return the names of the clusters of a resampled score, each preceded by its stratum."""
+    units = [unit for unit in scored.suite.units(score.task) if unit.id in score.by_unit]
+    return [" | ".join([*cluster.stratum, cluster.name]) for cluster in task_clusters(score.task, units)]
 
 
 def summarise_ranking(name: str, suite: Suite, rankings: Mapping[str, Ranking]) -> str:
@@ -263,6 +278,23 @@ def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
     except (OSError, ValueError) as error:
         raise TouchstoneError(f"The release {name} cannot be read ({error}). Restore {path}.") from None
     return Release(name, path, report, errata.get(name, Erratum()))
+
+
+def find_published(suite: Suite, name: str | None = None, folder: Path = FOLDER) -> tuple[ReleasedResults | None, str | None]:
+    """Return the results of a release for ranking others among them, or None and the reason.
+
+    Without a name, it is the latest release of this suite; a suite that was never released has neither results nor a reason.
+    """
+    if name is not None:
+        return published_results(read_release(name, folder), suite), None
+    for candidate in reversed(releases(folder)):
+        found = read_release(candidate, folder)
+        if found.report.suite.name == suite.name and not found.errata.withdrawn:
+            try:
+                return published_results(found, suite), None
+            except TouchstoneError as error:
+                return None, str(error)
+    return None, None
 
 
 def read_errata(folder: Path) -> dict[str, Erratum]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -12,7 +12,6 @@ from harness.base.paths import SUBMISSIONS
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import FaultDetection
 from harness.results.provenance import harness_commit, harness_version
-from harness.results.store import Store
 from harness.submission.selection import parse_folder
 from leaderboard.ensembles.baselines import KIND, Baselines
 from leaderboard.ensembles.summary import TRACK, AddedValue, added_values, summarise_ensembles
@@ -42,16 +41,17 @@ from leaderboard.report.series import collect_curves
 from leaderboard.scoring.comparison import Samples, compare_metrics
 from leaderboard.scoring.insights import agreement, borda_of
 from leaderboard.scoring.ranking import RankedEntry, Ranking, ranks_on
+from leaderboard.scoring.results import Results
 from leaderboard.scoring.scores import Scored
 from tasks.data.loading import DATASETS
 from tasks.registry import TASKS
 
 
-def build_report(suite: Suite, rankings: Mapping[str, Ranking], store: Store, release: str | None = None,
+def build_report(suite: Suite, rankings: Mapping[str, Ranking], results: Results, release: str | None = None,
                  made: str | None = None) -> Report:
     """Return everything that pages, machines and releases show of a suite."""
     text_entries = [placed.scored for placed in rankings[TRACK].places] if TRACK in rankings else []
-    baselines = Baselines(suite, text_entries, store.cache_get(KIND)) if text_entries else None
+    baselines = Baselines(suite, text_entries, results.cache_get(KIND)) if text_entries else None
     added = added_values(baselines) if baselines is not None else {}
     tables = {track: agreement([placed.scored for placed in ranking.places]) for track, ranking in rankings.items()}
     pairs = {track: collect_example_pairs(placed.scored for placed in ranking.places)
@@ -62,21 +62,20 @@ def build_report(suite: Suite, rankings: Mapping[str, Ranking], store: Store, re
         lines=dividing_lines(rankings), gameable=gameable_tasks(rankings),
         p={track: pairwise_p(ranking) for track, ranking in rankings.items() if ranking.parted is not None},
         agreement=tables, shown_pairs=pairs, ensembles=None if baselines is None else summarise_ensembles(baselines),
-        entries=[entry for ranking in rankings.values() for entry in report_entries(ranking, store, added)])
+        entries=[entry for ranking in rankings.values() for entry in report_entries(ranking, results, added)])
 
 
-def report_entries(ranking: Ranking, store: Store, added: Mapping[str, Mapping[str, AddedValue]]) -> list[EntryReport]:
+def report_entries(ranking: Ranking, results: Results, added: Mapping[str, Mapping[str, AddedValue]]) -> list[EntryReport]:
     """Return the entries of a track, the ranked ones first."""
     panel = [placed.scored for placed in ranking.ranked]
     task_ranks = rank_by_task(panel)
     entries = []
     for placed in ranking.places:
         scored, name = placed.scored, placed.scored.name
-        runs = store.provenance(scored.stored.digest)
+        runs = results.provenance(scored.stored.digest)
+        details = results.published_details(scored) or {key: collect(scored) for key, collect in FROM_OBSERVATIONS.items()}
         entries.append(EntryReport(
-            **dict(describe_standing(placed)), **describe_header(scored), borda=borda_of(scored, panel),
-            worst_cases=find_counterexamples(scored), curves=collect_curves(scored), faults_noticed=detect_faults(scored),
-            known_values=collect_rated_values(scored),
+            **dict(describe_standing(placed)), **describe_header(scored), **details, borda=borda_of(scored, panel),
             task_ranks=task_ranks.get(name, {}), adds=dict(added[name]) if scored.track == TRACK and name in added else None,
             environment=RunInfo.model_validate(runs[0]) if runs else None))
     return entries
@@ -217,6 +216,12 @@ def describe_header(scored: Scored) -> dict[str, Any]:
         "control": header.control, "paper": header.paper, "models": list(header.models), "trained_on": list(header.trained_on),
         "filename": entry.submission.filename, "source_sha256": hashlib.sha256(entry.submission.source).hexdigest(),
         "first_seen": scored.stored.first_seen, "authors": list(header.authors), "year": header.year}
+
+
+# Parts of an entry's report that are computed from observations.
+FROM_OBSERVATIONS: Mapping[str, Callable[[Scored], Any]] = {
+    "worst_cases": find_counterexamples, "curves": collect_curves, "faults_noticed": detect_faults,
+    "known_values": collect_rated_values}
 
 
 @cache

@@ -75,7 +75,8 @@ def samples_of_release(units: pd.DataFrame, replicates: pd.DataFrame) -> dict[tu
         score, stratum = (dict(zip(rows.unit, column, strict=True)) for column in (rows.score, rows.stratum))
         bounds = TASKS[str(task)].info.bounds_of("score") if task in TASKS else (None, None)
         samples[str(entry), str(task)] = ByUnit(score, stratum, bounds)
-    for entry, task, value, left_out, drawn, strata in replicates.itertuples(index=False):
+    columns = ["entry", "task", "value", "left_out", "replicates", "strata"]
+    for entry, task, value, left_out, drawn, strata in replicates[columns].itertuples(index=False):
         samples[entry, task] = Resampled(value, np.asarray(left_out, dtype=float), np.asarray(drawn, dtype=float),
                                          np.asarray(strata, dtype=int))
     return samples

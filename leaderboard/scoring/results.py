@@ -7,11 +7,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
+from harness.base.errors import TouchstoneError
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Task
 from harness.results.outcomes import Outcome
 from harness.results.store import Store, StoredEntry, open_store
-from leaderboard.scoring.kept_scores import LazyObservations, pack_score, stamp_score, unpack_score
+from leaderboard.scoring.kept_scores import LazyObservations, name_clusters, pack_score, stamp_score, unpack_score
 from leaderboard.scoring.resampling import Plan, make_plans
 from leaderboard.scoring.scores import Scored, TaskScore, score_task
 
@@ -21,14 +22,21 @@ class PublishedResults(Protocol):
 
     name: str
 
+    @property
+    def digests(self) -> frozenset[str]:
+        """The digests of the published entries."""
+
     def entries(self) -> list[StoredEntry]:
         """Return the published entries."""
 
     def outcomes(self, digest: str, forms: Mapping[str, type[Any]]) -> dict[str, Outcome]:
         """Return the published outcomes of an entry, for the test units whose observation types are given."""
 
-    def packed_scores(self) -> Mapping[tuple[str, str], Mapping[str, Any]]:
-        """Return the published scores as plain values, by digest and task."""
+    def packed_score(self, digest: str, task: str) -> Mapping[str, Any]:
+        """Return the published score of an entry on a task as plain values."""
+
+    def details(self, digest: str, track: str) -> dict[str, Any] | None:
+        """Return the published parts of an entry's report that are computed from observations."""
 
     def provenance(self, digest: str) -> list[dict[str, Any]]:
         """Return the provenance of the run of an entry."""
@@ -67,10 +75,6 @@ class Results:
         """The digests of the entries that the store has outcomes of."""
         return frozenset(self._finished)
 
-    @cached_property
-    def _published_digests(self) -> frozenset[str]:
-        return frozenset(() if self.published is None else (stored.digest for stored in self.published.entries()))
-
     def entries(self) -> list[StoredEntry]:
         """Return the current entry of every name."""
         own = [] if self.store is None else [stored for stored in self.store.entries() if stored.digest in self._finished]
@@ -79,9 +83,25 @@ class Results:
 
     def outcomes(self, digest: str, task: Task[Any]) -> dict[str, Outcome]:
         """Return the outcomes of an entry on a task, by test unit."""
-        forms = {unit.id: task.observation_type for unit in self.suite.units(task)}
-        published = {} if self.published is None else self.published.outcomes(digest, forms)
-        return published | ({} if self.store is None else self.store.outcomes(digest, forms))
+        own = self.own_outcomes(digest, task)
+        others = {unit.id: task.observation_type for unit in self.suite.units(task) if unit.id not in own}
+        if self.published is None or not others or digest not in self.published.digests:
+            return own
+        return own | self.published.outcomes(digest, others)
+
+    def own_outcomes(self, digest: str, task: Task[Any]) -> dict[str, Outcome]:
+        """Return the outcomes of an entry on a task that are in the store, by test unit."""
+        finished = self._finished.get(digest, {})
+        forms = {unit.id: task.observation_type for unit in self.suite.units(task) if unit.id in finished}
+        return {} if self.store is None or not forms else self.store.outcomes(digest, forms)
+
+    def published_details(self, scored: Scored) -> dict[str, Any] | None:
+        """Return what a release says of an entry besides its scores; None if the store has answers to everything itself."""
+        digest = scored.stored.digest
+        if self.published is None or digest not in self.published.digests:
+            return None
+        asked = sum(score.asked for score in scored.tasks.values())
+        return self.published.details(digest, scored.track) if len(self._finished.get(digest, ())) < asked else None
 
     def task_score(self, digest: str, task: Task[Any], plan: Plan | None) -> TaskScore:
         """Return the score of an entry on a task, as published or as kept if nothing has changed since, or computed."""
@@ -89,11 +109,15 @@ class Results:
         present = any(unit.id in finished for unit in units)
         observed = LazyObservations(lambda: {name: outcome.observation for name, outcome in self.outcomes(digest, task).items()
                                              if outcome.observation is not None})
-        if not present and self.published is not None and digest in self._published_digests:
-            return unpack_score(self.published.packed_scores()[digest, task.name], task, observed)
+        if not present and self.published is not None and digest in self.published.digests:
+            packed = self.published.packed_score(digest, task.name)
+            if packed["resampled"] is not None and (plan is None or packed["resampled"]["clusters"] != name_clusters(plan)):
+                raise TouchstoneError(f"The release {self.published.name} resampled other clusters of {task.name} than this "
+                                      "version does; check out the version that wrote it.")
+            return unpack_score(packed, task, observed)
         if not present:
             return score_task(task, units, {}, plan)
-        published = "" if self.published is None or digest not in self._published_digests else self.published.name
+        published = "" if self.published is None or digest not in self.published.digests else self.published.name
         key, stamp = f"{digest} {task.name}", stamp_score(task, units, finished, self.suite.fingerprint, published)
         kept = self._kept.get(key)
         if kept is not None and kept["stamp"] == stamp:

@@ -1,0 +1,232 @@
+"""The answers of a release: what every entry answered and scored, so that new entries can be ranked among the published ones."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from harness.base.errors import TouchstoneError
+from harness.evaluation.suite import Suite
+from harness.results.arrays import StoredArray, decode_array, encode_array
+from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
+from harness.results.store import StoredEntry
+from harness.submission.header import read_header
+from harness.submission.submission import Submission
+from leaderboard.ensembles.baselines import KIND, MEMBERS
+from leaderboard.report.build import FROM_OBSERVATIONS
+from leaderboard.scoring.kept_scores import pack_score
+from leaderboard.scoring.resampling import make_plans
+from leaderboard.scoring.results import Results
+from leaderboard.scoring.scores import Scored
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from leaderboard.publishing.release import Release
+
+ENTRIES, ANSWERS, ARRAYS = "entries.parquet", "answers.parquet", "arrays.parquet"
+TASK_SCORES, MEASURES, DERIVED = "task_scores.parquet", "measures.parquet", "derived.json"
+TEXT = pa.string()
+ENTRY_COLUMNS = pa.schema({"digest": TEXT, "name": TEXT, "variant": TEXT, "filename": TEXT, "source": pa.binary(),
+                           "first_seen": TEXT})
+ANSWER_COLUMNS = pa.schema({"entry": TEXT, "digest": TEXT, "track": TEXT, "task": TEXT, "unit": TEXT, "status": TEXT,
+                            "observation": TEXT, "failure": TEXT, "seconds": pa.float64()})
+ARRAY_COLUMNS = pa.schema({"digest": TEXT, "content": pa.binary()})
+SCORE_COLUMNS = pa.schema({"entry": TEXT, "digest": TEXT, "track": TEXT, "task": TEXT, "score": TEXT})
+MEASURE_COLUMNS = pa.schema({"entry": TEXT, "digest": TEXT, "track": TEXT, "task": TEXT, "unit": TEXT, "measure": TEXT,
+                             "value": pa.float64()})
+LEVEL = 15                                  # of the compression with Zstandard
+
+
+class CollectedArrays:
+    """Arrays of answers that are collected in memory, for the entries whose arrays a release contains."""
+
+    def __init__(self) -> None:
+        self.contents: dict[str, bytes] = {}
+        self.collecting = False
+
+    def put(self, array: np.ndarray) -> StoredArray:
+        """Return the reference of an array; keep its content while collecting."""
+        digest, shape, content = encode_array(array)
+        if self.collecting:
+            self.contents[digest] = content
+        return StoredArray(digest, shape, len(content))
+
+    def get(self, stored: StoredArray) -> np.ndarray:
+        """Return an array that was collected."""
+        return decode_array(stored, self.contents.get(stored.digest), "arrays")
+
+
+def write_answers(folder: Path, suite: Suite, results: Results, scored: Iterable[Scored]) -> list[str]:
+    """Write the entries with their answers and scores to a folder, in the order of the suite; return the names of the files."""
+    entries = list({one.stored.digest: one for one in scored}.values())
+    plans, arrays = make_plans(suite), CollectedArrays()
+    write_table(folder / ENTRIES, ENTRY_COLUMNS, [[
+        {"digest": one.stored.digest, "name": one.name, "variant": one.entry.variant,
+         "filename": one.entry.submission.filename, "source": one.entry.submission.source,
+         "first_seen": one.stored.first_seen} for one in entries]])
+    write_table(folder / ANSWERS, ANSWER_COLUMNS, (list(answer_rows(one, results, arrays)) for one in entries))
+    write_table(folder / ARRAYS, ARRAY_COLUMNS,
+                [[{"digest": digest, "content": content} for digest, content in sorted(arrays.contents.items())]])
+    write_table(folder / TASK_SCORES, SCORE_COLUMNS, ([
+        {**columns(one, name), "score": json.dumps(pack_score(score, plans.get(name)))} for name, score in one.tasks.items()]
+        for one in entries))
+    write_table(folder / MEASURES, MEASURE_COLUMNS, (list(measure_rows(one)) for one in entries))
+    (folder / DERIVED).write_text(json.dumps({KIND: results.cache_get(KIND)}), encoding="utf-8")
+    return [ENTRIES, ANSWERS, ARRAYS, TASK_SCORES, MEASURES, DERIVED]
+
+
+def write_table(path: Path, schema: pa.Schema, groups: Iterable[list[dict[str, Any]]]) -> None:
+    """Write a Parquet file with one row group per group of rows."""
+    with pq.ParquetWriter(path, schema, compression="zstd", compression_level=LEVEL) as writer:
+        for rows in groups:
+            if rows:
+                writer.write_table(pa.Table.from_pylist(rows, schema))
+
+
+def columns(scored: Scored, task: str) -> dict[str, str]:
+    """Return the columns that identify an entry and a task."""
+    return {"entry": scored.name, "digest": scored.stored.digest, "track": scored.tasks[task].task.info.track, "task": task}
+
+
+def answer_rows(scored: Scored, results: Results, arrays: CollectedArrays) -> Iterator[dict[str, Any]]:
+    """Yield a row per test unit that the entry was run on; arrays are collected for the members of the ensembles."""
+    digest, published = scored.stored.digest, results.published
+    arrays.collecting = scored.name in MEMBERS
+    released: dict[str, dict[str, Any]] = published.answers(digest) if isinstance(published, ReleasedResults) else {}
+    for name, score in scored.tasks.items():
+        outcomes = results.own_outcomes(digest, score.task)
+        for unit in scored.suite.units(score.task):
+            if unit.id in outcomes:
+                outcome = outcomes[unit.id]
+                observation, failure = outcome.observation, outcome.failure
+                yield {**columns(scored, name), "unit": unit.id, "status": outcome.status.value,
+                       "observation": None if observation is None else json.dumps(pack_observation(observation, arrays)),
+                       "failure": None if failure is None else json.dumps(asdict(failure)), "seconds": outcome.seconds}
+            elif unit.id in released and isinstance(published, ReleasedResults):
+                arrays.contents |= published.arrays_of(released[unit.id])
+                yield released[unit.id]
+
+
+def measure_rows(scored: Scored) -> Iterator[dict[str, Any]]:
+    """Yield the measures of every test unit, for tasks whose units have no score, such as properties."""
+    for name, score in scored.tasks.items():
+        if score.by_unit or not score.answered:
+            continue
+        units = [unit for unit in scored.suite.units(score.task) if unit.id in score.observed]
+        measured = score.task.measure_all(units, [score.observed[unit.id] for unit in units])
+        for unit, measures in zip(units, measured, strict=True):
+            yield from ({**columns(scored, name), "unit": unit.id, "measure": measure, "value": value}
+                        for measure, value in measures.values.items())
+
+
+class ReleasedResults:
+    """The results in a release that has answers; read as they are needed."""
+
+    def __init__(self, release: Release) -> None:
+        self._release, self.name = release, release.name
+
+    def _table(self, file: str, digest: str | None = None) -> pa.Table:
+        return pq.read_table(self._release.folder / file, filters=None if digest is None else [("digest", "=", digest)])
+
+    @cached_property
+    def _entries(self) -> list[StoredEntry]:
+        entries, made = [], self._release.report.made or ""
+        for row in self._table(ENTRIES).to_pylist():
+            submission = Submission(row["filename"], row["source"], read_header(row["source"], row["filename"]))
+            (entry,) = (entry for entry in submission.entries if entry.variant == row["variant"])
+            entries.append(StoredEntry(row["digest"], submission, entry, row["first_seen"], made))
+        return entries
+
+    @cached_property
+    def digests(self) -> frozenset[str]:
+        """The digests of the published entries."""
+        return frozenset(stored.digest for stored in self._entries)
+
+    def entries(self) -> list[StoredEntry]:
+        """Return the published entries."""
+        return self._entries
+
+    def answers(self, digest: str) -> dict[str, dict[str, Any]]:
+        """Return the published rows of an entry, by test unit."""
+        return {row["unit"]: row for row in self._table(ANSWERS, digest).to_pylist()}
+
+    def outcomes(self, digest: str, forms: Mapping[str, type[Any]]) -> dict[str, Outcome]:
+        """Return the published outcomes of an entry, for the test units whose observation types are given."""
+        outcomes = {}
+        for unit, row in self.answers(digest).items():
+            if unit in forms:
+                observation, failure = (json.loads(row[name] or "null") for name in ("observation", "failure"))
+                outcomes[unit] = Outcome(
+                    unit, digest, Status(row["status"]),
+                    None if observation is None else unpack_observation(observation, forms[unit], self),
+                    None if failure is None else Failure(**{**failure, "places": tuple(failure["places"])}), row["seconds"])
+        return outcomes
+
+    def arrays_of(self, row: Mapping[str, Any]) -> dict[str, bytes]:
+        """Return the arrays that a row refers to, as far as the release contains them, by digest."""
+        digests = re.findall(r'"digest": "([0-9a-f]{64})"', row["observation"] or "")
+        return {digest: self._arrays[digest] for digest in digests if digest in self._arrays}
+
+    def details(self, digest: str, track: str) -> dict[str, Any] | None:
+        """Return the published parts of an entry's report that are computed from observations."""
+        return next(({name: getattr(entry, name) for name in FROM_OBSERVATIONS} for entry in self._release.report.entries
+                     if (entry.digest, entry.track) == (digest, track)), None)
+
+    @cached_property
+    def _arrays(self) -> dict[str, bytes]:
+        table = self._table(ARRAYS)
+        return dict(zip(table["digest"].to_pylist(), table["content"].to_pylist(), strict=True))
+
+    def put(self, array: np.ndarray) -> StoredArray:
+        """Refuse to change the release."""
+        raise TouchstoneError(f"The release {self.name} cannot be changed.")
+
+    def get(self, stored: StoredArray) -> np.ndarray:
+        """Return the array of a reference."""
+        if stored.digest not in self._arrays:
+            raise TouchstoneError(f"The release {self.name} contains the similarity matrices of {', '.join(MEMBERS)} only. Run "
+                                  "the metric with `touchstone run NAME` to have its own.")
+        return decode_array(stored, self._arrays[stored.digest], str(self._release.folder / ARRAYS))
+
+    @cached_property
+    def _scores(self) -> dict[tuple[str, str], str]:
+        table = self._table(TASK_SCORES)
+        keys = zip(table["digest"].to_pylist(), table["task"].to_pylist(), strict=True)
+        return dict(zip(keys, table["score"].to_pylist(), strict=True))
+
+    def packed_score(self, digest: str, task: str) -> Mapping[str, Any]:
+        """Return the published score of an entry on a task as plain values."""
+        packed: dict[str, Any] = json.loads(self._scores[digest, task])
+        return packed
+
+    def provenance(self, digest: str) -> list[dict[str, Any]]:
+        """Return the provenance of the run of an entry."""
+        return [entry.environment.model_dump(mode="json") for entry in self._release.report.entries
+                if entry.digest == digest and entry.environment is not None][:1]
+
+    def cache_get(self, kind: str) -> dict[str, Any]:
+        """Return published values derived from answers, by key."""
+        derived: dict[str, dict[str, Any]] = json.loads((self._release.folder / DERIVED).read_bytes())
+        return derived.get(kind, {})
+
+
+def published_results(release: Release, suite: Suite) -> ReleasedResults:
+    """Return the results of a release for ranking; raise if it has no answers or is of another version of the suite."""
+    released = release.report.suite
+    if released.name != suite.name:
+        raise TouchstoneError(f"The release {release.name} has results of the suite {released.name}, not of {suite.name}.")
+    if released.fingerprint != suite.fingerprint:
+        raise TouchstoneError(f"The release {release.name} has results of {released.name}@{released.fingerprint[:6]}; the "
+                              f"tasks have changed since, and this version has {suite.name}@{suite.fingerprint[:6]}.")
+    if not (release.folder / ANSWERS).exists():
+        raise TouchstoneError(f"The release {release.name} has scores but no answers.")
+    return ReleasedResults(release)

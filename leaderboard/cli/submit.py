@@ -47,8 +47,10 @@ def submit(
     from harness.evaluation.run import run_suite
     from harness.results.store import Store
     from harness.submission.submission import load_submission
-    from leaderboard.cli.console import ConsoleProgress, messages, report_run
+    from leaderboard.cli.console import ConsoleProgress, messages, output, position_view, report_run
     from leaderboard.cli.tables import print_check
+    from leaderboard.publishing.release import find_published
+    from leaderboard.scoring.results import Results
     from leaderboard.workflows.check import FIRST_SECONDS, check_entries
     from leaderboard.workflows.submit import State, write_bundle
     from tasks.suite_files import load_suite
@@ -62,10 +64,16 @@ def submit(
         messages.print("Not submitted: fix the errors above and submit again.")
         sys.exit(SOME_FAILED)
     report_run(run_suite(submission.entries, read, path, limits=limits, jobs=default_jobs(jobs), progress=progress))
-    target, made = write_bundle(submission, read, reports, Store(path, read_only=True), folder)
+    published, reason = find_published(read)
+    target, made = write_bundle(submission, read, reports, Results(read, Store(path), published), folder)
     for claim in made.entries:
         messages.print(f"{claim.name}: {claim.state.value}" + (f": {claim.reason}" if claim.reason else "")
                        + above_chance(claim.overall), soft_wrap=True, markup=False)
+    if reason is not None:
+        messages.print(f"Not ranked among the published metrics: {reason}", soft_wrap=True, markup=False)
+    if published is not None:
+        for name in dict.fromkeys(position.name for position in made.positions):
+            output.print(position_view([position for position in made.positions if position.name == name], published.name))
     messages.print(f"The bundle is in {target}; see CONTRIBUTING.md for the next step.", soft_wrap=True, markup=False)
     sys.exit(ANSWERED if all(claim.state is State.CHECKED for claim in made.entries) else SOME_FAILED)
 

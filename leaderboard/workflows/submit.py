@@ -23,8 +23,10 @@ from harness.results.provenance import harness_commit, harness_version
 from harness.results.store import Store
 from harness.sandbox.limits import Limits
 from harness.submission.submission import Submission, load_submission
+from leaderboard.publishing.release import find_published
+from leaderboard.report.position import Position, find_positions
 from leaderboard.scoring.ranking import Ranking, rank_suite
-from leaderboard.scoring.results import score_suite
+from leaderboard.scoring.results import Results, score_suite
 from leaderboard.scoring.scores import Scored
 from leaderboard.workflows.check import CheckReport
 from tasks.suite_files import load_suite
@@ -67,6 +69,8 @@ class Bundle(BaseModel):
     commit: str | None
     environment: dict[str, str]             # packages and their versions
     entries: list[EntryClaim]
+    release: str | None = None              # among whose metrics the entries were ranked
+    positions: list[Position] = []
 
 
 @dataclass(frozen=True)
@@ -75,23 +79,23 @@ class Rerun:
 
     said: EntryClaim
     scored: Scored
-    rank: str                               # in each track, among the entries of the store, or why it has none
+    rank: str                               # in each track, among published entries and those of the store, or why not
     off: float                              # largest difference of a test unit's score
     state: State
     reason: str | None
 
 
 def write_bundle(
-    submission: Submission, suite: Suite, reports: Sequence[CheckReport], store: Store, folder: Path
+    submission: Submission, suite: Suite, reports: Sequence[CheckReport], results: Results, folder: Path
 ) -> tuple[Path, Bundle]:
-    """Write a folder with the submission and its scores."""
-    scored = {entry.stored.digest: entry for entry in score_suite(store, suite)}
+    """Write a folder with the submission, its scores, and its position among the published metrics."""
+    scored = {entry.stored.digest: entry for entry in score_suite(results, suite)}
     entries: list[EntryClaim] = []
     environment: dict[str, str] = {}
     for report in reports:
         scored_entry = scored[report.entry.digest]
         state, reason = submission_state(scored_entry, report)
-        runs = store.provenance(report.entry.digest)
+        runs = results.provenance(report.entry.digest)
         environment = dict(runs[0]["packages"]) if runs else environment
         entries.append(
             EntryClaim(
@@ -104,6 +108,7 @@ def write_bundle(
                 scores={name: dict(score.by_unit) for name, score in scored_entry.tasks.items() if score.by_unit},
             )
         )
+    rankings = {} if results.published is None else rank_suite(results, suite)
     made = Bundle(
         file=submission.filename,
         suite=suite.name,
@@ -112,6 +117,8 @@ def write_bundle(
         commit=harness_commit(),
         environment=environment,
         entries=entries,
+        release=None if results.published is None else results.published.name,
+        positions=[position for report in reports for position in find_positions(report.entry.name, rankings)],
     )
     target = folder / submission.header.name
     try:
@@ -172,7 +179,7 @@ def rerun_bundle(path: Path, store: Path | str, limits: Limits, jobs: int, progr
         raise TouchstoneError(f"{path / FACTS} belongs to another version of {submission.filename}; submit the metric again.")
     run_suite(submission.entries, suite, store, limits=limits, jobs=jobs, progress=progress)
     opened = Store(store, read_only=True)
-    rankings = rank_suite(opened, suite)
+    rankings = rank_suite(Results(suite, opened, find_published(suite)[0]), suite)
     reruns = []
     for claim in bundle.entries:
         standing = {track: entry_standing(entries[claim.name].digest, ranking) for track, ranking in rankings.items()}

@@ -1,8 +1,7 @@
 """Human ordering (Yamshchikov et al. 2020): does the metric order pairs of texts by similarity as people do?
 
 The paper orders datasets by their means, which is easy, because some consist of random pairs. The score is the correlation of
-single
-pairs with the ratings of people, within each dataset of parallel texts.
+single pairs with the ratings of people, within each dataset of parallel texts.
 """
 
 from __future__ import annotations
@@ -17,6 +16,8 @@ from pydantic import Field
 from scipy import stats
 
 from harness.base.errors import TouchstoneError
+from harness.base.files import read_entries, write_entry
+from harness.base.paths import cache_folder
 from harness.base.units import Cluster, Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
@@ -27,7 +28,7 @@ from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_correlations, weighted_means
 from tasks.common.sampling import batch_ranges, shuffle_items
-from tasks.data.loading import load_dataset
+from tasks.data.loading import dataset_fingerprint, load_dataset
 from tasks.text.base import (
     CONTEXT_BOUNDS,
     CONTEXT_MEASURES,
@@ -113,8 +114,8 @@ class HumanOrdering(TextTask[RatedAnswers]):
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         for name in settings.datasets:
-            for (kind, group), pairs in read_pairs(name).items():
-                count = min(len(pairs), settings.pairs)
+            for kind, group, pairs in count_pairs(name):
+                count = min(pairs, settings.pairs)
                 if count < MIN_PAIRS:
                     raise TouchstoneError(f'The set "{group}" of "{name}" has {count} pairs; {MIN_PAIRS} are required.')
                 for start, stop in batch_ranges(count, settings.batch):
@@ -233,6 +234,17 @@ def read_pairs(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
         key = (RANDOM if is_random else PARALLEL, group)
         pairs_by_group.setdefault(key, []).append(Pair(str(a), str(b), float(score), row))
     return {key: tuple(pairs) for key, pairs in pairs_by_group.items()}
+
+
+@lru_cache(maxsize=8)
+def count_pairs(name: str) -> list[tuple[str, str, int]]:
+    """Return (kind, group, number of pairs) for each group of a dataset; kept in the cache, so that the dataset is read once."""
+    path, key = cache_folder() / "pair_counts.json", f"{name}@{dataset_fingerprint(name)}"
+    counts = read_entries(path).get(key)
+    if counts is None:
+        counts = [[kind, group, len(pairs)] for (kind, group), pairs in read_pairs(name).items()]
+        write_entry(path, key, counts)
+    return [(kind, group, count) for kind, group, count in counts]
 
 
 @lru_cache(maxsize=8)

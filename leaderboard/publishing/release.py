@@ -280,13 +280,12 @@ def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
     return Release(name, path, report, errata.get(name, Erratum()))
 
 
-def find_published(suite: Suite, name: str | None = None, folder: Path = FOLDER) -> tuple[ReleasedResults | None, str | None]:
+def find_published(suite: Suite, folder: Path | None = None) -> tuple[ReleasedResults | None, str | None]:
     """Return the results of a release for ranking others among them, or None and the reason.
 
-    Without a name, it is the latest release of this suite; a suite that was never released has neither results nor a reason.
+    It is the latest release of this suite; a suite that was never released has neither results nor a reason.
     """
-    if name is not None:
-        return published_results(read_release(name, folder), suite), None
+    folder = folder or FOLDER
     for candidate in reversed(releases(folder)):
         found = read_release(candidate, folder)
         if found.report.suite.name == suite.name and not found.errata.withdrawn:

@@ -29,10 +29,19 @@ from harness.submission.selection import parse_folder
 from harness.submission.submission import Entry, Submission, load_submission
 from leaderboard.workflows.check_direction import Direction, describe_inversion
 from leaderboard.workflows.check_refusals import explain_refusal
-from tasks.corpus.known_similarity import CorpusSize, MixtureDistances
+from tasks.corpus.known_similarity import CorpusSize, KnownSimilarity, MixtureDistances
 from tasks.data.loading import dataset_fingerprint
-from tasks.properties.axioms import AXIOMS, DOMAINS, TOLERANCE, Trial, Trials, Verdict, describe_verdict, find_worst_cases
-from tasks.registry import TASKS
+from tasks.properties.axioms import (
+    AXIOMS,
+    DOMAINS,
+    TOLERANCE,
+    Axioms,
+    Trial,
+    Trials,
+    Verdict,
+    describe_verdict,
+    find_worst_cases,
+)
 
 SEED = 7
 FIRST_SECONDS = 30.0                        # for the first few answers; a metric that hangs is stopped here
@@ -187,7 +196,7 @@ class EntryCheck:
 
     def check_axioms(self) -> None:
         """Run a few trials of the axioms, fewer of a slow metric."""
-        axioms, observations = TASKS["axioms"], list[Trials]()
+        axioms, observations = Axioms(), list[Trials]()
         until = time.monotonic() + PART_SECONDS
         for unit in axioms.units(axioms.settings_type.model_validate({"trials": AXIOM_TRIALS}), self._context):
             outcome, _ = self._ask(TaskUnit(axioms, unit), "in the axioms")
@@ -213,7 +222,7 @@ class EntryCheck:
 
     def check_similarity(self) -> None:
         """Score one collection of corpora of known similarity, as large as the time of a small one suggests."""
-        task = TASKS["known_similarity"]
+        task = KnownSimilarity()
         if not task.accepts(self._entry):
             return
         size = SMALLEST
@@ -238,7 +247,7 @@ class EntryCheck:
 
     def _collection(self, size: CorpusSize) -> TaskUnit:
         """Return a collection of synthetic corpora of a size; of the third repetition, which repeats one pair only."""
-        task = TASKS["known_similarity"]
+        task = KnownSimilarity()
         settings = {"pairs": (("made_weather", "made_trains"),), "levels": (size,), "repetitions": 3}
         return TaskUnit(task, list(task.units(task.settings_type.model_validate(settings), self._context))[-1])
 

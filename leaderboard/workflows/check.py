@@ -30,6 +30,7 @@ from harness.submission.submission import Entry, Submission, load_submission
 from leaderboard.workflows.check_direction import Direction, describe_inversion
 from leaderboard.workflows.check_refusals import explain_refusal
 from tasks.corpus.known_similarity import CorpusSize, KnownSimilarity, MixtureDistances
+from tasks.corpus.known_similarity import Settings as MixtureSettings
 from tasks.data.loading import dataset_fingerprint
 from tasks.properties.axioms import (
     AXIOMS,
@@ -42,6 +43,7 @@ from tasks.properties.axioms import (
     describe_verdict,
     find_worst_cases,
 )
+from tasks.properties.axioms import Settings as AxiomSettings
 
 SEED = 7
 FIRST_SECONDS = 30.0                        # for the first few answers; a metric that hangs is stopped here
@@ -198,7 +200,7 @@ class EntryCheck:
         """Run a few trials of the axioms, fewer of a slow metric."""
         axioms, observations = Axioms(), list[Trials]()
         until = time.monotonic() + PART_SECONDS
-        for unit in axioms.units(axioms.settings_type.model_validate({"trials": AXIOM_TRIALS}), self._context):
+        for unit in axioms.units(AxiomSettings(trials=AXIOM_TRIALS), self._context):
             outcome, _ = self._ask(TaskUnit(axioms, unit), "in the axioms")
             if outcome.observation is None:
                 break
@@ -248,8 +250,8 @@ class EntryCheck:
     def _collection(self, size: CorpusSize) -> TaskUnit:
         """Return a collection of synthetic corpora of a size; of the third repetition, which repeats one pair only."""
         task = KnownSimilarity()
-        settings = {"pairs": (("made_weather", "made_trains"),), "levels": (size,), "repetitions": 3}
-        return TaskUnit(task, list(task.units(task.settings_type.model_validate(settings), self._context))[-1])
+        settings = MixtureSettings(pairs=(("made_weather", "made_trains"),), levels=(size,), repetitions=3)
+        return TaskUnit(task, list(task.units(settings, self._context))[-1])
 
     def _answer_range(self) -> AnswerRange | None:
         """Return the range of all raw answers."""

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from harness.base.errors import TouchstoneError
-from leaderboard.cli.options import ANSWERED, StoreOption, SuiteOption, store_address
+from leaderboard.cli.options import ANSWERED, ReleaseOption, StoreOption, SuiteOption, is_store_named, store_address
 
 if TYPE_CHECKING:
     from leaderboard.board.snapshot import Snapshot
 
 serving_app = typer.Typer()
-
-ReleaseOption = Annotated[str | None, typer.Option(metavar="YEAR.NUMBER", help="Show a release instead of the store.",
-                                                   rich_help_panel="What")]
 
 
 @serving_app.command()
@@ -91,7 +88,7 @@ def load_snapshot(suite: str, store: str | None, release: str | None) -> tuple[S
         return of_store(load_suite(name), opened)
 
     path = store_address(store)
-    may_replace = store is None and "TOUCHSTONE_STORE" not in os.environ and bool(releases())
+    may_replace = not is_store_named(store) and bool(releases())
     if release is not None or (may_replace and not os.path.exists(path)):
         return of_release(read_release(release)), {}
     opened, first = Store(path, read_only=True), load_suite(suite)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from operator import methodcaller
 
 from leaderboard.report.schema import EntryReport, TaskInfo
 
@@ -26,7 +27,7 @@ class Column:
 def list_columns(tasks: Sequence[TaskInfo], track: str) -> list[Column]:
     """Return the scores of a track's ranked tasks, combined columns, and all measures of these tasks and of properties."""
     ranked = [task for task in tasks if task.ranked and task.track == track]
-    scores = [Column(task.name, task.title, task.score, partial(score_value, task=task.name), index < DEFAULT_SCORES, True)
+    scores = [Column(task.name, task.title, task.score, methodcaller("value_on", task.name), index < DEFAULT_SCORES, True)
               for index, task in enumerate(ranked)]
     combined = {column.measure: column for task in ranked for column in task.presentation.combined}
     means = [Column(column.measure, column.title, column.description, partial(
@@ -46,12 +47,6 @@ def measure_columns(task: TaskInfo) -> Iterator[Column]:
         title = presentation.titles.get(measure, f"{task.title}: {measure.replace('_', ' ')}")
         yield Column(f"{task.name}.{measure}", title, description, partial(measure_value, task=task.name, measure=measure),
                      measure in presentation.columns)
-
-
-def score_value(entry: EntryReport, task: str) -> float | None:
-    """Return the entry's score on a task."""
-    score = entry.score_on(task)
-    return score.value if score is not None else None
 
 
 def measure_value(entry: EntryReport, task: str, measure: str) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -14,15 +14,14 @@ from harness.evaluation.task import Role
 from harness.results.store import Store
 from harness.submission.selection import load_available
 from harness.submission.submission import current_digest
-from leaderboard.board.columns import Column, list_columns, measure_value
+from leaderboard.board.columns import Column, list_columns
 from leaderboard.papers.published_comparison import PublishedComparison, compare_published
 from leaderboard.publishing.release import Release, releases
 from leaderboard.publishing.versions import Version, versions
-from leaderboard.report.build import build_report
+from leaderboard.publishing.views import ReleaseView, StoreView
 from leaderboard.report.schema import EntryReport, Report, TaskInfo
-from leaderboard.scoring.comparison import Samples, load_samples, samples_of_release
-from leaderboard.scoring.ranking import rank_suite
-from leaderboard.scoring.results import Results
+from leaderboard.scoring.comparison import Samples
+from leaderboard.scoring.results import PublishedResults, Results
 
 TRACKS = {"corpus": "Corpus metrics", "text": "Text metrics"}
 
@@ -63,11 +62,11 @@ class Snapshot:
 
     def ranked_tasks(self, track: str) -> list[TaskInfo]:
         """Return the ranked tasks of a track."""
-        return [task for task in self.report.suite.tasks if task.ranked and task.track == track]
+        return self.report.suite.ranked_tasks(track)
 
     def task(self, name: str) -> TaskInfo:
         """Return a task by name."""
-        return next(task for task in self.report.suite.tasks if task.name == name)
+        return self.report.suite.task(name)
 
     def columns(self, track: str) -> list[Column]:
         """Return all columns of a track's table."""
@@ -75,8 +74,7 @@ class Snapshot:
 
     def role(self, role: Role) -> tuple[str, str] | None:
         """Return the task and the measure that play a role in this suite, or None."""
-        return next(((task.name, task.presentation.roles[role]) for task in self.report.suite.tasks
-                     if role in task.presentation.roles), None)
+        return self.report.suite.role(role)
 
     def role_unit(self, role: Role) -> str:
         """Return the unit of the measure that plays a role."""
@@ -85,8 +83,8 @@ class Snapshot:
 
     def role_value(self, entry: EntryReport, role: Role) -> float | None:
         """Return the entry's value of the measure that plays a role."""
-        names = self.role(role)
-        return measure_value(entry, *names) if names is not None else None
+        estimate = self.report.suite.measure_in_role(entry, role)
+        return estimate.value if estimate is not None else None
 
     def p(self, track: str, a: str, b: str) -> float | None:
         """Return the adjusted p-value of the difference of two ranked entries' overall scores."""
@@ -103,7 +101,7 @@ class Snapshot:
     def title(self) -> str:
         """A few words for the head of every page."""
         suite, release = self.report.suite, self.report.release
-        return f"{f'release {release}' if release else 'not released'} · {suite.name}@{suite.fingerprint[:6]}"
+        return f"{f'release {release}' if release else 'not released'} · {suite.label}"
 
     @cached_property
     def content(self) -> bytes:
@@ -121,15 +119,17 @@ class Snapshot:
         return hashlib.sha256(self.content).hexdigest()[:32]
 
 
-def of_store(suite: Suite, store: Store) -> Snapshot:
-    """Return the snapshot of a store; one without entries if it has no results."""
-    results = Results(suite, store)
-    rankings = rank_suite(results, suite)
+def of_store(suite: Suite, store: Store, published: PublishedResults | None = None,
+             only: Container[str] | None = None) -> Snapshot:
+    """Return the snapshot of a store, among published results if there are any; one without entries if there are no results.
+
+    `only` limits the entries of the store, by digest.
+    """
+    results = StoreView(Results(suite, store, published, only))
     sources = {placed.scored.name: placed.scored.entry.submission.source.decode("utf-8", "replace")
-               for ranking in rankings.values() for placed in ranking.places}
-    report = build_report(suite, rankings, results)
-    return Snapshot(report, load_samples(rankings.values()), sources, versions=versions(store), releases=releases(),
-                    published=compare_published(report))
+               for ranking in results.rankings.values() for placed in ranking.places}
+    return Snapshot(results.report, results.samples, sources, versions=versions(store), releases=releases(),
+                    published=compare_published(results.report))
 
 
 def of_release(release: Release) -> Snapshot:
@@ -138,5 +138,5 @@ def of_release(release: Release) -> Snapshot:
              for submission in load_available(SUBMISSIONS) for entry in submission.entries}
     sources = {entry.name: files[digest] for entry in release.report.entries if (digest := current_digest(entry.digest)) in files}
     folder = release.folder.parent
-    return Snapshot(release.report, samples_of_release(release.units, release.replicates), sources, release, versions(None, folder),
+    return Snapshot(release.report, ReleaseView(release).samples, sources, release, versions(None, folder),
                     releases(folder), compare_published(release.report))

@@ -7,7 +7,7 @@ import signal
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -25,17 +25,20 @@ from leaderboard.cli.options import (
     JsonOption,
     LimitOption,
     MemoryOption,
+    ReleaseOption,
+    ResultsSuiteOption,
     SecondsOption,
     StoreOption,
     SuiteOption,
     TrackOption,
     TrustOption,
+    check_metric,
     default_jobs,
+    open_results,
     print_json,
     read_limits,
     set_mirror,
     store_address,
-    unknown_metric_error,
 )
 from leaderboard.cli.profile import profile_app
 from leaderboard.cli.release import citing_app
@@ -45,13 +48,12 @@ from leaderboard.cli.sources.commands import data_app, models_app
 from leaderboard.cli.submit import submitting_app
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable
 
-    from harness.evaluation.suite import Suite
     from harness.submission.submission import Entry
     from leaderboard.cli.console import ConsoleProgress
     from leaderboard.publishing.answers import ReleasedResults
-    from leaderboard.scoring.ranking import Ranking
+    from leaderboard.publishing.views import ResultsView, StoreView
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="rich", pretty_exceptions_enable=False,
@@ -132,9 +134,12 @@ def run(
     from harness.base.paths import SUBMISSIONS
     from harness.evaluation.loop import RunInterrupted
     from harness.evaluation.run import run_suite
+    from harness.results.store import Store
     from harness.submission.selection import select_entries
     from leaderboard.cli.console import ConsoleProgress, report_run
     from leaderboard.publishing.release import find_published
+    from leaderboard.publishing.views import StoreView
+    from leaderboard.scoring.results import Results
     from leaderboard.workflows.check import check_name
     from tasks.suite_files import load_suite
 
@@ -158,33 +163,26 @@ def run(
     report_run(tally)
     if reason is not None:
         progress.say(f"Not ranked among the published metrics: {reason}")
-    show_run(read, path, published, [entry.name for entry in entries] if what else None, as_json)
+    show_run(StoreView(Results(read, Store(path), published)), [entry.name for entry in entries] if what else None, as_json)
     sys.exit(REFUSED if tally.refused else SOME_FAILED if tally.failed_in_store else ANSWERED)
 
 
-def show_run(suite: Suite, path: str, published: ReleasedResults | None, names: list[str] | None, as_json: bool) -> None:
+def show_run(results: StoreView, names: list[str] | None, as_json: bool) -> None:
     """Print the positions of the named metrics among the published ones, or the ranking if none is named or published."""
-    from harness.results.store import Store
-    from leaderboard.cli.console import output, position_view, ranking_tables
-    from leaderboard.report.build import build_overview
+    from leaderboard.cli.console import output, position_view
     from leaderboard.report.position import find_positions
-    from leaderboard.scoring.ranking import rank_suite
-    from leaderboard.scoring.results import Results
 
-    rankings = rank_suite(Results(suite, Store(path), published), suite)
+    if results.release_name is None or names is None:
+        show_results(results, as_json, None if names is None else set(names))
+        return
+    positions = [position for name in names for position in find_positions(name, results.rankings)]
     if as_json:
-        overview = build_overview(rankings, None if names is None else set(names)).model_dump(mode="json")
-        positions = [asdict(position) for name in names or () for position in find_positions(name, rankings)]
-        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, "release": published and published.name, **overview,
-                    **({"positions": positions} if names is not None else {})})
-    elif not rankings:
-        raise nothing_answered(suite, path)
-    elif names is None or published is None:
-        output.print(ranking_tables(rankings, suite))
-    else:
-        for name in names:
-            output.print(position_view(find_positions(name, rankings), published.name))
-        output.print("`touchstone show` prints the whole ranking; `touchstone serve` opens the board.", style="dim")
+        overview = results.overview.of_tracks(results.tracks(), set(names)).model_dump(mode="json")
+        print_json({**describe_source(results), **overview, "positions": [asdict(position) for position in positions]})
+        return
+    for name in names:
+        output.print(position_view([position for position in positions if position.name == name], results.release_name))
+    output.print("`touchstone show` prints the whole ranking; `touchstone serve` opens the board.", style="dim")
 
 
 def default_entries(progress: ConsoleProgress, published: ReleasedResults | None) -> list[Entry]:
@@ -242,58 +240,55 @@ def check(
 
 @app.command()
 def show(
-    suite: SuiteOption = "core", store: StoreOption = None, track: TrackOption = None, as_json: JsonOption = False,
+    suite: ResultsSuiteOption = None, store: StoreOption = None, release: ReleaseOption = None, track: TrackOption = None,
+    as_json: JsonOption = False,
     weights: Annotated[str | None, typer.Option(metavar="TASK:WEIGHT,…", help="Order by your own weights of the tasks instead; "
                                                 "the others do not count.", show_default=False)] = None,
     borda: Annotated[bool, typer.Option("--borda", help="Order by Borda points instead: the mean share of the ranked metrics "
                                         "that are beaten on a task.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Also draw the table into this SVG file.", show_default=False)] = None,
 ) -> None:
-    """Print the ranked tables of a suite, one per track.
+    """Print the ranked tables of a suite, one per track: of your store, or of the latest release if there is no store yet.
 
     [bold]touchstone show[/bold]
     [bold]touchstone show --suite smoke --json[/bold]
+    [bold]touchstone show --release 2026.2 --track text[/bold]
     [bold]touchstone show --track corpus --weights known_similarity:2,fine_tuning:1[/bold]
     """
-    from tasks.suite_files import load_suite
-
-    read, path = load_suite(suite), store_address(store)
+    if weights is not None and borda:
+        raise TouchstoneError("Use either --weights or --borda, not both.")
+    results = open_results(suite, store, release)
     if weights is not None or borda:
-        if weights is not None and borda:
-            raise TouchstoneError("Use either --weights or --borda, not both.")
-        show_own_order(read, path, weights, track, as_json)
+        show_own_order(results, weights, track, as_json)
         return
     if picture is not None:
         from leaderboard.cli.console import draw_table, ranking_tables
 
-        draw_table(ranking_tables(ranking(read, path, track)[1], read), picture, PICTURE_WIDTH)
-    show_ranking(read, path, as_json, track=track)
+        draw_table(ranking_tables(results, results.tracks(track)), picture, PICTURE_WIDTH)
+    show_results(results, as_json, track=track)
 
 
 @app.command()
 def card(
     name: Annotated[str, typer.Argument(help="A metric's name, such as energy or constant\\[0.875].")],
-    suite: SuiteOption = "core", store: StoreOption = None, as_json: JsonOption = False,
+    suite: ResultsSuiteOption = None, store: StoreOption = None, release: ReleaseOption = None, as_json: JsonOption = False,
 ) -> None:
     """Print everything about one metric: scores with intervals, axioms, failures, provenance.
 
     [bold]touchstone card energy[/bold]
+    [bold]touchstone card energy --release 2026.2[/bold]
     """
     from leaderboard.cli.console import card_view, output
     from leaderboard.report.build import build_card
-    from tasks.suite_files import load_suite
 
-    read = load_suite(suite)
-    opened, rankings = ranking(read, store_address(store))
-    places = [entry for ranked in rankings.values() for entry in ranked.places]
-    entries = {entry.scored.track: entry for entry in places if entry.scored.name == name}
-    if not entries:
-        raise unknown_metric_error(name, suite, dict.fromkeys(entry.scored.name for entry in places))
-    provenance = opened.provenance(next(iter(entries.values())).scored.stored.digest)
+    results = open_results(suite, store, release)
+    check_metric(name, results, suite)
+    entries = results.describe(name)
     if as_json:
-        print_json({**build_card(entries.values()).model_dump(mode="json"), "runs": provenance})
+        print_json({**build_card(entries).model_dump(mode="json"), "release": results.release_name,
+                    "runs": results.runs(entries[0])})
     else:
-        output.print(card_view(entries, provenance, relation_to_others(name, rankings)))
+        output.print(card_view(entries, results.suite, relation_to_others(name, [entry.track for entry in entries], results)))
 
 
 @app.command()
@@ -310,67 +305,62 @@ def doctor(as_json: JsonOption = False) -> None:
     sys.exit(ANSWERED if all(finding.ok for finding in findings) else SOME_FAILED)
 
 
-def relation_to_others(name: str, rankings: Mapping[str, Ranking]) -> list[str]:
+def relation_to_others(name: str, tracks: Iterable[str], results: ResultsView) -> list[str]:
     """Return sentences on redundancy with other metrics and on Pareto optimality."""
-    from leaderboard.scoring.insights import cost_frontier, most_similar
+    from leaderboard.scoring.insights import most_similar
 
     sentences = []
-    for track, ranked in rankings.items():
-        alike = most_similar(name, [entry.scored for entry in ranked.places])
+    for track in tracks:
+        alike = most_similar(name, results.agreement(track))
         if alike:
             named = ", ".join(f"{other} ({r:.2f})" for other, r in alike)
             sentences.append(f"Most similar {track} metrics (rank correlation of answers): {named}.")
-        if name in cost_frontier(ranked):
+        if name in results.pareto_optimal(track):
             sentences.append(f"Pareto-optimal among ranked {track} metrics: none scores higher at no higher cost.")
     return sentences
 
 
-def show_ranking(suite: Suite, path: str, as_json: bool, only_entries: set[str] | None = None, track: str | None = None) -> None:
-    """Print the rankings of a store, as tables or as JSON."""
+def show_results(results: ResultsView, as_json: bool, only_entries: set[str] | None = None, track: str | None = None) -> None:
+    """Print the ranked tables, or the scores of all entries, or of some, as JSON."""
     from leaderboard.cli.console import output, ranking_tables
-    from leaderboard.report.build import build_overview
 
-    _, rankings = ranking(suite, path, track)
+    tracks = results.tracks(track)
     if as_json:
-        overview = build_overview(rankings, only_entries).model_dump(mode="json")
-        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, **overview})
-    elif rankings:
-        output.print(ranking_tables(rankings, suite))
+        print_json({**describe_source(results), **results.overview.of_tracks(tracks, only_entries).model_dump(mode="json")})
+    elif tracks:
+        output.print(ranking_tables(results, tracks))
     else:
-        raise nothing_answered(suite, path)
+        raise nothing_answered(results)
 
 
-def nothing_answered(suite: Suite, path: str) -> TouchstoneError:
+def describe_source(results: ResultsView) -> dict[str, str | None]:
+    """Return the suite, its fingerprint, and the release or None."""
+    return {"suite": results.suite.name, "fingerprint": results.suite.fingerprint, "release": results.release_name}
+
+
+def nothing_answered(results: ResultsView) -> TouchstoneError:
     """Return the error for a suite without results."""
-    return TouchstoneError(f"The store {path} has no results of this version of the suite {suite.name} "
-                           f"({suite.name}@{suite.fingerprint[:6]}); run `touchstone run --suite {suite.name}`.")
+    suite = results.suite
+    return TouchstoneError(f"{results.source} has no results of this version of the suite {suite.name} ({suite.label}); run "
+                           f"`touchstone run --suite {suite.name}`.")
 
 
-def show_own_order(suite: Suite, path: str, weights: str | None, track: str | None, as_json: bool) -> None:
+def show_own_order(results: ResultsView, weights: str | None, track: str | None, as_json: bool) -> None:
     """Print the ranked entries ordered by weights, or by Borda points if there are no weights."""
     from leaderboard.cli.console import output, own_order_tables
-    from leaderboard.scoring.custom_order import order_by_borda, order_by_weights, order_tracks, parse_weights
+    from leaderboard.scoring.custom_order import order_by_borda, order_by_weights, parse_weights
 
-    _, rankings = ranking(suite, path, track)
-    if not rankings:
-        raise nothing_answered(suite, path)
-    if not any(ranked.ranked for ranked in rankings.values()):
-        raise TouchstoneError(f"No metric is ranked on {suite.name} yet; `touchstone show` prints the reasons.")
+    tracks = results.tracks(track)
+    if not tracks:
+        raise nothing_answered(results)
+    if not any(results.overview.ranked(name) for name in tracks):
+        raise TouchstoneError(f"No metric is ranked on {results.suite.name} yet; `touchstone show` prints the reasons.")
     if weights is None:
-        orders = {name: order_by_borda(ranked) for name, ranked in rankings.items()}
+        orders = {name: order_by_borda(results.ranked_scores(name)) for name in tracks}
     else:
-        read = parse_weights(weights)
-        orders = {name: order_by_weights(ranked, read) for name, ranked in order_tracks(rankings, read).items()}
+        scores = {name: results.ranked_scores(name, above_chance=True) for name in tracks}
+        orders = order_by_weights(scores, parse_weights(weights))
     if as_json:
-        print_json({"suite": suite.name, "fingerprint": suite.fingerprint, "orders": orders})
+        print_json({**describe_source(results), "orders": orders})
     else:
         output.print(own_order_tables(orders, "Borda points" if weights is None else f"by {weights}"))
-
-
-def ranking(suite: Suite, path: str, track: str | None = None) -> tuple[Any, dict[str, Ranking]]:
-    """Return the open store and its rankings."""
-    from harness.results.store import Store
-    from leaderboard.scoring.ranking import rank_suite, select_family_defaults
-
-    store = Store(path, read_only=True)
-    return store, select_family_defaults(rank_suite(store, suite), suite, track)

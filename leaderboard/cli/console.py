@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from rich.box import Box
 from rich.console import Console, Group, RenderableType
@@ -19,13 +19,12 @@ from rich.text import Text
 
 from harness.base.errors import TouchstoneError, format_bytes
 from harness.evaluation.loop import RunSummary
-from harness.evaluation.suite import Suite
 from leaderboard.cli.fitted_table import Column, FittedTable, plain_table
+from leaderboard.publishing.views import ResultsView
+from leaderboard.report.formats import format_authors
 from leaderboard.report.position import Position
+from leaderboard.report.schema import DescribedEntry, MetricPair, Standing, SuiteInfo, TaskInfo
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.ranking import RankedEntry, Ranking
-from leaderboard.scoring.scores import Scored, TaskScore
-from tasks.properties.axioms import AXIOMS, Verdict, describe_verdict, find_worst_cases
 
 output = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)
@@ -49,55 +48,51 @@ def format_interval(estimate: Estimate | None, digits: int = 2) -> Text:
     return Text(f"{estimate.low:.{digits}f} to {estimate.high:.{digits}f}", style="dim" if estimate.few else "")
 
 
-def ranking_tables(rankings: Mapping[str, Ranking], suite: Suite) -> RenderableType:
+def ranking_tables(results: ResultsView, tracks: Iterable[str]) -> RenderableType:
     """Return one table per track."""
     footing = Text(
         "0 is chance, 1 is perfect; 95% intervals for new draws from these datasets. ranks: 95% range of the rank, "
         "corrected for all pairs. A line: every metric above is significantly better than every metric below.",
         style="dim",
     )
-    tables = [part for track, ranking in rankings.items() for part in (ranking_table(ranking, suite, track), Text(""))]
-    return Group(*tables, footing)
+    return Group(*(part for track in tracks for part in (ranking_table(results, track), Text(""))), footing)
 
 
-def ranking_table(ranking: Ranking, suite: Suite, track: str) -> RenderableType:
+def ranking_table(results: ResultsView, track: str) -> RenderableType:
     """Return the ranked table, followed by unranked entries with the reason."""
-    ranked, rest = ranking.ranked, [entry for entry in ranking.places if entry.rank is None]
-    tasks = [task for task in suite.tasks if task.info.ranked and task.info.track == track]
-    rows = [entry.scored for entry in (*ranked, *rest)]
+    suite, overview, tasks = results.suite, results.overview, results.suite.ranked_tasks(track)
+    entries, ranked = list(overview.standings(track).values()), len(overview.ranked(track))
 
     def column(heading: str, cells: Iterable[str | Text], level: int, short: str = "", label: str = "",
                style: str = "") -> Column:
         lines = [cell if isinstance(cell, Text) else Text(cell) for cell in cells]
-        if rest:                            # an empty line and a heading between the ranked and the others
-            lines[len(ranked):len(ranked)] = [Text(), Text("not ranked" if heading == "Metric" else "", style="dim")]
+        if ranked < len(entries):           # an empty line and a heading between the ranked and the others
+            lines[ranked:ranked] = [Text(), Text("not ranked" if heading == "Metric" else "", style="dim")]
         return Column(heading, lines, short, level, label, style)
 
-    names = [Text(entry.scored.name, style="bold" if entry.rank is not None else "dim") for entry in (*ranked, *rest)]
-    columns = [column("", (str(entry.rank or "") for entry in (*ranked, *rest)), 0),
-               column("ranks", (format_ranks(entry) if entry.rank else "" for entry in (*ranked, *rest)), 0, style="dim"),
+    names = [Text(entry.name, style="bold" if entry.rank is not None else "dim") for entry in entries]
+    columns = [column("", (str(entry.rank or "") for entry in entries), 0),
+               column("ranks", (format_ranks(entry) if entry.rank else "" for entry in entries), 0, style="dim"),
                column("Metric", names, 0)]
     if len(tasks) > 1:
-        columns.append(column("Above chance", (format_number(scored.overall_estimate) for scored in rows), 0, "all"))
+        columns.append(column("Above chance", (format_number(entry.overall) for entry in entries), 0, "all"))
     for task in tasks:
-        results = [scored.tasks.get(task.name) for scored in rows]
-        scores = [result.score if result else None for result in results]
-        columns.append(column(task.info.title, map(format_number, scores), 1, task.info.short))
+        scores = [entry.score_on(task.name) for entry in entries]
+        columns.append(column(task.title, map(format_number, scores), 1, task.short))
         if any(score is not None and score.low is not None for score in scores):
             columns.append(column("95%", map(format_interval, scores), INTERVALS, label="intervals"))
-        columns += [column(short, (format_number(result.measures.get(name) if result else None) for result in results), MEASURES,
+        columns += [column(short, (format_number(entry.measures_on(task.name).get(name)) for entry in entries), MEASURES,
                            label="measures") for short, name in COLUMNS.get(task.name, ())]
-    columns.append(column("Axioms", map(count_axioms, rows), 2, "ax."))
-    columns.append(column("", (describe_notes(entry) for entry in (*ranked, *rest)), 3, label="notes"))
+    columns.append(column("Axioms", (count_axioms(entry, suite) for entry in entries), 2, "ax."))
+    columns.append(column("", (describe_notes(entry, results) for entry in entries), 3, label="notes"))
     of_track = f" · {track} metrics" if len(suite.tracks) > 1 else ""
-    title = Text.assemble((f"{suite.name}@{suite.fingerprint[:6]}", "bold"), f" · {suite.title}{of_track}")
-    titles = {task.name: task.info.title for task in tasks}
-    gameable = [f"{titles[name]} ({', '.join(controls)})" for name, controls in ranking.gameable.items()]
+    title = Text.assemble((suite.label, "bold"), f" · {suite.title}{of_track}")
+    gameable = [f"{suite.task(name).title} ({', '.join(controls)})" for name, controls in overview.gameable[track].items()]
     footnotes = [
         Text(""),
         Text(f"A trivial baseline does as well as half of the metrics on: {'; '.join(gameable)}.", style="dim"),
     ]
-    table = FittedTable(columns, ranking.lines, LINES, keep_headings_above=3)
+    table = FittedTable(columns, overview.lines[track], LINES, keep_headings_above=3)
     return Group(title, Text(""), table, *(footnotes if gameable else []))
 
 
@@ -146,120 +141,112 @@ def own_order_tables(orders: Mapping[str, Mapping[str, tuple[int, float]]], head
     return Group(*parts, Text("An order without intervals; `touchstone show` prints significance.", style="dim"))
 
 
-def format_ranks(entry: RankedEntry) -> str:
+def format_ranks(entry: Standing) -> str:
     """Return the rank range of an entry."""
-    if entry.interval is None:
+    if entry.rank_interval is None:
         return ""
-    low, high = entry.interval
+    low, high = entry.rank_interval
     return f"{low}-{high}" if low != high else str(low)
 
 
-def count_axioms(scored: Scored) -> str:
+def count_axioms(entry: Standing, suite: SuiteInfo) -> str:
     """Return how many of the tested axioms hold."""
-    axioms = scored.tasks.get("axioms")
-    if axioms is None or not axioms.asked:
-        return "-"
-    values = [axioms.measures[name].value for name in AXIOMS if name in axioms.measures]
-    return f"{sum(1 for share in values if share == 1)}/{len(values)}"
+    asked = [task.name for task in suite.tasks
+             if task.presentation.axioms and task.name in entry.tasks and entry.tasks[task.name].units.asked]
+    shares = [estimate.value for task in asked for estimate in entry.measures_on(task).values()]
+    return f"{shares.count(1)}/{len(shares)}" if asked else "-"
 
 
-def describe_notes(entry: RankedEntry) -> Text:
-    """Return why an entry is not ranked, its marks, and how many test units failed."""
-    scored = entry.scored
-    failed = sum(len(score.failures) for score in scored.tasks.values())
-    notes = [*([entry.reason] if entry.rank is None and entry.reason else []), *(["lifted"] if scored.lifted else []),
-             *sorted(scored.marks - {"context-dependent"}), *([f"{failed} failed"] if failed else [])]
+def describe_notes(entry: Standing, results: ResultsView) -> Text:
+    """Return whether an entry is of the user's store, why it is not ranked, its marks, and how many test units failed."""
+    failed = sum(result.units.failed for result in results.overview.results(entry.name).values())
+    notes = ["yours"] if entry.digest in results.own else []
+    notes += [entry.not_ranked] if entry.rank is None and entry.not_ranked else []
+    notes += ["lifted"] if entry.lifted else []
+    notes += [*(mark for mark in entry.marks if mark != "context-dependent"), *([f"{failed} failed"] if failed else [])]
     return Text(", ".join(notes), style="dim")
 
 
-def card_view(
-    places: Mapping[str, RankedEntry], provenance: Sequence[dict[str, Any]], beside: Sequence[str] = ()
-) -> RenderableType:
-    """Return everything about one entry; `beside` are sentences on its relation to others."""
-    scored = next(iter(places.values())).scored
-    header = scored.entry.header
+def card_view(entries: Sequence[DescribedEntry], suite: SuiteInfo, relations: Sequence[str] = ()) -> RenderableType:
+    """Return everything about one entry, given once per track; `relations` are sentences on its relation to others."""
+    entry, tracks = entries[0], {entry.track: entry for entry in entries}
+    low, high = (edge if edge is not None else sign * math.inf for edge, sign in zip(entry.range, (-1, 1), strict=True))
     lines: list[RenderableType] = [
-        Text.assemble((scored.name, "bold"), f"  {header.title}"), Text(header.summary),
-        Text(", ".join([f"{header.kind} metric", f"takes {header.input}", f"returns a {header.returns}",
-                        f"range {header.range[0]:g} to {header.range[1]:g}", header.license,
-                        *([header.paper] if header.paper else [])]), style="dim"), Text("")]
-    for score in scored.tasks.values():
-        lines += [*_task_lines(scored, score, places.get(score.task.info.track)), Text("")]
-    of_text = places.get("text")
-    if of_text is not None and of_text.scored.usmb is not None:
-        lines += [Text(f"Mean of USMB's five tasks as USMB computes them: {of_text.scored.usmb:.3f}"), Text("")]
-    if beside:
-        lines += [*(Text(sentence) for sentence in beside), Text("")]
-    if provenance:
-        last = provenance[0]
-        lines.append(Text(f"Last run {last['started'][:16].replace('T', ' ')} UTC with Touchstone {last['version']}, "
-                          f"Python {last['python']}, numpy {last['packages'].get('numpy', '?')}, "
-                          f"on {last['processor']}; layers: {', '.join(last['layers'])}.", style="dim"))
+        Text.assemble((entry.name, "bold"), f"  {entry.title}"), Text(entry.summary),
+        Text(", ".join(filter(None, (
+            f"{entry.kind} metric", f"takes {entry.input}", f"returns a {entry.returns}", f"range {low:g} to {high:g}",
+            entry.license, format_authors(entry.authors, entry.year), entry.paper))), style="dim"), Text("")]
+    for task in suite.tasks:
+        standing = tracks.get(task.track, entry)
+        if task.name in standing.tasks:
+            lines += [*task_lines(standing, task), Text("")]
+    if "text" in tracks and tracks["text"].usmb is not None:
+        lines += [Text(f"Mean of USMB's five tasks as USMB computes them: {tracks['text'].usmb:.3f}"), Text("")]
+    if relations:
+        lines += [*map(Text, relations), Text("")]
+    last = entry.environment
+    if last is not None:
+        lines.append(Text(f"Last run {last.started[:16].replace('T', ' ')} UTC with Touchstone {last.version}, "
+                          f"Python {last.python}, numpy {last.packages.get('numpy', '?')}, "
+                          f"on {last.processor}; layers: {', '.join(last.layers)}.", style="dim"))
     return Group(*lines)
 
 
-def _task_lines(scored: Scored, score: TaskScore, entry: RankedEntry | None) -> list[RenderableType]:
-    declares = score.task.info
-    if declares.ranked and entry is not None:
-        between = f" (95% {format_ranks(entry)})" if entry.interval else ""
-        stands = f"rank {entry.rank}{between}" if entry.rank is not None else f"not ranked: {entry.reason}"
+def task_lines(entry: DescribedEntry, task: TaskInfo) -> list[RenderableType]:
+    """Return an entry's score on a task with its rank in the track, its measures, and what failed."""
+    result = entry.tasks[task.name]
+    if task.ranked:
+        between = f" (95% {format_ranks(entry)})" if entry.rank_interval else ""
+        stands = f"rank {entry.rank}{between}" if entry.rank is not None else f"not ranked: {entry.not_ranked}"
         heading = Text.assemble(
-            (declares.title, "bold"), f"  {format_number(score.score, 3)}  (95% ", format_interval(score.score, 3), f")  {stands}"
+            (task.title, "bold"), f"  {format_number(result.score, 3)}  (95% ", format_interval(result.score, 3), f")  {stands}"
         )
     else:
-        heading = Text.assemble((declares.title, "bold"), "  not asked yet" if declares.ranked else
-                                "  a property, not part of any score")
-    progress = f"{score.asked} of {score.planned} test units run"
-    if score.failures:
-        progress += f", {len(score.failures)} failed"
-    lines: list[RenderableType] = [heading, Text(f"{scored.signature(score)}   {progress}", style="dim")]
-    if score.not_applicable:
-        return [*lines, Text(f"not applicable: {score.not_applicable}")]
-    if score.task.name == "axioms":
-        lines.append(Padding(axiom_table(score.measures, find_worst_cases(score.observed.values())), (0, 0, 0, 2)))
+        heading = Text.assemble((task.title, "bold"), "  a property, not part of any score")
+    progress = f"{result.units.asked} of {result.units.planned} test units run"
+    if result.units.failed:
+        progress += f", {result.units.failed} failed"
+    lines: list[RenderableType] = [heading, Text(f"{result.signature}   {progress}", style="dim")]
+    if result.not_applicable:
+        return [*lines, Text(f"not applicable: {result.not_applicable}")]
+    if task.presentation.axioms:
+        shares = {name: estimate.value for name, estimate in entry.measures_on(task.name).items()}
+        table = axiom_table(shares, task.measures, entry.worst_cases)
     else:
-        measures = [(name, score.measures.get(name), meaning) for name, meaning in score.meanings.items()]
         table = plain_table(("",) * 4, [
             (name, format_number(estimate, 3) if estimate else "unknown", format_interval(estimate, 3),
-             Text(meaning, style="dim")) for name, estimate, meaning in measures])
-        lines.append(Padding(table, (0, 0, 0, 2)))
-    lines += [Text(f"  failed: {failure}", style="red") for failure in list(dict.fromkeys(map(str, score.failures)))[:5]]
-    return lines
+             Text(task.measures.get(name, ""), style="dim")) for name, estimate in result.measures.items()])
+    return [*lines, Padding(table, (0, 0, 0, 2)), *(Text(f"  failed: {failure}", style="red") for failure in result.failures[:5])]
 
 
-def difference_table(a: Scored, b: Scored, pair: Mapping[str, Any]) -> RenderableType:
+def difference_table(a: Standing, b: Standing, tasks: Sequence[TaskInfo], pair: MetricPair) -> RenderableType:
     """Return the paired differences of two entries in a track, with significance overall and per task."""
     rows = []
-    for score in a.ranked_tasks:
-        difference, other = pair["tasks"].get(score.task.name), b.tasks.get(score.task.name)
-        within = f"{difference['low']:.3f} to {difference['high']:.3f}" if difference and difference["low"] is not None else "-"
-        rows.append((score.task.info.title, format_number(score.score, 3), format_number(other.score if other else None, 3),
-                     f"{difference['value']:+.3f}" if difference else "-", within))
+    for task in tasks:
+        difference = pair.tasks.get(task.name)
+        within = f"{difference.low:.3f} to {difference.high:.3f}" if difference and difference.low is not None else "-"
+        rows.append((task.title, *(format_number(entry.score_on(task.name), 3) for entry in (a, b)),
+                     f"{difference.value:+.3f}" if difference else "-", within))
     table = plain_table(("", a.name, b.name, "difference", "95%"), rows)
-    on = [f"{name} is significantly better on at least {count} of {pair['of']} tasks" for name, count in
-          ((a.name, pair["a_better_on"]), (b.name, pair["b_better_on"])) if count and pair["of"] > 1]
+    on = [f"{name} is significantly better on at least {count} of {pair.of} tasks" for name, count in
+          ((a.name, pair.a_better_on), (b.name, pair.b_better_on)) if count and pair.of > 1]
     verdicts = [f"{difference} (5%, Benjamini and Heller 2008)." for difference in on]
-    p = pair["p_of_overall"]
+    p = pair.p_of_overall
     if p is None:
         verdicts.append("The overall scores are not tested: the metrics are not both ranked, or there are too few test units.")
     else:
-        better = a.name if (a.overall or 0) > (b.overall or 0) else b.name
+        better = a.name if (a.overall_above_chance or 0) > (b.overall_above_chance or 0) else b.name
         verdict = f"{better} is significantly better overall" if p <= 0.05 else "No significant overall difference"
         verdicts.append(f"{verdict} (p = {p:.4f}, adjusted for all pairs of ranked metrics).")
     return Group(table, Text(""), *map(Text, verdicts))
 
 
-def axiom_table(shares: Any, worst: dict[str, Verdict]) -> FittedTable:
-    """Return each axiom's share of passed trials and its worst trial."""
-    rows = []
-    for axiom, meaning in AXIOMS.items():
-        if axiom not in shares:
-            continue
-        share = shares[axiom].value if isinstance(shares[axiom], Estimate) else shares[axiom]
-        mark = Text("holds", style="green") if share == 1 else Text(f"{share:.0%}", style="yellow")
-        example = worst.get(axiom)
-        rows.append((axiom, mark, Text(meaning, style="dim") if example is None else Text(describe_verdict(example))))
-    return plain_table(("", "", ""), rows)
+def axiom_table(shares: Mapping[str, float], meanings: Mapping[str, str], worst_cases: Mapping[str, str]) -> FittedTable:
+    """Return each axiom's share of passed trials, with its worst trial or else its meaning."""
+    return plain_table(("", "", ""), [
+        (axiom, Text("holds", style="green") if shares[axiom] == 1 else Text(f"{shares[axiom]:.0%}", style="yellow"),
+         Text(worst_cases[axiom]) if axiom in worst_cases else Text(meaning, style="dim"))
+        for axiom, meaning in meanings.items() if axiom in shares])
 
 
 def draw_table(table: RenderableType, path: Path, width: int) -> None:

@@ -14,11 +14,17 @@ from harness.base.errors import TouchstoneError, did_you_mean
 
 if TYPE_CHECKING:
     from harness.sandbox.limits import Limits
+    from leaderboard.publishing.views import ResultsView
 
 SuiteOption = Annotated[str, typer.Option(help="Suite: core, smoke, or the path of a TOML file.", rich_help_panel="What")]
 StoreOption = Annotated[str | None, typer.Option(metavar="FILE|sqlite:///…|postgresql://…", help="The results store.  \\["
                                                  "default: results/store.sqlite in the clone, or TOUCHSTONE_STORE]",
                                                  show_default=False, rich_help_panel="Where")]
+ReleaseOption = Annotated[str | None, typer.Option(metavar="NAME|FOLDER", help="Show a release instead of the store.",
+                                                   show_default=False, rich_help_panel="Where")]
+ResultsSuiteOption = Annotated[str | None, typer.Option("--suite", help="Suite: core, smoke, or the path of a TOML file.  \\["
+                                                        "default: core, or that of the release]", show_default=False,
+                                                        rich_help_panel="What")]
 DataOption = Annotated[Path | None, typer.Option(help="Folder of Parquet snapshots that takes precedence over downloads.  \\["
                                                       "default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
 TrackOption = Annotated[str | None, typer.Option(help="Only this track: corpus or text.", show_default=False,
@@ -61,6 +67,54 @@ def unknown_metric_error(name: str, suite: str, names: Iterable[str]) -> Touchst
     """Return the error for a metric without results in the store."""
     return TouchstoneError(f'The store has no results of "{name}" on the suite {suite}.{did_you_mean(name, names)} '
                            f"Run `touchstone run {name} --suite {suite}`.")
+
+
+def is_store_named(store: str | None) -> bool:
+    """Return whether the store is named, by the option or by TOUCHSTONE_STORE."""
+    return store is not None or bool(os.environ.get("TOUCHSTONE_STORE"))
+
+
+def open_results(suite: str | None, store: str | None, release: str | None) -> ResultsView:
+    """Return the results in a release or a store; in the latest release if neither is named and there is no store yet."""
+    from harness.results.store import Store
+    from leaderboard.cli.console import messages
+    from leaderboard.publishing.release import find_published, read_release, releases
+    from leaderboard.publishing.views import ReleaseView, StoreView
+    from leaderboard.scoring.results import Results
+    from tasks.suite_files import load_suite
+
+    if store is not None and release is not None:
+        raise TouchstoneError("Use either --store or --release, not both.")
+    path, read = store_address(store), None
+    if release is not None or not (is_store_named(store) or os.path.exists(path) or not releases()):
+        read = read_release(release)
+    if read is not None and suite is not None and Path(suite).name.removesuffix(".toml") != read.report.suite.name:
+        if release is not None:
+            raise TouchstoneError(f"The release {read.name} is of the suite {read.report.suite.label}, not of {suite}; omit "
+                                  "--suite.")
+        read = None
+    if read is None:
+        opened, loaded = Store(path, read_only=True), load_suite(suite or "core")
+        published, reason = find_published(loaded)
+        if reason is not None:
+            messages.print(f"Without the published metrics: {reason}", soft_wrap=True, markup=False)
+        return StoreView(Results(loaded, opened, published))
+    if release is None:
+        messages.print(f"There is no results store yet; showing the release {read.name} (suite {read.report.suite.label}).",
+                       soft_wrap=True, markup=False)
+    if read.errata.status:
+        messages.print(read.errata.status, soft_wrap=True, markup=False)
+    return ReleaseView(read)
+
+
+def check_metric(name: str, results: ResultsView, suite: str | None) -> None:
+    """Raise unless there are results of a metric."""
+    names = dict.fromkeys(entry.name for entry in results.overview.entries)
+    if name in names:
+        return
+    if results.release is None:
+        raise unknown_metric_error(name, suite or "core", names)
+    results.release.entry(name)
 
 
 def store_address(named: str | None) -> str:

@@ -15,18 +15,19 @@ from leaderboard.cli.options import (
     SOME_FAILED,
     DataOption,
     JsonOption,
+    ReleaseOption,
+    ResultsSuiteOption,
     StoreOption,
     SuiteOption,
     TrackOption,
+    check_metric,
+    open_results,
     print_json,
     set_mirror,
     store_address,
-    unknown_metric_error,
 )
 
 citing_app = typer.Typer()
-ReleaseOption = Annotated[str | None, typer.Option(
-    "--release", metavar="NAME", help="A release, or the folder of one.  \\[default: the latest]", show_default=False)]
 
 
 class Citation(StrEnum):
@@ -124,7 +125,8 @@ def cite(
     form: Annotated[Citation, typer.Option("--format")] = Citation.text,
     track: Annotated[str | None, typer.Option(help="Track of the overall score: corpus or text.  \\[default: that of the "
                                                    "metric's kind]", show_default=False)] = None,
-    release: ReleaseOption = None,
+    release: Annotated[str | None, typer.Option(metavar="NAME|FOLDER", help="A release.  \\[default: the latest]",
+                                                show_default=False)] = None,
 ) -> None:
     """Print a citation of a released score, or BibTeX entries of the release and of the papers of its tasks.
 
@@ -145,8 +147,9 @@ def cite(
 def compare(
     a: Annotated[str, typer.Argument(help="A metric.")],
     b: Annotated[str, typer.Argument(help="Another metric.")],
-    suite: SuiteOption = "core",
+    suite: ResultsSuiteOption = None,
     store: StoreOption = None,
+    release: ReleaseOption = None,
     track: TrackOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -154,54 +157,40 @@ def compare(
 
     [bold]touchstone compare energy fid[/bold]
     """
-    from harness.results.store import Store
     from leaderboard.cli.console import difference_table, output
-    from leaderboard.report.build import build_comparison
-    from leaderboard.scoring.comparison import load_samples
-    from leaderboard.scoring.ranking import rank_suite, select_family_defaults
-    from tasks.suite_files import load_suite
 
-    loaded = load_suite(suite)
-    rankings = rank_suite(Store(store_address(store), read_only=True), loaded)
-    names = {placed.scored.name for ranking in rankings.values() for placed in ranking.places}
+    results = open_results(suite, store, release)
     for name in (a, b):
-        if name not in names:
-            raise unknown_metric_error(name, suite, names)
-    pairs = {}
-    for name, ranking in select_family_defaults(rankings, loaded, track).items():
-        scored = {placed.scored.name: placed.scored for placed in ranking.places}
-        if a not in scored or b not in scored:
-            continue
-        comparison = build_comparison(load_samples([ranking]), (a, b), [score.task.name for score in scored[a].ranked_tasks])
-        pairs[name] = comparison.pairs[0].model_copy(update={"p_of_overall": ranking.p(a, b)}).model_dump()
-        if not as_json:
-            output.print(difference_table(scored[a], scored[b], pairs[name]))
+        check_metric(name, results, suite)
+    standings = {name: results.overview.standings(name) for name in results.tracks(track)}
+    pairs = {name: results.compare(name, a, b) for name, entries in standings.items() if a in entries and b in entries}
     if not pairs:
         raise TouchstoneError(f'"{a}" and "{b}" have no results in a common track.')
     if as_json:
-        print_json({"a": a, "b": b, "tracks": pairs})
+        print_json({"a": a, "b": b, "release": results.release_name,
+                    "tracks": {name: pair.model_dump() for name, pair in pairs.items()}})
+        return
+    for name, pair in pairs.items():
+        output.print(difference_table(standings[name][a], standings[name][b], results.suite.ranked_tasks(name), pair))
 
 
 @citing_app.command()
 def export(
     form: Annotated[Table, typer.Option("--format")] = Table.csv,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Output file.", show_default=False)] = None,
-    suite: SuiteOption = "core",
+    suite: ResultsSuiteOption = None,
     store: StoreOption = None,
+    release: ReleaseOption = None,
     track: TrackOption = None,
 ) -> None:
     """Export the whole table: all measures as CSV, Parquet or JSON; scores of ranked metrics as LaTeX or Markdown.
 
     [bold]touchstone export --format latex > table.tex[/bold]
     """
-    from harness.results.store import Store
     from leaderboard.publishing import citations
-    from leaderboard.scoring.ranking import rank_suite, select_family_defaults
-    from tasks.suite_files import load_suite
 
-    loaded = load_suite(suite)
-    rankings = select_family_defaults(rank_suite(Store(store_address(store), read_only=True), loaded), loaded, track)
-    content = citations.export(rankings, form.value, to)
+    results = open_results(suite, store, release)
+    content = citations.export(results, results.tracks(track), form.value, to)
     if content is not None and to is not None:
         try:
             to.write_text(content, encoding="utf-8")

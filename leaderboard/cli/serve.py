@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from harness.base.errors import TouchstoneError
-from leaderboard.cli.options import ANSWERED, StoreOption, SuiteOption, store_address
+from leaderboard.cli.options import ANSWERED, ReleaseOption, StoreOption, SuiteOption, is_store_named, store_address
 
 if TYPE_CHECKING:
     from leaderboard.board.snapshot import Snapshot
 
 serving_app = typer.Typer()
-
-ReleaseOption = Annotated[str | None, typer.Option(metavar="YEAR.NUMBER", help="Show a release instead of the store.",
-                                                   rich_help_panel="What")]
 
 
 @serving_app.command()
@@ -27,12 +24,17 @@ def serve(
     suite: SuiteOption = "core",
     store: StoreOption = None,
     release: ReleaseOption = None,
+    with_metrics: Annotated[list[str] | None, typer.Option(
+        "--with", metavar="NAME|FILE", help="Show only this metric of your store beside the published ones; may be repeated.",
+        show_default=False)] = None,
     host: Annotated[str, typer.Option(help="127.0.0.1: this machine only; 0.0.0.0: all network interfaces.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 7860,
 ) -> None:
-    """Show the board in a browser: the results of your store, or the latest release if there are none.  Works offline.
+    """Show the board in a browser: the results of your store among the published ones.  Works offline.
 
-    [bold]touchstone serve[/bold]     then open http://127.0.0.1:7860
+    [bold]touchstone serve[/bold]                        then open http://127.0.0.1:7860
+
+    [bold]touchstone serve --with my_metric.py[/bold]    one metric of your store beside the published ones
     """
     from leaderboard.board import app
     from leaderboard.board.router import Library
@@ -45,7 +47,7 @@ def serve(
         except OSError as error:
             raise TouchstoneError(f"{host}:{port} is not available ({error.strerror}). Choose another with --port or "
                                   "--host.") from None
-    first, suites = load_snapshot(suite, store, release)
+    first, suites = load_snapshot(suite, store, release, with_metrics)
     if first.empty_message:
         messages.print(first.empty_message, soft_wrap=True, markup=False)
     messages.print(f"http://{host}:{port}  ({first.title}; stop with Ctrl-C)", soft_wrap=True)
@@ -75,28 +77,44 @@ def site(
     sys.exit(ANSWERED)
 
 
-def load_snapshot(suite: str, store: str | None, release: str | None) -> tuple[Snapshot, dict[str, Callable[[], Snapshot]]]:
+def load_snapshot(suite: str, store: str | None, release: str | None,
+                  with_metrics: Sequence[str] | None = None) -> tuple[Snapshot, dict[str, Callable[[], Snapshot]]]:
     """Return the snapshot of the named release, of the store, or of the latest release if an unnamed store has no results.
 
-    The second value loads the other suites with results in the same store, when they are requested.
+    A store is shown among the published metrics, all its entries or the named ones. The second value loads the other suites
+    with results in the same store, when they are requested.
     """
     from functools import partial
 
+    from harness.base.paths import SUBMISSIONS
     from harness.results.store import Store
+    from harness.submission.selection import select_entries
     from leaderboard.board.snapshot import of_release, of_store
-    from leaderboard.publishing.release import read_release, releases
+    from leaderboard.cli.console import messages
+    from leaderboard.publishing.release import find_published, read_release, releases
     from tasks.suite_files import FOLDER, load_suite
 
     def read_suite_snapshot(name: str) -> Snapshot:
-        return of_store(load_suite(name), opened)
+        loaded = load_suite(name)
+        published, reason = find_published(loaded)
+        if reason is not None:
+            messages.print(f"Without the published metrics: {reason}", soft_wrap=True, markup=False)
+        return of_store(loaded, opened, published, only)
 
     path = store_address(store)
-    may_replace = store is None and "TOUCHSTONE_STORE" not in os.environ and bool(releases())
+    only = {entry.digest: entry.name for entry in select_entries(with_metrics, SUBMISSIONS)} if with_metrics else None
+    if only and release is not None:
+        raise TouchstoneError("Use either --with or --release, not both.")
+    may_replace = not is_store_named(store) and bool(releases()) and not only
     if release is not None or (may_replace and not os.path.exists(path)):
         return of_release(read_release(release)), {}
-    opened, first = Store(path, read_only=True), load_suite(suite)
-    others = [name for name in opened.suites() if name != first.name and (FOLDER / f"{name}.toml").exists()]
-    snapshot = of_store(first, opened)
+    opened = Store(path, read_only=True)
+    for digest, name in (only or {}).items():
+        if digest not in opened.finished_by_entry(load_suite(suite).forms):
+            raise TouchstoneError(f'The store {opened.name} has no results of "{name}" on the suite {suite}. Run `touchstone run '
+                                  f"{' '.join(with_metrics or ())} --suite {suite}` first.")
+    snapshot = read_suite_snapshot(suite)
+    others = [name for name in opened.suites() if name != snapshot.report.suite.name and (FOLDER / f"{name}.toml").exists()]
     if may_replace and snapshot.empty_message:
         snapshot = of_release(read_release())
     return snapshot, {name: partial(read_suite_snapshot, name) for name in others}

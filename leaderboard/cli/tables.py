@@ -15,6 +15,7 @@ from leaderboard.workflows.check import CheckReport, give_advice
 from leaderboard.workflows.doctor import Finding
 from leaderboard.workflows.explain import PERCENTILES, Explanation
 from leaderboard.workflows.parity import ParityRow
+from tasks.properties.axioms import AXIOMS, describe_verdict
 
 
 def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
@@ -29,9 +30,10 @@ def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
             label = "[red]Failed:[/red]" if report.failures else "[yellow]Consider:[/yellow]"
             output.print(f"\n{label} {escape(report.refusal)}")
         if report.axioms is not None and not (report.refusal and report.failures):
+            worst_cases = {axiom: describe_verdict(verdict) for axiom, verdict in report.worst.items()}
             shares = {name: share for name, share in report.axioms.values.items() if share is not None}
             output.print("\nAxioms, a few trials of each on synthetic texts:")
-            output.print(Padding(axiom_table(shares, report.worst), (0, 0, 0, 2)))
+            output.print(Padding(axiom_table(shares, AXIOMS, worst_cases), (0, 0, 0, 2)))
         for failure in report.failures:
             label = "[dim]The failure:[/dim]" if report.refusal else "[red]Failed:[/red]"
             output.print(f"\n{label} {escape(str(failure))}")

@@ -178,8 +178,8 @@ class ReleasedResults:
 
     def details(self, digest: str, track: str) -> dict[str, Any] | None:
         """Return the published parts of an entry's report that are computed from observations."""
-        return next(({name: getattr(entry, name) for name in FROM_OBSERVATIONS} for entry in self._release.report.entries
-                     if (entry.digest, entry.track) == (digest, track)), None)
+        found = next((entry for entry in self._release.report.entries if (entry.digest, entry.track) == (digest, track)), None)
+        return None if found is None else {name: getattr(found, name) for name in ("worst_cases", *FROM_OBSERVATIONS)}
 
     @cached_property
     def _arrays(self) -> dict[str, bytes]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
@@ -15,10 +15,10 @@ import pandas as pd
 from harness.base.errors import TouchstoneError, did_you_mean, printable
 from harness.evaluation.task import Paper
 from leaderboard.ensembles.summary import EnsembleRow
-from leaderboard.publishing.release import Release, score_rows, write_csv
-from leaderboard.report.schema import EntryReport, TaskInfo
+from leaderboard.publishing.release import Cell, Release, write_csv
+from leaderboard.publishing.views import ResultsView
+from leaderboard.report.schema import EntryReport, Standing, TaskInfo
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.ranking import Ranking
 from leaderboard.scoring.signature import parse_signature
 
 OVERALL = "overall"
@@ -142,7 +142,7 @@ def score_of_ensemble(release: Release, row: EnsembleRow, track: str, task: Task
                               f"{', '.join((OVERALL, *row.tasks))}.")
     suite = release.report.suite
     score = row.overall if task is None else row.tasks[task_name].score
-    signature = f"{row.name}|{suite.name}@{suite.fingerprint[:6]}|{task_name}"
+    signature = f"{row.name}|{suite.label}|{task_name}"
     return CitedScore(release, row.name, row.title, track, task, score, None, "ensemble", signature, None)
 
 
@@ -154,7 +154,7 @@ def format_range(interval: tuple[int, int] | None) -> str:
 def as_bibtex(cited: CitedScore) -> str:
     """Return a BibTeX entry of the score; the papers of the task and of the metric stand in its note."""
     suite, task = cited.release.report.suite, cited.task
-    note = [f"{str(cited)[0].upper()}{str(cited)[1:]}", f"suite {suite.name}@{suite.fingerprint[:6]}",
+    note = [f"{str(cited)[0].upper()}{str(cited)[1:]}", f"suite {suite.label}",
             f"signature {cited.signature}"]
     note += [f"task of {cite_paper(task.paper)}, {task.paper.url}"] if task is not None and task.paper is not None else []
     note += [f"metric of {cited.paper}"] if cited.paper else []
@@ -194,7 +194,7 @@ def cite_release(release: Release, site: str | None = None) -> str:
     papers = {task.paper.key: task.paper for task in suite.tasks if task.paper is not None}
     fields = {**release_fields(release, site or os.environ.get(SITE_VARIABLE)),
               "title": f"{{Touchstone}} {release.name}: a benchmark of text-similarity metrics",
-              "note": latex(" ".join([f"Suite {suite.name}@{suite.fingerprint[:6]}.",
+              "note": latex(" ".join([f"Suite {suite.label}.",
                                       *release.errata.sentences()]))}
     return "\n\n".join([bibtex("misc", f"touchstone-{release.name}", fields), *map(paper_bibtex, papers.values())]) + "\n"
 
@@ -241,9 +241,9 @@ def markdown(text: str) -> str:
 
 # ---- whole tables ------------------------------------------------------------------------------------------------------
 
-def export(rankings: Mapping[str, Ranking], form: str, to: Path | None) -> str | None:
-    """Return the tables of all tracks in a format for machines or papers; Parquet is written to a file instead."""
-    rows = [row for ranking in rankings.values() for row in score_rows(ranking.places)]
+def export(results: ResultsView, tracks: Sequence[str], form: str, to: Path | None) -> str | None:
+    """Return the tables of some tracks in a format for machines or papers; Parquet is written to a file instead."""
+    rows = score_rows(entry for track in tracks for entry in results.overview.standings(track).values())
     if form == "parquet":
         if to is None:
             raise TouchstoneError("A Parquet table needs a file: name it with --to table.parquet.")
@@ -256,25 +256,39 @@ def export(rankings: Mapping[str, Ranking], form: str, to: Path | None) -> str |
         return write_csv(rows)
     if form == "json":
         return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return "\n".join(score_table(ranking, form) for ranking in rankings.values())
+    return "\n".join(score_table(results, track, form) for track in tracks)
 
 
-def score_table(ranking: Ranking, form: str) -> str:
+def score_rows(entries: Iterable[Standing]) -> list[dict[str, Cell]]:
+    """Return a row per entry and measure; the task's score is its measure `score`, the overall score the task `all`."""
+    rows: list[dict[str, Cell]] = []
+    for entry in entries:
+        low, high = entry.rank_interval or (None, None)
+        common: dict[str, Cell] = {"track": entry.track, "entry": entry.name, "rank": entry.rank, "rank_low": low,
+                                   "rank_high": high}
+        rows.append({**common, "task": "all", "measure": "score", "value": entry.overall_above_chance})
+        for task, result in entry.tasks.items():
+            rows += [{**common, "task": task, "measure": measure, **estimate.to_dict(), "signature": result.signature}
+                     for measure, estimate in (("score", result.score), *result.measures.items()) if estimate is not None]
+    return rows
+
+
+def score_table(results: ResultsView, track: str, form: str) -> str:
     """Return a row per ranked entry and a column per ranked task, in LaTeX (with dividing lines) or Markdown."""
-    tasks = [score.task for score in ranking.places[0].scored.ranked_tasks] if ranking.places else []
+    tasks = results.suite.ranked_tasks(track)
     escape = latex if form == "latex" else markdown
-    heading = ["rank", escape("95% range"), "metric", *(task.info.title for task in tasks)]
+    heading = ["rank", escape("95% range"), "metric", *(task.title for task in tasks)]
     rows: list[Sequence[str]] = []
-    for placed in ranking.ranked:
-        rank_range = "-".join(map(str, placed.interval)) if placed.interval else ""
-        scores = [format_score(score.score) for score in placed.scored.ranked_tasks]
-        rows.append([str(placed.rank), rank_range, escape(placed.scored.name), *map(escape, scores)])
+    for entry in results.overview.ranked(track):
+        rank_range = "-".join(map(str, entry.rank_interval)) if entry.rank_interval else ""
+        scores = [format_score(entry.score_on(task.name)) for task in tasks]
+        rows.append([str(entry.rank), rank_range, escape(entry.name), *map(escape, scores)])
     if form == "markdown":
         return "\n".join("| " + " | ".join(row) + " |" for row in (heading, ["---"] * len(heading), *rows)) + "\n"
     lines = [rf"\begin{{tabular}}{{rrl{'r' * len(tasks)}}}", r"\toprule", " & ".join(heading) + r" \\", r"\midrule"]
     for number, row in enumerate(rows, start=1):
         lines.append(" & ".join(row) + r" \\")
-        lines += [r"\midrule"] if number in ranking.lines else []
+        lines += [r"\midrule"] if number in results.overview.lines[track] else []
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}"]) + "\n"
 
 

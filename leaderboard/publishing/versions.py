@@ -41,11 +41,10 @@ def versions(store: Store | None, folder: Path = FOLDER) -> dict[str, Sequence[V
             report = read_release(release, folder).report
         except TouchstoneError:
             continue
-        suite = f"{report.suite.name}@{report.suite.fingerprint[:6]}"
         for entry in report.entries:
             key = entry.name, current_digest(entry.digest)
             first_seen[key] = min(first_seen.get(key, entry.first_seen), entry.first_seen)
-            publications[key].append(Publication(release, suite, entry))
+            publications[key].append(Publication(release, report.suite.label, entry))
     for name, digest, date in store.digests() if store is not None else ():
         first_seen[name, digest] = min(first_seen.get((name, digest), date), date)
     history: dict[str, list[Version]] = defaultdict(list)

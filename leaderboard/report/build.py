@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -22,6 +22,7 @@ from leaderboard.report.schema import (
     Card,
     Comparison,
     DatasetInfo,
+    DescribedEntry,
     EntryReport,
     HarnessVersion,
     Overview,
@@ -67,18 +68,22 @@ def build_report(suite: Suite, rankings: Mapping[str, Ranking], results: Results
 
 def report_entries(ranking: Ranking, results: Results, added: Mapping[str, Mapping[str, AddedValue]]) -> list[EntryReport]:
     """Return the entries of a track, the ranked ones first."""
-    panel = [placed.scored for placed in ranking.ranked]
-    task_ranks = rank_by_task(panel)
+    task_ranks = rank_by_task([placed.scored for placed in ranking.ranked])
+    panel = [ranked_scores(placed.scored) for placed in ranking.ranked]
     entries = []
     for placed in ranking.places:
         scored, name = placed.scored, placed.scored.name
-        runs = results.provenance(scored.stored.digest)
-        details = results.published_details(scored) or {key: collect(scored) for key, collect in FROM_OBSERVATIONS.items()}
+        published = results.published_details(scored) or {}
+        details = {key: published[key] if published else collect(scored) for key, collect in FROM_OBSERVATIONS.items()}
         entries.append(EntryReport(
-            **dict(describe_standing(placed)), **describe_header(scored), **details, borda=borda_of(scored, panel),
-            task_ranks=task_ranks.get(name, {}), adds=dict(added[name]) if scored.track == TRACK and name in added else None,
-            environment=RunInfo.model_validate(runs[0]) if runs else None))
+            **dict(describe_entry(placed, results)), **details, borda=borda_of(ranked_scores(scored), panel),
+            task_ranks=task_ranks.get(name, {}), adds=dict(added[name]) if scored.track == TRACK and name in added else None))
     return entries
+
+
+def ranked_scores(scored: Scored) -> dict[str, float | None]:
+    """Return the scores of an entry on the ranked tasks of its track."""
+    return {score.task.name: score.score.value if score.score is not None else None for score in scored.ranked_tasks}
 
 
 def describe_suite(suite: Suite) -> SuiteInfo:
@@ -93,7 +98,7 @@ def describe_suite(suite: Suite) -> SuiteInfo:
             measure_version=declared.measure_version, measures=dict(declared.measures),
             asks=(type(task).__doc__ or "").split("\n")[0], units=len(units),
             data=sorted({source.name for unit in units for source in unit.data}), paper=declared.paper,
-            presentation=declared.presentation))
+            presentation=declared.presentation, short=declared.short))
     return SuiteInfo(name=suite.name, title=suite.title, fingerprint=suite.fingerprint, tasks=tasks, data=sources,
                      model=SourceVersion(name=suite.model.name, fingerprint=suite.model.fingerprint),
                      datasets=describe_datasets(sources))
@@ -117,8 +122,8 @@ def complete(report: Report) -> Report:
     """
     if report.schema_version >= SCHEMA_VERSION:
         return report
-    tasks = [task.model_copy(update={"paper": TASKS[task.name].info.paper,
-                                     "presentation": TASKS[task.name].info.presentation})
+    added = ("paper", "presentation", "short")
+    tasks = [task.model_copy(update={field: getattr(TASKS[task.name].info, field) for field in added})
              if task.name in TASKS else task for task in report.suite.tasks]
     suite = report.suite.model_copy(update={"tasks": tasks, "datasets": describe_datasets(report.suite.data)})
     entries = [entry.model_copy(update=paper_authors().get(entry.paper or "", {})) for entry in report.entries]
@@ -169,16 +174,14 @@ def pairwise_p(ranking: Ranking) -> PairwiseP:
                      values=[[round(float(p), 5) for p in row] for row in ranking.parted.p])
 
 
-def build_overview(rankings: Mapping[str, Ranking], only: set[str] | None = None) -> Overview:
-    """Return the scores of all entries, or of some, once per track."""
-    places = [placed for ranking in rankings.values() for placed in ranking.places]
+def build_overview(rankings: Mapping[str, Ranking]) -> Overview:
+    """Return the scores of all entries, once per track."""
     return Overview(lines=dividing_lines(rankings), gameable=gameable_tasks(rankings),
-                    entries=[describe_standing(placed) for placed in places if only is None or placed.scored.name in only])
+                    entries=[describe_standing(placed) for ranking in rankings.values() for placed in ranking.places])
 
 
-def build_card(places: Iterable[RankedEntry]) -> Card:
+def build_card(standings: Sequence[Standing]) -> Card:
     """Return one entry as its first track has it, with the tasks of all its tracks and its standing in each."""
-    standings = [describe_standing(placed) for placed in places]
     tasks = {name: result for standing in standings for name, result in standing.tasks.items()}
     tracks = {standing.track: TrackStanding(**standing.model_dump(include=set(TrackStanding.model_fields)))
               for standing in standings}
@@ -206,8 +209,17 @@ def describe_standing(placed: RankedEntry) -> Standing:
         marks=sorted(scored.marks), tasks=tasks)
 
 
+def describe_entry(placed: RankedEntry, results: Results) -> DescribedEntry:
+    """Return an entry's rank and scores, its header, its counterexamples, and the conditions of its last run."""
+    runs, published = results.provenance(placed.scored.stored.digest), results.published_details(placed.scored)
+    return DescribedEntry(
+        **dict(describe_standing(placed)), **describe_header(placed.scored),
+        worst_cases=published["worst_cases"] if published else find_counterexamples(placed.scored),
+        environment=RunInfo.model_validate(runs[0]) if runs else None)
+
+
 def describe_header(scored: Scored) -> dict[str, Any]:
-    """Return what a submission declares about itself, by field of `EntryReport`."""
+    """Return what a submission declares about itself, by field of `DescribedEntry`."""
     entry, header = scored.entry, scored.entry.header
     low, high = (edge if math.isfinite(edge) else None for edge in header.range)
     return {
@@ -218,10 +230,9 @@ def describe_header(scored: Scored) -> dict[str, Any]:
         "first_seen": scored.stored.first_seen, "authors": list(header.authors), "year": header.year}
 
 
-# Parts of an entry's report that are computed from observations.
+# Parts of an entry's report that are computed from observations, besides its counterexamples.
 FROM_OBSERVATIONS: Mapping[str, Callable[[Scored], Any]] = {
-    "worst_cases": find_counterexamples, "curves": collect_curves, "faults_noticed": detect_faults,
-    "known_values": collect_rated_values}
+    "curves": collect_curves, "faults_noticed": detect_faults, "known_values": collect_rated_values}
 
 
 @cache

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 MISSING = "-"
+NAMED_AUTHORS = 4                           # more are abbreviated
 
 
 def format_number(value: float | None, digits: int = 2) -> str:
@@ -18,6 +19,17 @@ def format_number(value: float | None, digits: int = 2) -> str:
 def format_interval(low: float | None, high: float | None, digits: int = 2) -> str:
     """Return "low to high", or an empty string if a bound is missing."""
     return "" if low is None or high is None else f"{low:.{digits}f} to {high:.{digits}f}"
+
+
+def format_authors(authors: Sequence[str], year: int | None) -> str:
+    """Return the authors and the year of a paper as a citation, or an empty string if the authors are unknown."""
+    if not authors:
+        return ""
+    if len(authors) > NAMED_AUTHORS:
+        names = f"{authors[0]} et al."
+    else:
+        names = " and ".join(part for part in (", ".join(authors[:-1]), authors[-1]) if part)
+    return f"{names} {year}" if year is not None else names
 
 
 def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

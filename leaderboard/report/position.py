@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.insights import most_similar
+from leaderboard.scoring.insights import agreement, most_similar
 from leaderboard.scoring.ranking import Ranking, ranks_on
 
 
@@ -62,4 +62,4 @@ def find_position(name: str, track: str, ranking: Ranking) -> Position | None:
         tasks.append(TaskPosition(score.task.name, score.task.info.title, score.score, rank, interval))
     return Position(
         name, track, entry.rank, entry.interval, len(ranked), entry.reason, entry.scored.overall_estimate, better, worse,
-        tuple(most_similar(name, [other.scored for other in ranking.places])), tuple(tasks))
+        tuple(most_similar(name, agreement([other.scored for other in ranking.places]))), tuple(tasks))

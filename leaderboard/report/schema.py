@@ -6,11 +6,12 @@ fields.  A field that older releases lack has a default, which `complete` in `le
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import ClassVar
 
 from pydantic import BaseModel, ConfigDict
 
-from harness.evaluation.task import FaultDetection, Paper, Point, Presentation
+from harness.evaluation.task import FaultDetection, Paper, Point, Presentation, Role
 from leaderboard.ensembles.summary import AddedValue, EnsembleSummary
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.insights import Agreement
@@ -69,6 +70,7 @@ class TaskInfo(Model):
     data: list[str]
     paper: Paper | None = None              # since version 2
     presentation: Presentation = Presentation()     # since version 2
+    short: str = ""                         # in signatures and narrow tables, since version 2
 
 
 class SuiteInfo(Model):
@@ -81,6 +83,33 @@ class SuiteInfo(Model):
     tasks: list[TaskInfo]
     data: list[tuple[str, str]]             # names and fingerprints
     datasets: list[DatasetInfo] = []        # the same with descriptions, since version 2
+
+    @property
+    def label(self) -> str:
+        """The name with the start of the fingerprint."""
+        return f"{self.name}@{self.fingerprint[:6]}"
+
+    @property
+    def tracks(self) -> list[str]:
+        """The tracks with ranked tasks."""
+        return list(dict.fromkeys(task.track for task in self.tasks if task.ranked))
+
+    def ranked_tasks(self, track: str) -> list[TaskInfo]:
+        """Return the ranked tasks of a track."""
+        return [task for task in self.tasks if task.ranked and task.track == track]
+
+    def task(self, name: str) -> TaskInfo:
+        """Return a task by name."""
+        return next(task for task in self.tasks if task.name == name)
+
+    def role(self, role: Role) -> tuple[str, str] | None:
+        """Return the task and the measure that play a role in this suite, or None."""
+        return next(((task.name, task.presentation.roles[role]) for task in self.tasks if role in task.presentation.roles), None)
+
+    def measure_in_role(self, entry: Standing, role: Role) -> Estimate | None:
+        """Return the entry's measure that plays a role."""
+        task, measure = self.role(role) or ("", "")
+        return entry.measures_on(task).get(measure)
 
 
 class PairwiseP(Model):
@@ -206,9 +235,23 @@ class Standing(Model):
     marks: list[str]
     tasks: dict[str, TaskResult]
 
+    def score_on(self, task: str) -> Estimate | None:
+        """Return the score on a task, or None if there is none."""
+        return self.tasks[task].score if task in self.tasks else None
 
-class EntryReport(Standing):
-    """Everything about an entry in one track."""
+    def value_on(self, task: str) -> float | None:
+        """Return the score on a task without its interval."""
+        score = self.score_on(task)
+        return score.value if score is not None else None
+
+    def measures_on(self, task: str) -> dict[str, Estimate]:
+        """Return the measures of a task that are known."""
+        measures = self.tasks[task].measures if task in self.tasks else {}
+        return {name: estimate for name, estimate in measures.items() if estimate is not None}
+
+
+class DescribedEntry(Standing):
+    """An entry in one track, with what its submission declares, its counterexamples, and the conditions of its last run."""
 
     family: str
     variant: str | None
@@ -226,24 +269,20 @@ class EntryReport(Standing):
     source_sha256: str
     first_seen: str
     worst_cases: dict[str, str]
+    environment: RunInfo | None
+    authors: list[str] = []                 # of the paper, since version 2
+    year: int | None = None                 # of the paper, since version 2
+
+
+class EntryReport(DescribedEntry):
+    """Everything about an entry in one track."""
+
     borda: float | None
     curves: list[FigureData]
     faults_noticed: dict[str, FaultDetection]
     known_values: RatedValues | None
     task_ranks: dict[str, TaskRank]
     adds: dict[str, AddedValue] | None
-    environment: RunInfo | None
-    authors: list[str] = []                 # of the paper, since version 2
-    year: int | None = None                 # of the paper, since version 2
-
-    def score_on(self, task: str) -> Estimate | None:
-        """Return the score on a task, or None if there is none."""
-        return self.tasks[task].score if task in self.tasks else None
-
-    def measures_on(self, task: str) -> dict[str, Estimate]:
-        """Return the measures of a task that are known."""
-        measures = self.tasks[task].measures if task in self.tasks else {}
-        return {name: estimate for name, estimate in measures.items() if estimate is not None}
 
 
 class Overview(Model):
@@ -252,6 +291,25 @@ class Overview(Model):
     lines: dict[str, list[int]]
     gameable: dict[str, dict[str, list[str]]]
     entries: list[Standing]
+
+    def of_tracks(self, tracks: Container[str], names: Container[str] | None = None) -> Overview:
+        """Return the part on some tracks and, if any are named, on some entries."""
+        return Overview(lines={track: lines for track, lines in self.lines.items() if track in tracks},
+                        gameable={track: tasks for track, tasks in self.gameable.items() if track in tracks},
+                        entries=[entry for entry in self.entries
+                                 if entry.track in tracks and (names is None or entry.name in names)])
+
+    def standings(self, track: str) -> dict[str, Standing]:
+        """Return the entries of a track by name, the ranked ones first and in their order."""
+        return {entry.name: entry for entry in self.entries if entry.track == track}
+
+    def ranked(self, track: str) -> list[Standing]:
+        """Return the ranked entries of a track in their order."""
+        return [entry for entry in self.entries if entry.track == track and entry.rank is not None]
+
+    def results(self, name: str) -> dict[str, TaskResult]:
+        """Return an entry's results on the tasks of all its tracks."""
+        return {task: result for entry in self.entries if entry.name == name for task, result in entry.tasks.items()}
 
 
 class TrackStanding(Model):

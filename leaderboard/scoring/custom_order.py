@@ -9,8 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from harness.base.errors import TouchstoneError, did_you_mean, printable
-from leaderboard.scoring.insights import borda_of
-from leaderboard.scoring.ranking import Ranking
+from leaderboard.scoring.insights import Scores, borda_of
 
 Order = dict[str, tuple[int, float]]        # of each entry: its rank and the score that it is ordered by
 
@@ -28,7 +27,7 @@ def parse_weights(text: str) -> dict[str, float]:
     return weights
 
 
-def weighted_score(above_chance: Mapping[str, Mapping[str, float | None]], tasks: Sequence[str],
+def weighted_score(above_chance: Mapping[str, Scores], tasks: Sequence[str],
                    weights: Mapping[str, float]) -> Order:
     """Return the weighted mean score above chance of each entry; missing weights count as 0, unknown scores as chance."""
     for name in weights:
@@ -50,29 +49,21 @@ def check_weights(weights: Iterable[float | str]) -> bool:
     return all(0 <= value < math.inf for value in values) and any(value > 0 for value in values)
 
 
-def order_tracks(rankings: Mapping[str, Ranking], weights: Mapping[str, float]) -> dict[str, Ranking]:
-    """Return the rankings of the tracks whose tasks have weights; the first ranking if there is none."""
-    tasks = {track: set(ranked_tasks(ranking)) for track, ranking in rankings.items()}
-    fitting = {track: rankings[track] for track in rankings if tasks[track] & weights.keys()}
-    return fitting or dict(list(rankings.items())[:1])
+def order_by_weights(tracks: Mapping[str, Mapping[str, Scores]], weights: Mapping[str, float]) -> dict[str, Order]:
+    """Return the order of the tracks whose tasks have weights; of the first track if there is none.
+
+    Args:
+        tracks: The scores above chance of the ranked entries of each track.
+        weights: The weights of tasks.
+    """
+    tasks = {track: list(next(iter(entries.values()), ())) for track, entries in tracks.items()}
+    fitting = [track for track in tracks if weights.keys() & set(tasks[track])] or list(tracks)[:1]
+    return {track: weighted_score(tracks[track], tasks[track], weights) for track in fitting}
 
 
-def ranked_tasks(ranking: Ranking) -> list[str]:
-    """Return the names of a ranking's ranked tasks."""
-    return [score.task.name for score in ranking.ranked[0].scored.ranked_tasks] if ranking.ranked else []
-
-
-def order_by_weights(ranking: Ranking, weights: Mapping[str, float]) -> Order:
-    """Return the ranked entries of a track ordered by custom weights."""
-    scores = {entry.scored.name: {score.task.name: score.above_chance for score in entry.scored.ranked_tasks}
-              for entry in ranking.ranked}
-    return weighted_score(scores, ranked_tasks(ranking), weights)
-
-
-def order_by_borda(ranking: Ranking) -> Order:
+def order_by_borda(entries: Mapping[str, Scores]) -> Order:
     """Return the ranked entries of a track ordered by the mean share of entries that each beats on a task."""
-    panel = [entry.scored for entry in ranking.ranked]
-    return sort_by_score({scored.name: borda_of(scored, panel) or 0.0 for scored in panel})
+    return sort_by_score({name: borda_of(scores, entries.values()) or 0.0 for name, scores in entries.items()})
 
 
 def sort_by_score(values: Mapping[str, float]) -> Order:

@@ -1,16 +1,16 @@
-"""What follows from the scores of a track as a whole: Borda points, the cost frontier, and how similar the answers are."""
+"""What follows from the scores of a track as a whole: Borda points, Pareto-optimal entries, and how similar the answers are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from harness.evaluation.task import Role
-from leaderboard.scoring.estimates import Estimate, answer_correlation, borda_share, pareto_front
-from leaderboard.scoring.ranking import Ranking
+from leaderboard.scoring.estimates import answer_correlation, borda_share, pareto_front
 from leaderboard.scoring.scores import Scored
+
+Scores = Mapping[str, float | None]         # of an entry, by ranked task
 
 
 @dataclass(frozen=True)
@@ -25,17 +25,16 @@ class Agreement:
         return self.values[self.entries.index(a)][self.entries.index(b)]
 
 
-def borda_of(scored: Scored, panel: Sequence[Scored]) -> float | None:
+def borda_of(scores: Scores, panel: Collection[Scores]) -> float | None:
     """Return the mean over the ranked tasks of the share of the panel that an entry beats; a tie counts one half.
 
     The panel is every ranked entry: one variant per family, no trivial baselines.  A release freezes it.
     """
     shares = []
-    for score in scored.ranked_tasks:
-        panel_scores = [other.tasks[score.task.name].score for other in panel]
-        if score.score is None or not panel_scores:
+    for task, score in scores.items():
+        if score is None or not panel:
             return None
-        shares.append(borda_share(score.score.value, [estimate.value for estimate in panel_scores if estimate is not None]))
+        shares.append(borda_share(score, [other for panel_scores in panel if (other := panel_scores[task]) is not None]))
     return float(np.mean(shares)) if shares else None
 
 
@@ -54,32 +53,12 @@ def agreement(entries: Sequence[Scored]) -> Agreement | None:
     return Agreement(names, [[round(float(r), 3) if np.isfinite(r) else None for r in row] for row in values])
 
 
-def most_similar(name: str, entries: Sequence[Scored], count: int = 3) -> list[tuple[str, float]]:
+def most_similar(name: str, table: Agreement | None, count: int = 3) -> list[tuple[str, float]]:
     """Return the entries whose answers correlate most with those of an entry, in either direction, with the correlation."""
-    table = agreement(entries)
     if table is None or name not in table.entries:
         return []
     correlations = [(other, table.between(name, other)) for other in table.entries if other != name]
     return sorted(((other, r) for other, r in correlations if r is not None), key=lambda pair: -abs(pair[1]))[:count]
-
-
-def cost_frontier(ranking: Ranking) -> list[str]:
-    """Return the Pareto-optimal ranked entries: none is better at the same or a lower cost."""
-    points = []
-    for scored in (placed.scored for placed in ranking.ranked):
-        cost = measure_in_role(scored, Role.COST)
-        if cost is not None and scored.overall is not None:
-            points.append((scored.name, cost.value, scored.overall))
-    return pareto_optimal(points)
-
-
-def measure_in_role(scored: Scored, role: Role) -> Estimate | None:
-    """Return the entry's measure that plays a role, whichever task declares it."""
-    for score in scored.tasks.values():
-        measure = score.task.info.presentation.roles.get(role)
-        if measure is not None and measure in score.measures:
-            return score.measures[measure]
-    return None
 
 
 def pareto_optimal(points: Sequence[tuple[str, float, float]]) -> list[str]:

@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.hashing import seed_of
 from harness.evaluation.suite import Suite
 from harness.results.store import Store
@@ -114,14 +113,6 @@ def rank_suite(results: Results | Store | Path | str, suite: Suite) -> dict[str,
     scored = score_suite(results, suite)
     rankings = {track: rank_entries(entry.in_track(track) for entry in scored if track in entry.tracks) for track in suite.tracks}
     return {track: ranking for track, ranking in rankings.items() if ranking.places}
-
-
-def select_family_defaults(rankings: Mapping[str, Ranking], suite: Suite, track: str | None) -> dict[str, Ranking]:
-    """Return all tracks' rankings, or that of the named track."""
-    if track is not None and track not in suite.tracks:
-        raise TouchstoneError(f'The suite {suite.name} has no track "{track}".{did_you_mean(track, suite.tracks)} It has '
-                      f"{', '.join(suite.tracks)}.")
-    return {name: ranking for name, ranking in rankings.items() if track in (None, name)}
 
 
 def ranks_on(ranked: Sequence[Scored], task: str) -> list[tuple[int | None, tuple[int, int] | None]]:

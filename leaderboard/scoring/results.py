@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -49,18 +49,20 @@ class Results:
     """The results of a suite.
 
     An entry of the store takes precedence over a published one of the same name. If both are the same code, the outcomes of
-    the store complement the published ones.
+    the store complement the published ones. `only` limits the entries of the store, by digest.
     """
 
-    def __init__(self, suite: Suite, store: Store | Path | str | None, published: PublishedResults | None = None) -> None:
-        self.suite, self.published = suite, published
+    def __init__(self, suite: Suite, store: Store | Path | str | None, published: PublishedResults | None = None,
+                 only: Container[str] | None = None) -> None:
+        self.suite, self.published, self._only = suite, published, only
         self.store = None if store is None else open_store(store)
         self._unsaved: dict[str, Any] = {}
 
     @cached_property
     def _finished(self) -> Mapping[str, Mapping[str, str]]:
         """When each outcome of the store was stored, by digest and test unit."""
-        return {} if self.store is None else self.store.finished_by_entry(self.suite.forms)
+        finished = {} if self.store is None else self.store.finished_by_entry(self.suite.forms)
+        return {digest: times for digest, times in finished.items() if self._only is None or digest in self._only}
 
     @cached_property
     def _kept(self) -> dict[str, Any]:

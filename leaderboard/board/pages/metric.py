@@ -21,10 +21,10 @@ from leaderboard.board.components.layout import Links
 from leaderboard.board.rendering import UI, format_decimal, format_estimate, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.publishing.citations import OVERALL, cite
+from leaderboard.report.formats import format_authors
 from leaderboard.report.schema import EntryReport, TaskInfo, TaskResult
 
 REASONS = 5                                 # of a task's failures that are listed
-NAMED_AUTHORS = 4                           # more are abbreviated
 
 
 class TrackScores(NamedTuple):
@@ -67,7 +67,7 @@ def render_metric(snapshot: Snapshot, links: Links, name: str, against: str | No
              render_cost(snapshot, entry, rival), render_training(snapshot, entry), render_failures(snapshot, standings),
              render_usage(snapshot, entry), render_history(snapshot, links, entry), render_source(snapshot, entry),
              render_measures(snapshot, standings)]
-    return render("metric.html", links=links, entry=entry, authors=format_authors(entry.authors, entry.year), facts=list_facts(snapshot, entry),
+    return render("metric.html", links=links, entry=entry, authors=format_authors(entry.authors, entry.year) or "Paper", facts=list_facts(snapshot, entry),
                   signature=first_signature(snapshot, standings), cards=Markup().join(cards))
 
 
@@ -79,17 +79,6 @@ def default_rival(snapshot: Snapshot, entry: EntryReport) -> EntryReport | None:
 def rival_in(snapshot: Snapshot, entry: EntryReport, rival: EntryReport | None) -> EntryReport | None:
     """Return the rival in the entry's track; the best of the track if it is not in it."""
     return (snapshot.entry(rival.name, entry.track) if rival is not None else None) or default_rival(snapshot, entry)
-
-
-def format_authors(authors: Sequence[str], year: int | None) -> str:
-    """Return the authors and the year of a paper as a citation; "Paper" if they are unknown."""
-    if not authors:
-        return "Paper"
-    if len(authors) > NAMED_AUTHORS:
-        names = f"{authors[0]} et al."
-    else:
-        names = " and ".join(part for part in (", ".join(authors[:-1]), authors[-1]) if part)
-    return f"{names} {year}" if year is not None else names
 
 
 def first_signature(snapshot: Snapshot, standings: Sequence[EntryReport]) -> str | None:

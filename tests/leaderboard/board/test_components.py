@@ -22,7 +22,6 @@ from leaderboard.board.app import application
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import try_it as try_page
 from leaderboard.board.pages.map import order_joins
-from leaderboard.board.pages.metric import format_authors
 from leaderboard.board.router import Library, render_snapshot
 from leaderboard.board.snapshot import Snapshot, of_store
 from leaderboard.report.rated_pairs import KEPT
@@ -109,13 +108,6 @@ def test_metric_page_shows_signature_authors_and_failures(board_snapshot):
     assert units.failed > 0
     assert f"{units.failed} of {units.asked} test units failed." in hostile
     assert f">{units.failed} of {units.asked}</td>" in hostile[hostile.index("<h2>Failures"):]
-
-
-@pytest.mark.parametrize(("authors", "year", "expected"), [
-    (["Lin"], 2004, "Lin 2004"), (["Doe", "Roe"], 2021, "Doe and Roe 2021"), (["A", "B", "C"], None, "A, B and C"),
-    (["A", "B", "C", "D", "E"], 2020, "A et al. 2020"), ([], None, "Paper")])
-def test_authors_as_a_citation(authors, year, expected):
-    assert format_authors(authors, year) == expected
 
 
 def test_tree_joins_groups_at_their_correlation():

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,10 +26,10 @@ from harness.sandbox.shared_memory import Content
 from harness.sandbox.worker_client import Worker
 from harness.submission.submission import Entry
 
-if TYPE_CHECKING:
-    pass
-
 LIFTED_PAIRS = 1_000_000                    # a text metric without `matrix` is not applicable to more pairs
+UNION_WASTE = 2.2                           # cells of one matrix of a collection against the cells that its pairs need
+UNION_CELLS = 4_000_000                     # the largest such matrix, 32 MB
+UNION_TOLERANCE = 1e-6                      # of its answers against those of single pairs; observed: 4e-16
 
 CLOCK_TICK = 1e-6                           # seconds; the smallest duration reported per call
 
@@ -87,12 +86,17 @@ class MetricSession:
     def recheck_corpora(
         self, corpora: Corpora, pairs: Sequence[tuple[int, int]], indices: Sequence[int]
     ) -> list[tuple[float, float]]:
-        """For each of the given positions in `pairs`, return two answers of a fresh worker that sees only that pair."""
+        """For each of the given positions in `pairs`, return two answers of a fresh worker that sees only that pair.
+
+        A metric that is asked for whole collections at once has no seed of its own for a pair. Its second answer is another call
+        with another seed, so a metric that draws at random answers differently.
+        """
         answer_pairs = []
         contents = self._contents(corpora, [pairs[index] for index in indices])
         for index in indices:
             worker = self._fresh()
-            first, again = (self._many(worker, contents, pairs, [index])[index] for _ in range(2))
+            seeds_of_again = len(pairs) if self._takes_collections(worker) else 0
+            first, again = (self._many(worker, contents, pairs, [index], first=first)[index] for first in (0, seeds_of_again))
             answer_pairs.append((require_finite(first), require_finite(again)))
         return answer_pairs
 
@@ -225,8 +229,19 @@ class MetricSession:
 
     def _many(self, worker: Worker, contents: Mapping[int, Content], pairs: Sequence[tuple[int, int]],
               indices: Sequence[int], order: int = 0, first: int = 0) -> dict[int, float]:
-        """Return answers by position, called in an order and under handles that are derived from the test unit's seed."""
+        """Return answers by position, called in an order and under handles that are derived from the test unit's seed.
+
+        A lifted metric with `matrix` gets one call for a collection whose pairs are about all pairs of its corpora.
+        """
         rng = np.random.default_rng([self.unit.seed, len(indices), order])
+        answers: dict[int, float] = {}
+        if self._takes_collections(worker):
+            for group in connected_pairs(pairs, indices):
+                if fits_union([len(contents[c]) for c in {c for index in group for c in pairs[index]}],
+                              [(len(contents[pairs[index][0]]), len(contents[pairs[index][1]])) for index in group]):
+                    answers |= self._by_union(worker, contents, {index: pairs[index] for index in group}, rng,
+                                              self._seed(first + min(group)))
+            indices = [index for index in indices if index not in answers]
         needed = sorted({c for index in indices for c in pairs[index]})
         handles = dict(zip(needed, rng.choice(1 << 30, len(needed), replace=False).tolist(), strict=True))
         shuffled = [indices[i] for i in rng.permutation(len(indices))]
@@ -235,12 +250,29 @@ class MetricSession:
         if self.kind == "corpus":
             calls = [([handles[c] for c in pairs[index]], self._seed(first + index)) for index in shuffled]
             return dict(zip(shuffled, worker.call_many(self.entry.header.returns, calls), strict=True))
-        answers: dict[int, float] = {}
         for index in shuffled:
             pair = pairs[index]
             answers[index] = self._answer(worker, [handles[c] for c in pair], [contents[c] for c in pair],
                                           self._seed(first + index))
         return answers
+
+    def _takes_collections(self, worker: Worker) -> bool:
+        """Return whether one call can answer for many pairs of corpora."""
+        return self.kind == "text" and "matrix" in worker.functions and "fit" not in worker.functions
+
+    def _by_union(self, worker: Worker, contents: Mapping[int, Content], pairs: Mapping[int, tuple[int, int]],
+                  rng: np.random.Generator, seed: int) -> dict[int, float]:
+        """Return a lifted metric's answers from one matrix of all texts of the pairs, in a random order of the corpora.
+
+        They are those of single pairs up to `UNION_TOLERANCE`, unless the metric draws at random or depends on the batch.
+        """
+        corpora = rng.permutation(sorted({c for pair in pairs.values() for c in pair})).tolist()
+        texts = concatenate(*(contents[c] for c in corpora))
+        ends = np.cumsum([len(contents[c]) for c in corpora]).tolist()
+        place = {c: slice(end - len(contents[c]), end) for c, end in zip(corpora, ends, strict=True)}
+        whole = worker.call_array("matrix", [texts, texts], (len(texts), len(texts)), seed)
+        rule = LiftingRule.of(self.entry.header)
+        return {index: lift_scores(require_all_finite(whole[place[i], place[j]]), rule) for index, (i, j) in pairs.items()}
 
     def _answer(self, worker: Worker, handles: Sequence[int], contents: Sequence[Content], seed: int) -> float:
         """Return the metric's answer for two corpora that the worker holds; a text metric is lifted."""
@@ -266,14 +298,30 @@ class MetricSession:
             rows, columns = (side.ravel().tolist() for side in np.indices(shape))
             function = self.entry.header.returns
             cross = worker.call_array(function, [take_rows(g, rows), take_rows(t, columns)], (len(rows),), seed).reshape(shape)
-        if not np.isfinite(cross).all():
-            raise not_finite_fault(cross[~np.isfinite(cross)][0])
-        return cross
+        return require_all_finite(cross)
 
 
-def concatenate(g: Content, t: Content) -> Content:
-    """Return the texts of both corpora as one input."""
-    return np.concatenate([g, t]) if isinstance(g, np.ndarray) and isinstance(t, np.ndarray) else [*g, *t]
+def concatenate(*contents: Content) -> Content:
+    """Return the texts of some corpora as one input."""
+    return np.concatenate(contents) if isinstance(contents[0], np.ndarray) else [text for texts in contents for text in texts]
+
+
+def connected_pairs(pairs: Sequence[tuple[int, int]], indices: Sequence[int]) -> list[list[int]]:
+    """Return the positions of pairs in groups that share no corpus."""
+    groups: list[tuple[set[int], list[int]]] = []
+    for index in indices:
+        corpora, members = set(pairs[index]), [index]
+        for group in [group for group in groups if group[0] & corpora]:
+            groups.remove(group)
+            corpora, members = corpora | group[0], group[1] + members
+        groups.append((corpora, members))
+    return [members for _, members in groups]
+
+
+def fits_union(sizes: Sequence[int], pair_sizes: Sequence[tuple[int, int]]) -> bool:
+    """Return whether one matrix of all texts is small, and not much larger than the matrices of the pairs together."""
+    cells = sum(sizes) ** 2
+    return cells <= min(UNION_CELLS, UNION_WASTE * sum(rows * columns for rows, columns in pair_sizes))
 
 
 def take_rows(content: Content, rows: list[int]) -> Content:
@@ -293,6 +341,13 @@ def require_finite(answer: float) -> float:
     if not math.isfinite(answer):
         raise not_finite_fault(answer)
     return answer
+
+
+def require_all_finite(cross: np.ndarray) -> np.ndarray:
+    """Return the scores, or raise a fault if one is not finite."""
+    if not np.isfinite(cross).all():
+        raise not_finite_fault(cross[~np.isfinite(cross)][0])
+    return cross
 
 
 def not_finite_fault(answer: float) -> Fault:

@@ -72,7 +72,7 @@ class Distributionality(Task[ParaphraseDistances]):
     needs_vectors: ClassVar[bool] = True
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Distributionality", short="di", score="none (property)", chance=0.0, worst=0.0, unit="redraw",
-        strata=("source",), observe_version=1, measure_version=1, ranked=False, paper=ACKERMAN,
+        strata=("source",), observe_version=2, measure_version=1, ranked=False, paper=ACKERMAN,
         measures={
             "distributionality": "deviation_ahd/(deviation_energy + deviation_ahd): 1 for the energy distance",
             "deviation_energy": "I(d, ENERGY): squared difference of the densities of standardised distances, mean over l",

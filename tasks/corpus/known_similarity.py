@@ -85,7 +85,7 @@ class KnownSimilarity(Task[MixtureDistances]):
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Known similarity", short="ks",
         score="mean of 2A-1, 2Aw-1, monotonicity, signed separability, signed linearity",
-        chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=3, measure_version=1,
+        chance=0.0, worst=-1.0, unit="repetition", strata=("pair", "level"), observe_version=4, measure_version=1,
         paper=KOUR_2022,
         measures={
             "accuracy": "A: share of nested interval pairs judged correctly, ties one half",

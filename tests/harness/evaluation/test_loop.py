@@ -176,6 +176,34 @@ def test_a_metric_that_remembers_corpora_gains_by_it_and_is_caught(write, smoke,
     assert fair.marks == frozenset()
 
 
+BATCH = """
+def similarity(a, b): return [shared(x, y) for x, y in zip(a, b)]
+def shared(x, y): return len(set(x) & set(y)) / max(1, len(set(x) | set(y)))
+def matrix(a, b):
+    common = set.intersection(*map(set, a))
+    return [[shared(set(x) - common, set(y) - common) for y in b] for x in a]
+"""
+
+
+SAMPLING = """
+import numpy as np
+def similarity(a, b): return matrix(a, b).diagonal()
+def matrix(a, b):
+    score = np.array([[abs(x.count("train") - y.count("train")) < 0.5 for y in b] for x in a], float)
+    return np.clip(score / 2 + 1e-4 * np.random.random_sample(score.shape), 0, 1)
+"""
+
+
+def test_a_matrix_that_depends_on_its_other_texts_is_caught(write, smoke, tmp_path):
+    """A whole collection is one matrix, the recheck in a fresh worker sees one pair; drawing a little is no such dependence."""
+    text = {"kind": "text", "returns": "similarity", "range": "[0.0, 1.0]"}
+    batch, sampling = (load_submission(write(name, body, **text)).entries[0] for name, body in (("batch", BATCH), ("sampling", SAMPLING)))
+    path = tmp_path / "store.sqlite"
+    run([batch, sampling, *select_entries(["word_overlap", "rouge1"], SUBMISSIONS)], smoke, path, only=["known_similarity"])
+    marks = {one.name: one.tasks["known_similarity"].marks for one in score_suite(Store(path, read_only=True), smoke)}
+    assert marks == {"batch": {"context-dependent"}, "sampling": {"unrepeatable"}, "word_overlap": frozenset(), "rouge1": frozenset()}
+
+
 def test_answering_by_the_order_of_calls_gains_nothing(write, smoke, tmp_path):
     counting = load_submission(write("counting", "n = 0\ndef distance(p, q):\n    global n\n    n += 1\n    return float(n)\n")).entries[0]
     path = tmp_path / "store.sqlite"

@@ -9,7 +9,7 @@ from harness.base.errors import NotApplicable
 from harness.base.units import Unit
 from harness.evaluation.executor import WorkerSlot
 from harness.evaluation.input_encoder import InputEncoder
-from harness.evaluation.metric_session import MetricSession
+from harness.evaluation.metric_session import UNION_CELLS, UNION_TOLERANCE, MetricSession, connected_pairs, fits_union
 from harness.evaluation.score_scale import ScoreScale
 from harness.models.registry import MODELS
 from harness.sandbox.faults import Fault
@@ -59,6 +59,62 @@ def test_a_text_metric_is_lifted_the_same_with_and_without_a_matrix(worker_slot,
     assert without == with_it
     assert without[3] == 0.0
     assert without[0] == without[1] > 0
+
+
+SHARED_WORDS = """
+asked = 0
+def similarity(a, b): return [len(set(x) & set(y)) / len(set(x) | set(y)) for x, y in zip(a, b)]
+def matrix(a, b):
+    global asked
+    asked += 1
+    return [similarity([x] * len(b), b) for x in a]
+"""
+COUNTED = SHARED_WORDS + "def matrix(a, b):\n    global asked\n    asked += 1\n    return [[float(asked)] * len(b) for _ in a]\n"
+TEXT_RANGE = {"kind": "text", "returns": "similarity", "range": "[0.0, 1.0]"}
+MIXED = [[f"{'ab'[text < number]} {text % 5} {number * text}" for text in range(3 + number % 2)] for number in range(12)]
+ALL_PAIRS = [(i, j) for j in range(12) for i in range(j)]
+
+
+def test_a_collection_is_one_matrix_with_the_answers_of_single_pairs(worker_slot, unit, inputs, entry_of):
+    metric = asked(worker_slot, entry_of("shared", SHARED_WORDS, **TEXT_RANGE), unit, inputs)
+    alone = [metric.corpus_distances(MIXED, [pair])[0] for pair in ALL_PAIRS]
+    assert metric.corpus_distances(MIXED, ALL_PAIRS) == pytest.approx(alone, rel=0, abs=UNION_TOLERANCE)
+    two_collections = [*ALL_PAIRS, *((i + 12, j + 12) for j in range(12) for i in range(j))]
+    assert metric.corpus_distances(MIXED * 2, two_collections) == pytest.approx(alone * 2, rel=0, abs=UNION_TOLERANCE)
+    assert len(set(alone)) > 10
+
+
+def test_only_a_collection_of_many_pairs_is_asked_at_once_and_never_for_its_time(worker_slot, unit, inputs, entry_of):
+    entry = entry_of("counted", COUNTED, kind="text", returns="similarity")
+    assert asked(worker_slot, entry, unit, inputs).corpus_distances(MIXED, ALL_PAIRS) == [-1.0] * len(ALL_PAIRS)
+    star = [(0, j) for j in range(1, 12)]
+    assert sorted(asked(worker_slot, entry, unit, inputs).corpus_distances(MIXED, star)) == [-float(n) for n in range(11, 0, -1)]
+    timed = asked(worker_slot, entry, unit, inputs)
+    timed.time_corpora(MIXED, ALL_PAIRS)
+    assert timed.corpus_distances(MIXED, [(0, 1)]) == [-float(len(ALL_PAIRS) + 1)]
+
+
+def test_a_number_that_is_not_finite_matters_only_where_it_was_asked_for(worker_slot, unit, inputs, entry_of):
+    body = "def similarity(a, b): return [0.5] * len(a)\ndef matrix(a, b): return [[float('nan') if x == y else 0.5 for y in b] for x in a]\n"
+    metric = asked(worker_slot, entry_of("diagonal", body, **TEXT_RANGE), unit, inputs)
+    collections = [[f"{number} {text}" for text in range(3)] for number in range(12)]
+    assert metric.corpus_distances(collections, ALL_PAIRS) == [0.5] * len(ALL_PAIRS)
+    with pytest.raises(Fault, match="every answer must be finite"):
+        metric.corpus_distances(collections, [*ALL_PAIRS, (3, 3)])
+
+
+def test_a_union_is_neither_large_nor_mostly_unasked():
+    assert fits_union([10] * 12, [(10, 10)] * 71)
+    assert not fits_union([10] * 12, [(10, 10)] * 60)
+    side = int(UNION_CELLS ** 0.5)
+    assert fits_union([side], [(side, side)])
+    assert not fits_union([side + 1], [(side + 1, side + 1)])
+
+
+def test_pairs_without_a_common_corpus_are_apart():
+    pairs = [(0, 1), (2, 3), (4, 4), (3, 5), (1, 6), (5, 2)]
+    assert sorted(map(sorted, connected_pairs(pairs, range(6)))) == [[0, 4], [1, 3, 5], [2]]
+    assert sorted(map(sorted, connected_pairs(pairs, [1, 5]))) == [[1, 5]]
 
 
 def test_fit_sees_the_two_corpora_of_the_call(worker_slot, unit, inputs, entry_of):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from leaderboard.publishing.citations import cite as cite
     from leaderboard.publishing.release import Release as Release
     from leaderboard.publishing.release import read_release as load_release
+    from leaderboard.report.position import find_positions as find_positions
     from leaderboard.scoring.comparison import compare as compare
     from leaderboard.scoring.ranking import Ranking as Ranking
     from leaderboard.scoring.ranking import rank_suite as rank
@@ -34,6 +35,7 @@ _EXPORTS = {
     "cite": "leaderboard.publishing.citations",
     "compare": "leaderboard.scoring.comparison",
     "explain": "leaderboard.workflows.explain",
+    "find_positions": "leaderboard.report.position",
     "load_release": "leaderboard.publishing.release:read_release",
     "rank": "leaderboard.scoring.ranking:rank_suite",
     "reproduce": "leaderboard.papers.registry",
@@ -42,7 +44,7 @@ _EXPORTS = {
 
 __all__ = [
     "CheckReport", "EnsembleReport", "Ranking", "Release", "Scored", "build_ensemble", "check", "cite", "compare",
-    "explain", "load_release", "rank", "reproduce", "score",
+    "explain", "find_positions", "load_release", "rank", "reproduce", "score",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

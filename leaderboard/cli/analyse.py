@@ -9,7 +9,17 @@ import typer
 from rich.markup import escape
 
 from harness.base.errors import TouchstoneError
-from leaderboard.cli.options import DataOption, JsonOption, StoreOption, SuiteOption, print_json, set_mirror, store_address
+from leaderboard.cli.options import (
+    DataOption,
+    JsonOption,
+    ReleaseOption,
+    StoreOption,
+    SuiteOption,
+    open_answers,
+    print_json,
+    set_mirror,
+    store_address,
+)
 
 if TYPE_CHECKING:
     from leaderboard.ensembles.build import TaskEnsemble
@@ -130,6 +140,7 @@ def explain_score(
     second: Annotated[str, typer.Argument(metavar="TEXT", help="Second text.")],
     suite: SuiteOption = "core",
     store: StoreOption = None,
+    release: ReleaseOption = None,
     data_dir: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -140,19 +151,16 @@ def explain_score(
     The pairs are the rated pairs of the suite's human_ordering task whose scores are stored: a rating of at least 4 of 5 is a
     paraphrase, from 2 to below 4 related, and below 1 random; randomly combined texts are random pairs, too.
     """
-    from harness.results.store import Store
     from leaderboard.cli.console import ConsoleProgress, output
     from leaderboard.cli.tables import explanation_table
     from leaderboard.workflows.explain import describe_classes, explain, explanation_json
-    from tasks.suite_files import load_suite
 
     for text in (first, second):
         if any(0xD800 <= ord(letter) < 0xE000 for letter in text):
             raise TouchstoneError("One of the texts is not valid UTF-8; encode it as UTF-8.")
     set_mirror(data_dir)
-    explanation = explain(
-        metric, first, second, load_suite(suite), Store(store_address(store), read_only=True), ConsoleProgress()
-    )
+    results = open_answers(suite, store, release)
+    explanation = explain(metric, first, second, results.suite, results, ConsoleProgress())
     if as_json:
         print_json(explanation_json(explanation))
         return

@@ -8,7 +8,15 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.cli.options import JsonOption, StoreOption, SuiteOption, print_json, store_address, unknown_metric_error
+from leaderboard.cli.options import (
+    JsonOption,
+    ReleaseOption,
+    StoreOption,
+    SuiteOption,
+    open_answers,
+    print_json,
+    unknown_metric_error,
+)
 from leaderboard.figures.kinds import FigureKind
 
 figures_app = typer.Typer()
@@ -46,20 +54,18 @@ def figure(
     folder: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Folder for the files.")] = Path(),
     suite: SuiteOption = "core",
     store: StoreOption = None,
+    release: ReleaseOption = None,
 ) -> None:
-    """Draw a figure of results in the store, as interactive HTML and as PNG.
+    """Draw a figure of stored or published results, as interactive HTML and as PNG.
 
     [bold]touchstone figure separation energy fid mauve[/bold]
     [bold]touchstone figure radar fid mauve --suite papers --k 12 --to figures[/bold]
     """
-    from harness.results.store import Store
     from leaderboard.cli.console import messages
     from leaderboard.figures.registry import draw_figure
     from leaderboard.figures.style import write_figure
-    from leaderboard.scoring.results import score_suite
-    from tasks.suite_files import load_suite
 
-    scored = {entry.name: entry for entry in score_suite(Store(store_address(store), read_only=True), load_suite(suite))}
+    scored = {entry.name: entry for entry in open_answers(suite, store, release).scored}
     for name in names:
         if name not in scored:
             raise unknown_metric_error(name, suite, scored)

@@ -15,6 +15,7 @@ from harness.base.errors import TouchstoneError, did_you_mean
 if TYPE_CHECKING:
     from harness.sandbox.limits import Limits
     from leaderboard.publishing.views import ResultsView
+    from leaderboard.scoring.results import Results
 
 SuiteOption = Annotated[str, typer.Option(help="Suite: core, smoke, or the path of a TOML file.", rich_help_panel="What")]
 StoreOption = Annotated[str | None, typer.Option(metavar="FILE|sqlite:///…|postgresql://…", help="The results store.  \\["
@@ -76,12 +77,9 @@ def is_store_named(store: str | None) -> bool:
 
 def open_results(suite: str | None, store: str | None, release: str | None) -> ResultsView:
     """Return the results in a release or a store; in the latest release if neither is named and there is no store yet."""
-    from harness.results.store import Store
     from leaderboard.cli.console import messages
-    from leaderboard.publishing.release import find_published, read_release, releases
+    from leaderboard.publishing.release import read_release, releases
     from leaderboard.publishing.views import ReleaseView, StoreView
-    from leaderboard.scoring.results import Results
-    from tasks.suite_files import load_suite
 
     if store is not None and release is not None:
         raise TouchstoneError("Use either --store or --release, not both.")
@@ -94,17 +92,36 @@ def open_results(suite: str | None, store: str | None, release: str | None) -> R
                                   "--suite.")
         read = None
     if read is None:
-        opened, loaded = Store(path, read_only=True), load_suite(suite or "core")
-        published, reason = find_published(loaded)
-        if reason is not None:
-            messages.print(f"Without the published metrics: {reason}", soft_wrap=True, markup=False)
-        return StoreView(Results(loaded, opened, published))
+        return StoreView(open_answers(suite or "core", store, None))
     if release is None:
         messages.print(f"There is no results store yet; showing the release {read.name} (suite {read.report.suite.label}).",
                        soft_wrap=True, markup=False)
     if read.errata.status:
         messages.print(read.errata.status, soft_wrap=True, markup=False)
     return ReleaseView(read)
+
+
+def open_answers(suite: str, store: str | None, release: str | None) -> Results:
+    """Return the answers and scores in a store among the published ones, or those of a release alone."""
+    from harness.results.store import Store
+    from leaderboard.cli.console import messages
+    from leaderboard.publishing.release import find_published, read_release
+    from leaderboard.scoring.results import Results
+    from tasks.suite_files import load_suite
+
+    if store is not None and release is not None:
+        raise TouchstoneError("Use either --store or --release, not both.")
+    path, loaded = store_address(store), load_suite(suite)
+    if release is not None:
+        return Results(loaded, None, read_release(release).results(loaded))
+    published, reason = find_published(loaded)
+    if published is not None and not is_store_named(store) and not os.path.exists(path):
+        messages.print(f"There is no results store yet; using the release {published.name}.", soft_wrap=True, markup=False)
+        return Results(loaded, None, published)
+    opened = Store(path, read_only=True)
+    if reason is not None:
+        messages.print(f"Without the published metrics: {reason}", soft_wrap=True, markup=False)
+    return Results(loaded, opened, published)
 
 
 def check_metric(name: str, results: ResultsView, suite: str | None) -> None:

@@ -21,6 +21,7 @@ from leaderboard.cli.options import (
     SuiteOption,
     TrackOption,
     check_metric,
+    open_answers,
     open_results,
     print_json,
     set_mirror,
@@ -56,8 +57,10 @@ def release(
     store: StoreOption = None,
     to: Annotated[Path | None, typer.Option(help="Folder in which to create NAME.  \\[default: leaderboard/releases of a clone]",
                                             show_default=False)] = None,
+    only_store: Annotated[bool, typer.Option("--only-store", help="Leave out published metrics that the store has no results "
+                                             "of.")] = False,
 ) -> None:
-    """Write an immutable, citable folder of scores.
+    """Write an immutable, citable folder of answers and scores, of your store and of published metrics.
 
     [bold]touchstone release 2026.1[/bold]                    in a clone: leaderboard/releases/2026.1
 
@@ -67,11 +70,14 @@ def release(
     from harness.results.store import Store
     from leaderboard.cli.console import messages
     from leaderboard.publishing import release as publishing
+    from leaderboard.scoring.results import Results
     from tasks.suite_files import load_suite
 
     if to is None and not is_clone():
         raise TouchstoneError("This is an installed package, not a clone: name a folder for the release with --to.")
-    result = publishing.release(name, load_suite(suite), Store(store_address(store), read_only=True), to or publishing.FOLDER)
+    results = (Results(load_suite(suite), Store(store_address(store), read_only=True)) if only_store else
+               open_answers(suite, store, None))
+    result = publishing.release(name, results.suite, results, to or publishing.FOLDER)
     names = {entry.name for entry in result.report.entries}
     messages.print(f"{result.folder}: {len(names)} metrics, {len(result.units):,} scores of test units, checksums in "
                    f"{publishing.SUMS}.", soft_wrap=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
@@ -15,9 +15,9 @@ import pandas as pd
 from harness.base.errors import TouchstoneError, did_you_mean, printable
 from harness.evaluation.task import Paper
 from leaderboard.ensembles.summary import EnsembleRow
-from leaderboard.publishing.release import Cell, Release, write_csv
+from leaderboard.publishing.release import Release, score_rows, write_csv
 from leaderboard.publishing.views import ResultsView
-from leaderboard.report.schema import EntryReport, Standing, TaskInfo
+from leaderboard.report.schema import EntryReport, TaskInfo
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.signature import parse_signature
 
@@ -257,20 +257,6 @@ def export(results: ResultsView, tracks: Sequence[str], form: str, to: Path | No
     if form == "json":
         return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     return "\n".join(score_table(results, track, form) for track in tracks)
-
-
-def score_rows(entries: Iterable[Standing]) -> list[dict[str, Cell]]:
-    """Return a row per entry and measure; the task's score is its measure `score`, the overall score the task `all`."""
-    rows: list[dict[str, Cell]] = []
-    for entry in entries:
-        low, high = entry.rank_interval or (None, None)
-        common: dict[str, Cell] = {"track": entry.track, "entry": entry.name, "rank": entry.rank, "rank_low": low,
-                                   "rank_high": high}
-        rows.append({**common, "task": "all", "measure": "score", "value": entry.overall_above_chance})
-        for task, result in entry.tasks.items():
-            rows += [{**common, "task": task, "measure": measure, **estimate.to_dict(), "signature": result.signature}
-                     for measure, estimate in (("score", result.score), *result.measures.items()) if estimate is not None]
-    return rows
 
 
 def score_table(results: ResultsView, track: str, form: str) -> str:

@@ -29,10 +29,10 @@ from harness.results.store import Store
 from leaderboard.ensembles.summary import ensembles_csv
 from leaderboard.publishing.answers import ReleasedResults, published_results, write_answers
 from leaderboard.report.build import build_report, complete
-from leaderboard.report.schema import EntryReport, Report, TaskInfo
-from leaderboard.scoring.ranking import RankedEntry, Ranking, rank_suite
+from leaderboard.report.schema import EntryReport, Report, Standing, TaskInfo
+from leaderboard.scoring.ranking import Ranking, rank_suite
 from leaderboard.scoring.resampling import task_clusters
-from leaderboard.scoring.results import Results
+from leaderboard.scoring.results import Results, results_of
 from leaderboard.scoring.scores import Scored, TaskScore
 from tasks.data import loading as data
 
@@ -99,6 +99,10 @@ class Release:
         """The SHA-256 checksum of the list of checksums, which identifies the contents of the release."""
         return sha256(self.folder / SUMS)
 
+    def results(self, suite: Suite) -> ReleasedResults:
+        """Return the answers and scores, to rank others among them; raise if there are none of this version of the suite."""
+        return published_results(self, suite)
+
     def task(self, name: str) -> TaskInfo | None:
         """Return a task of the suite by name."""
         return next((task for task in self.report.suite.tasks if task.name == name), None)
@@ -116,7 +120,7 @@ class Release:
 
 def release(name: str, suite: Suite, results: Results | Store, folder: Path = FOLDER) -> Release:
     """Write a release; refuse one that must not be cited."""
-    results = results if isinstance(results, Results) else Results(suite, results)
+    results = results_of(results, suite)
     if not NAME.fullmatch(name):
         raise TouchstoneError(f'"{name}" is not a release name. Use the year and a number, such as 2026.1.')
     if (folder / name).exists():
@@ -162,9 +166,8 @@ def refuse_unverified(suite: Suite) -> None:
 
 def text_files(name: str, suite: Suite, results: Results, rankings: Mapping[str, Ranking]) -> dict[str, bytes]:
     """Return the files of a release except for the Parquet tables and the checksums."""
-    places = [placed for ranking in rankings.values() for placed in ranking.places]
     report = build_report(suite, rankings, results, name, datetime.datetime.now(datetime.UTC).date().isoformat())
-    files = {REPORT: report.model_dump_json(indent=1).encode() + b"\n", SCORES: write_csv(score_rows(places)).encode(),
+    files = {REPORT: report.model_dump_json(indent=1).encode() + b"\n", SCORES: write_csv(score_rows(report.entries)).encode(),
              SUMMARY: summarise_ranking(name, suite, rankings).encode()}
     if report.ensembles is not None and report.ensembles.rows:
         added = {entry.name: entry.adds for entry in report.entries if entry.adds}
@@ -172,19 +175,17 @@ def text_files(name: str, suite: Suite, results: Results, rankings: Mapping[str,
     return files
 
 
-def score_rows(places: Iterable[RankedEntry]) -> list[dict[str, Cell]]:
+def score_rows(entries: Iterable[Standing]) -> list[dict[str, Cell]]:
     """Return a row per entry and measure; the task's score is its measure `score`, the overall score the task `all`."""
     rows: list[dict[str, Cell]] = []
-    for placed in places:
-        scored, (low, high) = placed.scored, placed.interval or (None, None)
-        common: dict[str, Cell] = {"track": scored.track, "entry": scored.name, "rank": placed.rank, "rank_low": low,
+    for entry in entries:
+        low, high = entry.rank_interval or (None, None)
+        common: dict[str, Cell] = {"track": entry.track, "entry": entry.name, "rank": entry.rank, "rank_low": low,
                                    "rank_high": high}
-        rows.append({**common, "task": "all", "measure": "score", "value": scored.overall})
-        for score in scored.shown_tasks:
-            for measure, estimate in (("score", score.score), *score.measures.items()):
-                if estimate is not None:
-                    rows.append({**common, "task": score.task.name, "measure": measure, **estimate.to_dict(),
-                                 "signature": str(scored.signature(score))})
+        rows.append({**common, "task": "all", "measure": "score", "value": entry.overall_above_chance})
+        for task, result in entry.tasks.items():
+            rows += [{**common, "task": task, "measure": measure, **estimate.to_dict(), "signature": result.signature}
+                     for measure, estimate in (("score", result.score), *result.measures.items()) if estimate is not None]
     return rows
 
 
@@ -290,7 +291,7 @@ def find_published(suite: Suite, folder: Path | None = None) -> tuple[ReleasedRe
         found = read_release(candidate, folder)
         if found.report.suite.name == suite.name and not found.errata.withdrawn:
             try:
-                return published_results(found, suite), None
+                return found.results(suite), None
             except TouchstoneError as error:
                 return None, str(error)
     return None, None

@@ -45,11 +45,6 @@ class ResultsView(ABC):
     def samples(self) -> Samples:
         """The samples of all entries on the ranked tasks, for comparisons."""
 
-    @property
-    @abstractmethod
-    def report(self) -> Report:
-        """Everything that pages show."""
-
     @abstractmethod
     def describe(self, name: str) -> Sequence[DescribedEntry]:
         """Return an entry, once per track."""
@@ -113,6 +108,7 @@ class StoreView(ResultsView):
 
     @cached_property
     def report(self) -> Report:
+        """Everything that pages show."""
         return build_report(self.results.suite, self.rankings, self.results)
 
     def describe(self, name: str) -> Sequence[DescribedEntry]:
@@ -135,12 +131,8 @@ class ReleaseView(ResultsView):
     release: Release
 
     def __init__(self, release: Release) -> None:
-        self.release, self.release_name = release, release.name
+        self.release, self.release_name, self.report = release, release.name, release.report
         self.suite, self.source = release.report.suite, f"The release {release.name}"
-
-    @property
-    def report(self) -> Report:
-        return self.release.report
 
     @cached_property
     def overview(self) -> Overview:

@@ -23,6 +23,7 @@ from harness.results.store import Store
 from leaderboard.scoring.estimates import CONFIDENCE, Estimate, stratified_mean, unit_weights
 from leaderboard.scoring.ranking import Ranking, rank_suite
 from leaderboard.scoring.resampling import Resampled
+from leaderboard.scoring.results import PublishedResults, Results
 from leaderboard.scoring.significance import (
     jackknife_influences,
     pairwise_tests_of_means,
@@ -148,24 +149,26 @@ def compare_metrics(samples: Samples, names: Sequence[str], tasks: Sequence[str]
     return {"entries": list(names), "pairs": pairs}
 
 
-def compare(store: Store | Path | str, suite: Suite, a: str, b: str) -> pd.DataFrame:
+def compare(store: Results | Store | Path | str | None, suite: Suite, a: str, b: str,
+            published: PublishedResults | None = None) -> pd.DataFrame:
     """Return the paired comparison of two metrics: one row per ranked task, and one for the overall score of each track.
 
     Args:
-        store: The results store, or its path or address.
+        store: The results store, or its path or address; None for published results alone.
         suite: The suite whose results are compared.
         a: Name of an entry.
         b: Name of another entry.
+        published: Published results, such as `load_release().results(suite)`.
 
     Returns:
         Columns track, task (`"overall"` for the overall score), difference (a - b), low and high (95% interval), and p: one-sided
         for a task, two-sided and adjusted for all pairs of ranked metrics for the overall score.
     """
-    rankings = rank_suite(store, suite)
+    rankings = rank_suite(store, suite, published)
     names = {entry.scored.name for ranking in rankings.values() for entry in ranking.places}
     for name in (a, b):
         if name not in names:
-            raise TouchstoneError(f'The store has no results of "{name}" on the suite {suite.name}.{did_you_mean(name, names)}')
+            raise TouchstoneError(f'There are no results of "{name}" on the suite {suite.name}.{did_you_mean(name, names)}')
     samples = load_samples(rankings.values())
     rows: list[tuple[str, str, float, float | None, float | None, float | None]] = []
     for track, ranking in rankings.items():

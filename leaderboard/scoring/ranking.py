@@ -22,7 +22,7 @@ from harness.results.store import Store
 from leaderboard.scoring.estimates import FEW_UNITS, unit_weights
 from leaderboard.scoring.resampling import DRAWS as PLANNED
 from leaderboard.scoring.resampling import Plan, make_plans, resampled_mean
-from leaderboard.scoring.results import Results, score_suite
+from leaderboard.scoring.results import PublishedResults, Results, score_suite
 from leaderboard.scoring.scores import Scored, TaskScore
 from leaderboard.scoring.significance import (
     PairwiseTests,
@@ -108,9 +108,10 @@ def rank_entries(scored: Iterable[Scored]) -> Ranking:
     return Ranking((*placed, *places[len(ranked):]), tuple(dividing_lines(range(len(ranked)), better)), parted)
 
 
-def rank_suite(results: Results | Store | Path | str, suite: Suite) -> dict[str, Ranking]:
-    """Return the ranking of each track that has entries (in results, an open store, or the store at a path or an address)."""
-    scored = score_suite(results, suite)
+def rank_suite(source: Results | Store | Path | str | None, suite: Suite,
+               published: PublishedResults | None = None) -> dict[str, Ranking]:
+    """Return the ranking of each track that has entries; the arguments are those of `score_suite`."""
+    scored = score_suite(source, suite, published)
     rankings = {track: rank_entries(entry.in_track(track) for entry in scored if track in entry.tracks) for track in suite.tracks}
     return {track: ranking for track, ranking in rankings.items() if ranking.places}
 

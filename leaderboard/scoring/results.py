@@ -156,6 +156,18 @@ class Results:
         return [entry for entry in scored if any(score.asked for score in entry.tasks.values())]
 
 
-def score_suite(results: Results | Store | Path | str, suite: Suite) -> list[Scored]:
-    """Return the scores of every entry that was run on a suite (of results, an open store, a path or an address)."""
-    return (results if isinstance(results, Results) else Results(suite, results)).scored
+def results_of(source: Results | Store | Path | str | None, suite: Suite, published: PublishedResults | None = None) -> Results:
+    """Return results as they are, or those of a store (open, a path or an address) among published ones."""
+    return source if isinstance(source, Results) else Results(suite, source, published)
+
+
+def score_suite(source: Results | Store | Path | str | None, suite: Suite,
+                published: PublishedResults | None = None) -> list[Scored]:
+    """Return the scores of every entry that was run on a suite.
+
+    Args:
+        source: An open store, or its path or address; None for published results alone.
+        suite: The suite.
+        published: Published results, such as `load_release().results(suite)`.
+    """
+    return results_of(source, suite, published).scored

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from harness.evaluation.suite import Suite
 from harness.results.store import Store
 from harness.submission.submission import Entry
 from leaderboard.report.rated_pairs import CLASSES, FEWEST, HARDLY, by_class, share_below, sign_of, told_apart
+from leaderboard.scoring.results import Results, results_of
 from tasks.text.human_ordering import HumanOrdering, RatedAnswers, pairs_of
 
 PERCENTILES = (5, 25, 50, 75, 95)                 # percentiles that are shown
@@ -60,17 +62,17 @@ class Explanation:
         return f"{start}; such a value is most ordinary for a {nearest.of} pair."
 
 
-def explain(name: str, a: str, b: str, suite: Suite, store: Store, progress: Progress) -> Explanation:
-    """Score two texts with an entry of the store, and return the position of the score among stored scores."""
-    entry, answers = stored_answers(name, suite, store)
+def explain(name: str, a: str, b: str, suite: Suite, store: Results | Store | Path | str, progress: Progress) -> Explanation:
+    """Score two texts with an entry, and return the position of the score among its stored or published scores."""
+    entry, answers = stored_answers(name, results_of(store, suite))
     rated = [pair for question in suite.of([HumanOrdering.name]) for pair in pairs_of(question.unit)]
     collection = [text for pair in rated for text in (pair.a, pair.b)]
     return place_value(entry, score_pair(entry, a, b, collection, suite, progress), answers)
 
 
-def stored_answers(name: str, suite: Suite, store: Store) -> tuple[Entry, list[tuple[str, str, RatedAnswers]]]:
-    """Return the entry of that name and its stored answers as (dataset, kind of pairs, answers)."""
-    entries = {stored.entry.name: stored for stored in store.entries()}
+def stored_answers(name: str, results: Results) -> tuple[Entry, list[tuple[str, str, RatedAnswers]]]:
+    """Return the entry of that name and its answers as (dataset, kind of pairs, answers)."""
+    suite, entries = results.suite, {stored.entry.name: stored for stored in results.entries()}
     questions = suite.of([HumanOrdering.name])
     get = f"`touchstone run {name} --suite {suite.name} --only {HumanOrdering.name}` gets them"
     if name not in entries:
@@ -79,7 +81,7 @@ def stored_answers(name: str, suite: Suite, store: Store) -> tuple[Entry, list[t
     stored = entries[name]
     if stored.entry.header.kind != "text":
         raise TouchstoneError(f'"{name}" compares corpora; only scores of text metrics (kind = "text") can be explained.')
-    outcomes = store.outcomes(stored.digest, {question.unit.id: RatedAnswers for question in questions})
+    outcomes = results.outcomes(stored.digest, questions[0].task) if questions else {}
     answers = [
         (question.unit.parameters["dataset"], question.unit.parameters["kind"], outcome.observation)
         for question in questions

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -11,6 +12,7 @@ import time
 import pytest
 
 from harness.base.paths import PROJECT, SUBMISSIONS
+from leaderboard.publishing.release import read_release
 from leaderboard.scoring.signature import parse_signature
 from tests.support.command import touchstone
 
@@ -67,6 +69,89 @@ def test_card_shows_scores_with_intervals_axioms_and_provenance(store):
         assert part in card.stdout, part
     found = json.loads(touchstone("card", "energy", "--suite", "smoke", "--store", store, "--json").stdout)
     assert found["runs"][0]["packages"]["numpy"]
+
+
+@pytest.fixture(scope="module")
+def released(store, tmp_path_factory):
+    """The release that is written from the store."""
+    folder = tmp_path_factory.mktemp("releases")
+    done = touchstone("release", "2026.1", "--suite", "smoke", "--store", store, "--to", folder)
+    assert done.returncode == 0, done.stderr
+    return folder / "2026.1"
+
+
+@pytest.mark.parametrize("words", [
+    ["show"], ["show", "--track", "text"], ["show", "--borda"], ["show", "--weights", "alignment:2,retrieval:1"],
+    ["card", "energy"], ["card", "jaccard"], ["card", "constant[0.875]"], ["compare", "cosine", "jaccard"],
+    ["compare", "energy", "cosine", "--track", "corpus"], ["export"], ["export", "--format", "json"], ["export", "--format", "latex"],
+    ["export", "--format", "markdown", "--track", "text"]], ids=" ".join)
+def test_a_release_shows_the_same_text_as_its_store(words, store, released):
+    of_store = touchstone(*words, "--suite", "smoke", "--store", store)
+    assert of_store.returncode == 0, of_store.stderr
+    assert touchstone(*words, "--release", released).stdout == of_store.stdout
+    assert touchstone(*words, "--release", released, "--suite", "smoke").stdout == of_store.stdout
+
+
+@pytest.mark.parametrize("words", [["show"], ["show", "--track", "corpus"], ["show", "--borda"], ["card", "jaccard"],
+                                   ["compare", "energy", "cosine"]], ids=" ".join)
+def test_json_has_the_same_structure_for_a_release_as_for_its_store(words, store, released):
+    of_store = json.loads(touchstone(*words, "--suite", "smoke", "--store", store, "--json").stdout)
+    of_release = json.loads(touchstone(*words, "--release", released, "--json").stdout)
+    assert (of_store.pop("release"), of_release.pop("release")) == (None, "2026.1")
+    assert of_release == of_store
+
+
+def test_a_release_whose_metric_failed_shows_the_same_text(board_folder, tmp_path):
+    named = ["--suite", board_folder / "ten.toml", "--store", board_folder / "store.sqlite"]
+    assert touchstone("release", "2026.1", *named, "--to", tmp_path).returncode == 0
+    for words in (["show"], ["card", "hostile"], ["compare", "hostile", "zipf"], ["compare", "energy", "zipf"], ["export"]):
+        of_store = touchstone(*words, *named).stdout
+        assert of_store
+        assert touchstone(*words, "--release", tmp_path / "2026.1").stdout == of_store, words
+    assert "\n  failed: " in touchstone("card", "hostile", "--release", tmp_path / "2026.1").stdout
+
+
+@pytest.mark.parametrize("words", [["show"], ["card", "energy"], ["compare", "energy", "fid"], ["export", "--format", "latex"]],
+                         ids=" ".join)
+def test_the_latest_release_is_shown_if_there_is_no_store_yet(words, tmp_path, monkeypatch):
+    monkeypatch.setattr("harness.base.paths.default_store", lambda: str(tmp_path / "store.sqlite"))
+    latest = read_release()
+    shown = touchstone(*words)
+    assert shown.stdout == touchstone(*words, "--release", latest.name).stdout != ""
+    assert shown.stderr == f"There is no results store yet; showing the release {latest.name} (suite {latest.report.suite.label}).\n"
+    assert touchstone(*words, "--suite", "core").stdout == shown.stdout
+    other = touchstone(*words, "--suite", "smoke")
+    assert (other.returncode, other.stdout) == (2, "")
+    assert other.stderr.startswith("touchstone: There is no results store at ")
+
+
+def test_a_superseded_release_says_so():
+    shown = touchstone("show", "--release", "2026.1", "--track", "text")
+    assert shown.stderr.startswith("This release is superseded by 2026.2: ")
+    assert "text metrics" in shown.stdout
+
+
+@pytest.mark.parametrize(("words", "sentence"), [
+    (["show", "--suite", "core"], "The release 2026.1 is of the suite smoke@"),
+    (["show", "--track", "texts"], 'no track "texts". Did you mean "text"'),
+    (["show", "--store", "x.sqlite"], "Use either --store or --release"),
+    (["card", "enregy"], 'The release 2026.1 has no metric "enregy". Did you mean "energy"'),
+    (["compare", "energy", "jacard"], 'Did you mean "jaccard"'),
+    (["export", "--format", "parquet"], "needs a file"),
+])
+def test_what_a_release_does_not_have_is_refused(words, sentence, released):
+    done = touchstone(*words, "--release", released)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert sentence in done.stderr
+
+
+def test_a_modified_release_is_not_shown(released, tmp_path):
+    shutil.copytree(released, tmp_path / "2026.1")
+    (tmp_path / "2026.1" / "scores.csv").unlink()
+    for words in (["show"], ["card", "energy"], ["compare", "energy", "jaccard"], ["export"]):
+        done = touchstone(*words, "--release", tmp_path / "2026.1")
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "The release 2026.1 was modified: the checksums of scores.csv do not match." in done.stderr
 
 
 @pytest.mark.parametrize(("words", "sentence"), [

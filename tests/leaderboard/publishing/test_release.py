@@ -25,10 +25,11 @@ from leaderboard.publishing import release as releases
 from leaderboard.publishing.citations import cite, export, latex
 from leaderboard.publishing.release import Release, read_release, release
 from leaderboard.publishing.verify import find_changed_entries, find_changed_tasks, verify
+from leaderboard.publishing.views import StoreView
 from leaderboard.report.schema import SCHEMA_VERSION
 from leaderboard.scoring.comparison import load_samples, paired_difference
 from leaderboard.scoring.ranking import Ranking, rank_entries
-from leaderboard.scoring.results import score_suite
+from leaderboard.scoring.results import Results, score_suite
 from tasks.suite_files import load_suite
 
 NAMES = ["energy", "ahd", "zipf", "jaccard", "random"]
@@ -208,17 +209,18 @@ def test_latex_escapes_special_characters():
         r"100\% \textbackslash{}input\textbraceleft{}x\textbraceright{} a\_b \& \$c\textasciicircum{}2\$ \textasciitilde{}\#\textbar{}\textless{}\textgreater{}")
 
 
-def test_exports_contain_the_same_numbers(ranking, tmp_path):
-    rows = list(csv.DictReader(io.StringIO(export({"corpus": ranking}, "csv", None))))
-    as_json = json.loads(export({"corpus": ranking}, "json", None))
-    assert export({"corpus": ranking}, "parquet", tmp_path / "t.parquet") is None
+def test_exports_contain_the_same_numbers(suite, store, ranking, tmp_path):
+    results = StoreView(Results(suite, Store(store, read_only=True)))
+    rows = list(csv.DictReader(io.StringIO(export(results, ["corpus"], "csv", None))))
+    as_json = json.loads(export(results, ["corpus"], "json", None))
+    assert export(results, ["corpus"], "parquet", tmp_path / "t.parquet") is None
     frame = pd.read_parquet(tmp_path / "t.parquet")
     assert len(rows) == len(as_json) == len(frame)
     scores = {(row["entry"], row["task"], row["measure"]): float(row["value"]) for row in rows if row["value"]}
     assert scores["energy", "known_similarity", "accuracy"] == pytest.approx(
         frame[(frame.entry == "energy") & (frame.measure == "accuracy")].value.item())
-    markdown, tabular = export({"corpus": ranking}, "markdown", None), export({"corpus": ranking}, "latex", None)
+    markdown, tabular = export(results, ["corpus"], "markdown", None), export(results, ["corpus"], "latex", None)
     assert markdown.count("\n") == 2 + len(ranking.ranked)
     assert tabular.count(r"\midrule") == 1 + len(ranking.lines)
     with pytest.raises(TouchstoneError, match="--to"):
-        export({"corpus": ranking}, "parquet", None)
+        export(results, ["corpus"], "parquet", None)

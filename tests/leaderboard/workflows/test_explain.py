@@ -15,6 +15,7 @@ from harness.evaluation.score_scale import ScoreScale
 from harness.results.store import Store
 from harness.submission.selection import select_entries
 from leaderboard.report.rated_pairs import KEPT, class_of, less_alike, share_below
+from leaderboard.scoring.results import Results
 from leaderboard.workflows import explain as explaining
 from leaderboard.workflows.explain import explain, place_value
 from tasks.text.human_ordering import PARALLEL, RANDOM, RatedAnswers, read_pairs
@@ -95,7 +96,7 @@ def test_what_is_not_there_is_said(smoke, path):
     with pytest.raises(TouchstoneError, match=r'no results of "levenshtein".*touchstone run levenshtein --suite smoke --only human_ordering'):
         explain("levenshtein", "a", "b", smoke, store, NoProgress())
     with pytest.raises(TouchstoneError, match='Did you mean "cosine"'):
-        explaining.stored_answers("cosin", smoke, store)
+        explaining.stored_answers("cosin", Results(smoke, store))
 
 
 def test_the_command(path):

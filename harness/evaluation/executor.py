@@ -22,7 +22,6 @@ from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
 from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.metric_session import MetricSession
 from harness.models.registry import find_models
-from harness.models.vector_cache import VectorCache
 from harness.results.claims import Claims, SingleRun
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.sandbox.faults import Fault, FaultKind, SupervisorLost, WorkerLost
@@ -34,24 +33,39 @@ from harness.submission.submission import Entry
 
 
 class Executor:
-    """Threads that execute assignments; a thread that loses its worker starts another."""
+    """Threads that execute `expected` assignments as they are added; a thread that loses its worker starts another."""
 
-    def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, conditions: Conditions, jobs: int,
+    def __init__(self, expected: int, inputs: InputEncoder, conditions: Conditions, jobs: int,
                  patience: FailureBudget | None = None, claims: Claims | None = None) -> None:
-        self._left: queue.SimpleQueue[Assignment] = queue.SimpleQueue()
-        for assignment in assignments:
-            self._left.put(assignment)
-        self._expected, self._conditions = len(assignments), conditions
+        self._left: queue.SimpleQueue[Assignment | None] = queue.SimpleQueue()      # None: no more come
+        self._expected, self._added, self._conditions = expected, 0, conditions
         self._claims: Claims = claims or SingleRun()
         self._results: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
-        self._inputs = InputEncoder(cache)
+        self._inputs = inputs
         self._stopping = threading.Event()
         self._patience = patience or FailureBudget(conditions.limits)
         self._hosts: list[Supervisor] = []            # every supervisor that was started
         processors = sorted(os.sched_getaffinity(0))
         self._threads = [
             threading.Thread(target=self._work, args=(processors[(os.getpid() + job) % len(processors)],), daemon=True)
-            for job in range(min(jobs, len(assignments)))]
+            for job in range(min(jobs, expected))]
+
+    def add(self, assignments: Iterable[Assignment]) -> None:
+        """Add assignments that can be executed now; not from two threads at once."""
+        for assignment in assignments:
+            self._left.put(assignment)
+            self._added += 1
+        if self._added == self._expected:
+            self._release_threads()
+
+    def fail(self, wrong: BaseException) -> None:
+        """Raise an exception in the thread that takes the outcomes."""
+        self._results.put(wrong)
+
+    def _release_threads(self) -> None:
+        """Let the threads end that find no assignment left."""
+        for _ in self._threads:
+            self._left.put(None)
 
     def outcomes(self) -> Iterable[Outcome | None]:
         """Start the threads and yield every outcome as it completes; None for an assignment that another run has claimed."""
@@ -66,6 +80,7 @@ class Executor:
     def stop(self) -> list[Outcome]:
         """End all workers and return the outcomes that were complete but not yet taken."""
         self._stopping.set()
+        self._release_threads()
         for host in list(self._hosts):
             host.kill()
         for thread in self._threads:
@@ -94,10 +109,10 @@ class Executor:
         try:
             slot = WorkerSlot(self._conditions, self._adopt, self._stopping.is_set)
             while not self._stopping.is_set():
-                try:
-                    entry, task_unit = self._left.get_nowait()
-                except queue.Empty:
+                assignment = self._left.get()
+                if assignment is None:
                     return
+                entry, task_unit = assignment
                 if not self._claims.take((task_unit.unit.id, entry.digest)):
                     self._results.put(None)
                     continue

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from array import array
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from harness.base.errors import NotApplicable
-from harness.models.vector_cache import VectorCache
+from harness.models.vector_cache import VectorCache, text_key
 from harness.models.vector_composition import ComposedVectors, VectorSpec, vector_source
 from harness.sandbox.shared_memory import Content
 from harness.submission.submission import Entry
@@ -16,13 +18,14 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
-
 class InputEncoder:
     """Encode texts as the input that an entry takes."""
 
     def __init__(self, cache: VectorCache) -> None:
         self.cache = cache
-        self._tokens: dict[str, list[str]] = {}
+        self._vocabulary: dict[str, int] = {}               # numbers of tokens, in order
+        self._tokens: dict[bytes, array[int]] = {}          # by key of the text, as numbers
+        self._lock = threading.Lock()                       # threads share the vocabulary
         self._composed: dict[VectorSpec, VectorCache | ComposedVectors] = {}
 
     @cached_property
@@ -49,7 +52,12 @@ class InputEncoder:
 
     def _tokenized(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the tokens of each text, memoized because many test units share texts."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._tokens]
-        for text, encoding in zip(new, self._tokenizer.encode_batch(new, add_special_tokens=False), strict=True):
-            self._tokens[text] = encoding.tokens
-        return [self._tokens[text] for text in texts]
+        keys = list(map(text_key, texts))
+        with self._lock:
+            new = {key: text for key, text in zip(keys, texts, strict=True) if key not in self._tokens}
+            encodings = self._tokenizer.encode_batch(list(new.values()), add_special_tokens=False)
+            for key, encoding in zip(new, encodings, strict=True):
+                numbers = (self._vocabulary.setdefault(token, len(self._vocabulary)) for token in encoding.tokens)
+                self._tokens[key] = array("I", numbers)
+            words = list(self._vocabulary)
+        return [[words[number] for number in self._tokens[key]] for key in keys]

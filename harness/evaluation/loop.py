@@ -5,20 +5,27 @@ Tasks are passed in; the loop knows none by name. Threads execute (`executor.py`
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from harness.base.memory import return_freed_memory
 from harness.base.progress import Progress
 from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
 from harness.evaluation.executor import Executor, FailureBudget
+from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.time_left import TimeEstimate
-from harness.models.vector_cache import VectorCache
-from harness.models.vector_composition import SUITE_VECTORS, ComposedVectors, VectorSpec, vector_source
+from harness.models.embedding_process import EmbeddingProcess
+from harness.models.vector_cache import VectorCache, missing_message
+from harness.models.vector_composition import SUITE_VECTORS, VectorSpec, vector_source
 from harness.results.claims import Claims
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.results.store import Store
 from harness.submission.submission import Entry
+
+SECONDS_TO_CHECK = 3.0                      # from one look at which vectors have come to the next
 
 
 @dataclass
@@ -62,15 +69,13 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
     """Execute the planned assignments that no other run claims, and store each outcome as it completes."""
     started = time.monotonic()
     summary = RunSummary(planned=len(assignments))
-    try:
-        embed_required_texts(assignments, cache, progress, jobs)
-    except KeyboardInterrupt:
-        raise RunInterrupted(summary) from None
     shared_units = [assignment for assignment in assignments if not assignment[1].task.info.alone]
     exclusive_units = [assignment for assignment in assignments if assignment[1].task.info.alone]
-    patience = FailureBudget(conditions.limits)
-    pools = [Executor(shared_units, cache, conditions, jobs, patience, claims),
-             Executor(exclusive_units, cache, conditions, 1, patience, claims)]
+    patience, inputs = FailureBudget(conditions.limits), InputEncoder(cache)
+    shared, exclusive = pools = [Executor(len(shared_units), inputs, conditions, jobs, patience, claims),
+                                 Executor(len(exclusive_units), inputs, conditions, 1, patience, claims)]
+    exclusive.add(exclusive_units)
+    embedding = BackgroundEmbedding(assignments, cache, progress, jobs, shared)
     forecast = TimeEstimate(assignments, jobs)
     stage = progress.stage("Running", len(assignments), "units")
     task_units = {task_unit.unit.id: task_unit for _, task_unit in assignments}
@@ -86,6 +91,7 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
         unsaved.clear()
 
     try:
+        embedding.start()
         for pool in pools:
             for outcome in pool.outcomes():
                 if outcome is None:
@@ -94,12 +100,15 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
                     continue
                 save(outcome)
                 stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
+            embedding.wait()
             pool.stop()                     # its workers end before exclusive units start
     except KeyboardInterrupt:
+        embedding.stop()
         for outcome in [*unsaved, *(outcome for pool in pools for outcome in pool.stop())]:
             save(outcome)
         raise RunInterrupted(summary) from None
     finally:
+        embedding.stop()
         for pool in pools:
             pool.stop()
         stage.close()
@@ -117,21 +126,149 @@ def count_outcome(summary: RunSummary, outcome: Outcome, task_unit: TaskUnit, na
         summary.not_applicable += 1
 
 
-def embed_required_texts(assignments: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int) -> None:
-    """Embed every text that the planned test units need, before any metric waits for it."""
-    units_by_spec: dict[VectorSpec, dict[str, TaskUnit]] = {}
-    sources: dict[VectorSpec, VectorCache | ComposedVectors] = {SUITE_VECTORS: cache}
-    for entry, task_unit in assignments:
-        if task_unit.task.inapplicable_reason(task_unit.unit, entry.header) is not None:
-            continue
-        if task_unit.task.needs_vectors:
-            units_by_spec.setdefault(SUITE_VECTORS, {}).setdefault(task_unit.unit.id, task_unit)
-        if entry.header.input == "embeddings":
-            spec = entry.vectors
-            if spec not in sources:
-                sources[spec] = vector_source(entry.vectors, cache)
-            units_by_spec.setdefault(spec, {}).setdefault(task_unit.unit.id, task_unit)
-    for spec, task_units in units_by_spec.items():
-        texts = {text for task_unit in task_units.values() for text in task_unit.task.texts(task_unit.unit)}
-        sources[spec].fill(sorted(texts), progress, threads=jobs)
+@dataclass
+class VectorNeed:
+    """An assignment, or several of one unit, that wait for the vectors of texts in one cache."""
 
+    cache: VectorCache
+    lacking: list[str]                      # texts that had no vector when this was last checked
+    assignments: list[Assignment]
+
+    def is_met(self) -> bool:
+        """Return whether all vectors are there by now."""
+        while self.lacking and self.cache.has(self.lacking[-1]):
+            self.lacking.pop()
+        return not self.lacking
+
+
+@dataclass
+class EmbeddingRequest:
+    """Texts that are embedded into one cache together: which of them share a batch depends on all of them."""
+
+    cache: VectorCache
+    texts: set[str] = field(default_factory=set)
+    waiting: list[tuple[list[str], list[Assignment]]] = field(default_factory=list)     # texts without a vector, and for whom
+
+    def completed(self) -> Iterator[Assignment]:
+        """Yield the assignments whose texts have got vectors since the last call."""
+        self.cache.refresh()
+        for lacking, assignments in self.waiting:
+            while lacking and self.cache.has(lacking[-1]):
+                lacking.pop()
+            if not lacking:
+                yield from assignments
+        self.waiting = [one for one in self.waiting if one[0]]
+
+
+def required_vectors(assignment: Assignment) -> list[VectorSpec]:
+    """Return which vectors an assignment needs."""
+    entry, task_unit = assignment
+    if task_unit.task.inapplicable_reason(task_unit.unit, entry.header) is not None:
+        return []
+    specs = [SUITE_VECTORS] * task_unit.task.needs_vectors + [entry.vectors] * (entry.header.input == "embeddings")
+    return list(dict.fromkeys(specs))
+
+
+def plan_embedding(assignments: Iterable[Assignment], cache: VectorCache) -> list[EmbeddingRequest]:
+    """Return what must be embedded for the assignments, and which of them wait for it."""
+    units_by_spec: dict[VectorSpec, dict[str, list[Assignment]]] = {}
+    for assignment in assignments:
+        for spec in required_vectors(assignment):
+            units_by_spec.setdefault(spec, {}).setdefault(assignment[1].unit.id, []).append(assignment)
+    requests: dict[tuple[VectorSpec, int], EmbeddingRequest] = {}
+    for spec, units in units_by_spec.items():
+        source = vector_source(spec, cache)
+        for group in units.values():
+            task_unit = group[0][1]
+            for part, (of_part, texts) in enumerate(source.embedded_texts(task_unit.task.texts(task_unit.unit))):
+                request = requests.setdefault((spec, part), EmbeddingRequest(of_part))
+                request.texts.update(texts)
+                request.waiting.append((of_part.missing(texts), group))
+    return list(requests.values())
+
+
+def embed_required_texts(assignments: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int) -> None:
+    """Embed every text that the planned test units need, in this process."""
+    for request in plan_embedding(assignments, cache):
+        request.cache.fill(request.texts, progress, jobs)
+
+
+class BackgroundEmbedding:
+    """Embeds the texts of a run in child processes, and gives each assignment to an executor once its vectors are there."""
+
+    def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int,
+                 executor: Executor) -> None:
+        self._assignments, self._cache, self._progress, self._jobs = assignments, cache, progress, jobs
+        self._executor = executor
+        self._open: Counter[int] = Counter()            # requests that an assignment waits for
+        self._process: EmbeddingProcess | None = None
+        self._lock, self._stopping = threading.Lock(), False
+        self._wrong: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Give the assignments that need no vectors to the executor, and start embedding."""
+        self._executor.add(one for one in self._assignments if not one[1].task.info.alone and not required_vectors(one))
+        self._thread.start()
+
+    def wait(self) -> None:
+        """Wait for all vectors; raise what went wrong."""
+        self._thread.join()
+        if self._wrong is not None:
+            raise self._wrong
+
+    def stop(self) -> None:
+        """End the child process; completed vectors are kept."""
+        with self._lock:
+            self._stopping = True
+            if self._process is not None:
+                self._process.close()
+        if self._thread.is_alive():
+            self._thread.join(SECONDS_TO_CHECK)         # it may be planning, which takes long and starts nothing
+
+    def _run(self) -> None:
+        try:
+            self._embed()
+        except BaseException as wrong:      # noqa: BLE001  # raised again in the calling thread
+            if not self._stopping:
+                self._wrong = wrong
+                self._executor.fail(wrong)
+
+    def _embed(self) -> None:
+        requests = plan_embedding(self._assignments, self._cache)
+        for request in requests:
+            for _, group in request.waiting:
+                self._open.update(map(id, group))
+        for request in requests:
+            self._hand_on(request)
+        requests = [request for request in requests if request.waiting]
+        return_freed_memory()
+        for request in requests:
+            self._embed_request(request)
+            self._hand_on(request)
+
+    def _embed_request(self, request: EmbeddingRequest) -> None:
+        model, missing = request.cache.model.name, len(request.cache.missing(request.texts))
+        self._progress.say(missing_message(missing, model))
+        with self._lock:
+            if self._stopping:
+                return
+            self._process = EmbeddingProcess(request.cache, request.texts, self._jobs)
+        request.texts.clear()
+        return_freed_memory()
+        stage, checked = self._progress.stage(f"Embedding with {model}", missing, "texts"), time.monotonic()
+        try:
+            for count in self._process.advances():
+                stage.advance(count)
+                if time.monotonic() - checked > SECONDS_TO_CHECK:
+                    self._hand_on(request)
+                    checked = time.monotonic()
+        finally:
+            stage.close()
+
+    def _hand_on(self, request: EmbeddingRequest) -> None:
+        """Give the executor the assignments whose last vectors have come."""
+        for assignment in request.completed():
+            self._open[id(assignment)] -= 1
+            if not self._open[id(assignment)] and not assignment[1].task.info.alone:
+                self._executor.add([assignment])

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+from harness.base.memory import limit_arenas, return_freed_memory
 from harness.base.paths import SUBMISSIONS, cache_folder, default_store
 from harness.base.progress import NoProgress, Progress
 from harness.environments.environment import prepare_environments
@@ -21,6 +22,8 @@ from harness.sandbox.limits import Limits
 from harness.sandbox.probe import probe_sandbox
 from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
+
+ARENAS = 2                                  # pools of freed memory, which each thread would have otherwise
 
 
 def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path | str | None = None, *, only: Iterable[str] = (),
@@ -44,6 +47,7 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
         TouchstoneError: An entry, a dataset, a model or the store cannot be used; the message says how to fix it.
         RunInterrupted: The user stopped the run; all completed outcomes are stored.
     """
+    limit_arenas(ARENAS)
     limits = limits or Limits()
     progress = progress or NoProgress()
     selected = resolve_entries(entries)
@@ -58,6 +62,7 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
             if assignments:
                 for name in sorted({source.name for _, task_unit in assignments for source in task_unit.unit.data}):
                     suite.load_dataset(name, progress)
+                return_freed_memory()           # reading datasets needs more than they are
                 fetch_models((name for entry, _ in assignments for name in entry.header.models), progress)
                 environments, refused = prepare_environments([entry for entry, _ in assignments], limits, progress, refresh=rerun)
                 conditions = Conditions(probe_sandbox(trust), limits, environments)
@@ -75,6 +80,7 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
             return summary
     finally:
         results.close()
+        return_freed_memory()
 
 
 def resolve_entries(entries: Iterable[Entry | str | Path]) -> list[Entry]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -53,49 +54,89 @@ class SentenceTransformerEncoder:
         self._prompt: str | None = prompt or own or None
 
     def batches(self, texts: Sequence[str]) -> list[Batch]:
-        inputs = list(self._read(texts))
-        if not inputs or "attention_mask" not in inputs[0]:
-            return [Batch([row], [[features], [1]]) for row, features in enumerate(inputs)]
-        rows_by_tokens: dict[tuple[int, ...], list[int]] = {}        # identical after truncation
-        for row, features in enumerate(inputs):
-            rows_by_tokens.setdefault(tuple(features["input_ids"].tolist()), []).append(row)
+        tokenized = self._tokenize(texts)
+        if tokenized is None:
+            return [Batch([row], [[text], [1], None]) for row, text in enumerate(texts)]
+        rows_by_tokens: dict[bytes, list[int]] = {}        # identical after truncation
+        for row in range(len(texts)):
+            rows_by_tokens.setdefault(tokenized.tokens("input_ids", row).tobytes(), []).append(row)
         unique_rows = list(rows_by_tokens.values())
-        groups = equal_length_groups([len(inputs[rows[0]]["input_ids"]) for rows in unique_rows], BATCH_TOKENS)
+        groups = equal_length_groups([tokenized.length(rows[0]) for rows in unique_rows], BATCH_TOKENS)
         random.Random(0).shuffle(groups)    # mix long and short texts, so that the time left is representative
         return [
             Batch(
                 [row for position in group for row in unique_rows[position]],
-                [[inputs[unique_rows[position][0]] for position in group], [len(unique_rows[position]) for position in group]],
+                [[unique_rows[position][0] for position in group], [len(unique_rows[position]) for position in group], tokenized],
             )
             for group in groups
         ]
 
-    def _read(self, texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Yield the tokenizer's output for each text, without padding."""
+    def _tokenize(self, texts: Sequence[str]) -> TokenizedTexts | None:
+        """Return the tokenizer's output without padding; None for a model without attention mask, such as static vectors."""
+        import numpy as np
+
+        parts: dict[str, list[np.ndarray]] = {}
+        lengths, types, others = [], {}, []
         for start in range(0, len(texts), READ_AT_ONCE):
             features = self._model.preprocess(list(texts[start:start + READ_AT_ONCE]), prompt=self._prompt)
             mask = features.get("attention_mask")
-            if mask is None:                # models without attention mask, such as static vectors: one at a time
-                yield from (self._model.preprocess([text], prompt=self._prompt) for text in texts[start:start + READ_AT_ONCE])
-                continue
-            for row, kept in enumerate(mask.bool()):
-                yield {name: value[row][kept] if getattr(value, "shape", None) == mask.shape else value
-                       for name, value in features.items()}
+            if mask is None:
+                return None
+            kept = mask.bool().numpy()
+            lengths.append(kept.sum(axis=1))
+            others.append({name: value for name, value in features.items() if getattr(value, "shape", None) != mask.shape})
+            for name in features.keys() - others[-1].keys():
+                types[name] = features[name].numpy().dtype
+                parts.setdefault(name, []).append(smallest_integers(features[name].numpy()[kept]))
+        ends = np.cumsum(np.concatenate([[0], *lengths]))
+        return TokenizedTexts(ends, {name: np.concatenate(arrays) for name, arrays in parts.items()}, types, others)
 
     def encode(self, batch: Batch) -> np.ndarray:
         import numpy as np
         import torch
 
         torch.set_num_threads(1)        # batches run in parallel instead
-        computed, times = batch.content
-        inputs = computed[0]
-        if "attention_mask" in inputs:
-            token_shape = inputs["attention_mask"].shape
-            inputs = {name: torch.stack([features[name] for features in computed]) if getattr(value, "shape", None) == token_shape
-                      else value for name, value in inputs.items()}
+        rows, times, tokenized = batch.content
+        inputs = self._model.preprocess(rows, prompt=self._prompt) if tokenized is None else tokenized.tensors(rows)
         with torch.inference_mode():
             vectors: np.ndarray = self._model(inputs)["sentence_embedding"].float().numpy()
         return np.repeat(vectors, times, axis=0)
+
+
+@dataclass(frozen=True)
+class TokenizedTexts:
+    """A tokenizer's output for many texts, without padding: one array per feature, in the smallest type that holds it."""
+
+    ends: np.ndarray                    # a text's tokens are those from ends[row] to ends[row + 1]
+    features: dict[str, np.ndarray]     # those with one value per token
+    types: dict[str, np.dtype[Any]]     # of the tensors that the model takes
+    others: list[dict[str, Any]]        # features of `READ_AT_ONCE` texts together
+
+    def length(self, row: int) -> int:
+        """Return the number of tokens of a text."""
+        return int(self.ends[row + 1] - self.ends[row])
+
+    def tokens(self, feature: str, row: int) -> np.ndarray:
+        """Return a feature of the tokens of a text."""
+        return self.features[feature][self.ends[row]:self.ends[row + 1]]
+
+    def tensors(self, rows: Sequence[int]) -> dict[str, Any]:
+        """Return the model's input for texts with equally many tokens."""
+        import numpy as np
+        import torch
+
+        return {**self.others[rows[0] // READ_AT_ONCE],
+                **{name: torch.from_numpy(np.stack([self.tokens(name, row) for row in rows]).astype(self.types[name]))
+                   for name in self.features}}
+
+
+def smallest_integers(values: np.ndarray) -> np.ndarray:
+    """Return integers in the smallest type that holds them, and other values as they are."""
+    import numpy as np
+
+    if values.dtype.kind not in "iu" or not values.size:
+        return values
+    return values.astype(np.result_type(np.min_scalar_type(values.min()), np.min_scalar_type(values.max())))
 
 
 class WordLlamaEncoder:

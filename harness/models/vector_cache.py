@@ -16,6 +16,7 @@ import os
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ from harness.models.registry import find_model
 
 KEY_BYTES = 32
 COMMIT_TEXTS = 256
+REMEMBERED_TEXTS = 16_384                   # whose keys are not computed again
 
 
 class VectorCache:
@@ -39,10 +41,9 @@ class VectorCache:
         self._siblings: dict[str, VectorCache] = {model: self}
         self.folder = folder / "vectors" / f"{model.replace('/', '--')}-{self.model.fingerprint[:16]}"
         self._rows: dict[bytes, int] = {}
-        self._row_of: dict[str, int] = {}
-        self._vectors = np.empty((0, self.model.dimensions), np.float32)
+        self._count = 0                         # rows that were read from the file of keys
         self._lock = threading.Lock()
-        self._read()
+        self.refresh()
 
     def sibling(self, model: str) -> VectorCache:
         """Return the cache of another model in the same folder."""
@@ -56,66 +57,75 @@ class VectorCache:
         unique = {text_key(text): text for text in texts}
         return [text for key, text in unique.items() if key not in self._rows]
 
+    def has(self, text: str) -> bool:
+        """Return whether a text has a vector."""
+        return text_key(text) in self._rows
+
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """Return one float32 row per text; all texts must have been filled before."""
         try:
-            rows = [self._row(text) for text in texts]
+            rows = [self._rows[text_key(text)] for text in texts]
         except KeyError:
             raise LookupError("a text was asked for that its task had not announced") from None
-        return self._vectors[rows]
-
-    def _row(self, text: str) -> int:
-        """Return the row number of a text, memoized by text."""
-        row = self._row_of.get(text)
-        if row is None:
-            row = self._row_of[text] = self._rows[text_key(text)]
-        return row
+        found = np.empty((len(rows), self.model.dimensions), np.float32)
+        if rows:                                # read, because pages of a mapped file count as memory of this process
+            with (self.folder / "vectors").open("rb", buffering=0) as file:
+                for place, row in enumerate(rows):
+                    os.preadv(file.fileno(), [found[place]], row * found.itemsize * self.model.dimensions)
+        return found
 
     def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
         """Embed the texts that have no vector yet and return their number; `threads` batches run in parallel."""
-        all_texts = sorted(set(texts))
-        missing = set(self.missing(all_texts))
+        ordered = sorted(set(texts))
+        keys = list(map(text_key, ordered))
+        missing = {key for key in keys if key not in self._rows}
         if not missing:
             return 0
         self.model.verify()
-        progress.say(f"{len(missing):,} texts have no {self.model.name} vector yet; each is embedded once and cached.")
+        progress.say(missing_message(len(missing), self.model.name))
         encoder = self.model.encoder()
         stage = progress.stage(f"Embedding with {self.model.name}", len(missing), "texts")
-        batches = [batch for batch in encoder.batches(all_texts) if any(all_texts[row] in missing for row in batch.rows)]
+        batches = [batch for batch in encoder.batches(ordered) if any(keys[row] in missing for row in batch.rows)]
+        del ordered                             # texts can be large, and what is left to do needs their keys only
         try:
             for rows, vectors in embed_batches(encoder, batches, threads):
-                new = [i for i, row in enumerate(rows) if all_texts[row] in missing]
-                self._append([all_texts[rows[i]] for i in new], vectors[new])
+                new = [i for i, row in enumerate(rows) if keys[row] in missing]
+                self._append([keys[rows[i]] for i in new], vectors[new])
                 stage.advance(len(new))
         finally:
             stage.close()
-            self._read()
+            self.refresh()
         return len(missing)
 
-    def _read(self) -> None:
-        """Map the files into memory; rows without a complete key are ignored."""
-        keys, vectors = self.folder / "keys", self.folder / "vectors"
+    def embedded_texts(self, texts: Iterable[str]) -> list[tuple[VectorCache, list[str]]]:
+        """Return which texts are embedded for the vectors of these texts, by cache."""
+        return [(self, list(texts))]
+
+    def refresh(self) -> None:
+        """Read the keys, with those that other processes have added; one that is not complete is ignored."""
+        keys = self.folder / "keys"
         if not keys.exists():
             return
-        stored_keys = keys.read_bytes()
-        count = len(stored_keys) // KEY_BYTES
-        self._rows = {stored_keys[i * KEY_BYTES:(i + 1) * KEY_BYTES]: i for i in range(count)}
-        if count:
-            self._vectors = np.memmap(vectors, np.float32, "r", shape=(count, self.model.dimensions))
+        with keys.open("rb") as file:
+            file.seek(KEY_BYTES * self._count)
+            added = file.read()
+        for start in range(0, len(added) - KEY_BYTES + 1, KEY_BYTES):
+            self._rows[added[start:start + KEY_BYTES]] = self._count
+            self._count += 1
 
-    def _append(self, texts: Sequence[str], vectors: np.ndarray) -> None:
+    def _append(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         """Append rows, then keys, each flushed to disk; remains of a killed process are truncated first."""
         row_bytes = 4 * self.model.dimensions
         try:
-            with self._lock, file_lock(self.folder / "lock"), (self.folder / "keys").open("ab") as keys, \
+            with self._lock, file_lock(self.folder / "lock"), (self.folder / "keys").open("ab") as stored, \
                     (self.folder / "vectors").open("ab") as rows:
-                whole = os.fstat(keys.fileno()).st_size // KEY_BYTES
-                keys.truncate(whole * KEY_BYTES)
+                whole = os.fstat(stored.fileno()).st_size // KEY_BYTES
+                stored.truncate(whole * KEY_BYTES)
                 rows.truncate(whole * row_bytes)
                 rows.write(np.ascontiguousarray(vectors, np.float32).tobytes())
                 rows.flush()
                 os.fsync(rows.fileno())
-                keys.write(b"".join(map(text_key, texts)))
+                stored.write(b"".join(keys))
         except OSError as wrong:
             raise TouchstoneError(f"The vectors cannot be written to {self.folder} ({wrong.strerror}). Free disk space there, or "
                                   "set TOUCHSTONE_CACHE to a writable folder; completed work is kept.") from None
@@ -147,6 +157,12 @@ def embed_batches(encoder: Encoder, batches: Sequence[Batch], threads: int) -> I
         yield rows, np.concatenate(vectors)
 
 
+def missing_message(count: int, model: str) -> str:
+    """Return what is said before texts are embedded."""
+    return f"{count:,} texts have no {model} vector yet; each is embedded once and cached."
+
+
+@lru_cache(REMEMBERED_TEXTS)
 def text_key(text: str) -> bytes:
     """Return the cache key of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()

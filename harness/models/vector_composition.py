@@ -34,8 +34,12 @@ class ComposedVectors:
 
     def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
         """Embed missing texts and return their number, summed over the models."""
+        return sum(cache.fill(wanted, progress, threads) for cache, wanted in self.embedded_texts(texts))
+
+    def embedded_texts(self, texts: Iterable[str]) -> list[tuple[VectorCache, list[str]]]:
+        """Return which texts or chunks are embedded for the vectors of these texts, by cache."""
         wanted = list(texts)
-        return sum(part.fill(wanted, progress, threads) for part in self._parts)
+        return [request for part in self._parts for request in part.embedded_texts(wanted)]
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """Return one float32 row per text; all texts must have been filled before."""
@@ -49,10 +53,9 @@ class ChunkedVectors:
         self._cache = cache
         self._chunks: dict[str, list[str]] = {}         # chunks of texts that were split before
 
-    def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
-        """Embed missing chunks and return their number."""
-        chunks = {chunk for some in self.chunks(list(texts)) for chunk in some}
-        return self._cache.fill(sorted(chunks), progress, threads)
+    def embedded_texts(self, texts: Iterable[str]) -> list[tuple[VectorCache, list[str]]]:
+        """Return the chunks of the texts, with their cache."""
+        return [(self._cache, list(dict.fromkeys(chunk for some in self.chunks(list(texts)) for chunk in some)))]
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """Return one row per text; all texts must have been filled before."""

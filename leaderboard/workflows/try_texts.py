@@ -6,6 +6,7 @@ random halves: the distances between halves of the same corpus show what chance 
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -24,6 +25,8 @@ from harness.evaluation.assignment import Conditions
 from harness.evaluation.executor import WorkerSlot
 from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.metric_session import MetricSession
+from harness.models.embedding_process import EmbeddingProcess
+from harness.models.registry import find_model
 from harness.models.vector_cache import VectorCache
 from harness.sandbox.faults import Fault, SupervisorLost
 from harness.sandbox.limits import Limits
@@ -31,7 +34,6 @@ from harness.sandbox.probe import probe_sandbox
 from harness.submission.dependencies import unmet_dependencies
 from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
-from leaderboard.workflows.embed_in_subprocess import EmbeddingProcess
 
 # Fast metrics without `fit` that need no model but the suite's.
 PAIR_METRICS = ("cosine", "word_overlap", "jaccard", "dice_bigrams", "containment", "levenshtein", "chrf", "bleu_sentence",
@@ -162,14 +164,29 @@ def run_in_turn(names: Sequence[str], texts: Sequence[str], model: str, question
             results[entry.name] = TriedMetric(entry, (), f"was not run: the {SECONDS:.0f} seconds were up") if late \
                 else run_metric(slot, entry, texts, inputs, question)
 
-    with TemporaryDirectory() as folder, closing(slot), closing(EmbeddingProcess(model, texts, Path(folder))) as embedding:
-        of_vectors = [entry for entry in entries if entry.header.input == "embeddings"]
-        ask_all([entry for entry in entries if entry not in of_vectors], VectorCache(model, Path(folder)))
+    of_vectors = [entry for entry in entries if entry.header.input == "embeddings"]
+    others = [entry for entry in entries if entry not in of_vectors]
+    with TemporaryDirectory() as folder, closing(slot):
+        cache = VectorCache(model, Path(folder))
         try:
-            ask_all(of_vectors, embedding.vectors(until))
+            find_model(model).path()        # raises for a paid web API, which would charge the owner of the server
+            with closing(EmbeddingProcess(cache, texts, len(os.sched_getaffinity(0)))) as embedding:
+                ask_all(others, cache)
+                require_embedded(embedding.wait(until - time.monotonic()))
+            cache.refresh()
+            ask_all(of_vectors, cache)
         except TouchstoneError as wrong:
+            ask_all([entry for entry in others if entry.name not in results], cache)
             results |= {entry.name: TriedMetric(entry, (), f"was not run: {wrong}") for entry in of_vectors}
     return [results[entry.name] for entry in entries]
+
+
+def require_embedded(code: int | None) -> None:
+    """Raise unless the process that embeds has ended without error."""
+    if code is None:
+        raise TouchstoneError("The texts could not be embedded in time; try fewer or shorter texts.")
+    if code:
+        raise TouchstoneError("The texts could not be embedded; the error is in the output of the server.")
 
 
 def run_metric(slot: WorkerSlot, entry: Entry, texts: Sequence[str], inputs: InputEncoder, question: SessionCall) -> TriedMetric:

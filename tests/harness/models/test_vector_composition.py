@@ -71,7 +71,7 @@ def test_the_end_of_a_long_text_counts_in_chunks_and_else_does_not():
 def test_a_chunked_vector_is_the_mean_of_the_unit_vectors_of_the_chunks():
     cache = VectorCache("minilm", cache_folder())
     part, = InputEncoder(cache).vectors_for(of("cosine[chunk_mean]").vectors)._parts
-    part.fill(TEXTS, NoProgress(), 2)
+    cache.fill(part.embedded_texts(TEXTS)[0][1], NoProgress(), 2)
     for text, row in zip(TEXTS, part.vectors(TEXTS), strict=True):
         rows = cache.vectors(part.chunks([text])[0])
         assert row == pytest.approx((rows / np.linalg.norm(rows, axis=1, keepdims=True)).mean(axis=0), abs=1e-6)

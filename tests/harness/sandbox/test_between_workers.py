@@ -198,7 +198,8 @@ def test_stopping_starts_nobody_anew(write):
     """The question is asked by nobody any more: what was being asked is asked again another time."""
     entry = load_submission(write("slow", SLOW)).entries[0]
     asking = [(entry, one) for one in load_suite("smoke").questions if one.task.name == "known_similarity"]
-    pool = Executor(asking, VectorCache("minilm", cache_folder()), Conditions(probe_sandbox()), 2)
+    pool = Executor(len(asking), InputEncoder(VectorCache("minilm", cache_folder())), Conditions(probe_sandbox()), 2)
+    pool.add(asking)
     for thread in pool._threads:
         thread.start()
     until = time.monotonic() + 20

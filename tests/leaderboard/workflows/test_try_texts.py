@@ -16,11 +16,11 @@ from fastapi.testclient import TestClient
 from harness.base.errors import TouchstoneError
 from harness.base.paths import PROJECT, SUBMISSIONS
 from harness.base.progress import NoProgress
+from harness.models import embedding_process
 from harness.submission.selection import select_entries
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages import try_it as try_page
 from leaderboard.board.try_api import BODY_BYTES, add_trying
-from leaderboard.workflows import embed_in_subprocess as embedding_once
 from leaderboard.workflows import try_texts as trying
 from leaderboard.workflows.try_texts import (
     CORPUS_METRICS,
@@ -82,7 +82,7 @@ def test_no_service_is_asked_at_the_cost_of_who_serves(monkeypatch):
 
 
 def test_a_model_that_cannot_be_read_is_said(monkeypatch):
-    monkeypatch.setattr(embedding_once, "__name__", "leaderboard.no_such_module")      # the process ends with an error
+    monkeypatch.setattr(embedding_process, "__name__", "leaderboard.no_such_module")      # the process ends with an error
     found = {one.entry.name: one for one in try_texts("a b", "b c", "minilm")}
     assert "could not be embedded; the error is in" in found["cosine"].failure
     assert found["jaccard"].failure is None

@@ -1,0 +1,39 @@
+"""The time left in a run: it falls, and rises only if the work is clearly slower than thought."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from harness.evaluation import time_left
+from harness.evaluation.time_left import TimeEstimate
+
+pytestmark = pytest.mark.unit
+
+
+def times_left(seconds: list[float], monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the time left after each outcome of one job whose test units take so long."""
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(time_left.time, "monotonic", lambda: clock.now)
+    entry = SimpleNamespace(digest="one")
+    assignments = [(entry, SimpleNamespace(unit=SimpleNamespace(id=str(number), task="task", stratum=()))) for number in range(len(seconds))]
+    estimate, found = TimeEstimate(assignments, 1), []
+    for number, taken in enumerate(seconds):
+        clock.now += taken
+        found.append(estimate.left_after(SimpleNamespace(unit_id=str(number), entry_digest="one", seconds=taken)))
+    return found
+
+
+def test_it_falls_although_test_units_take_differently_long(monkeypatch):
+    left = times_left([1.0, 1.2, 0.8, 1.1, 0.9] * 40, monkeypatch)
+    assert left == sorted(left, reverse=True)
+    assert left[9] == pytest.approx(190, rel=0.05)
+    assert left[-1] == 0
+
+
+def test_it_rises_once_the_work_is_clearly_slower(monkeypatch):
+    left = times_left([0.1] * 100 + [3.0] * 100, monkeypatch)
+    assert left[99] == pytest.approx(10, rel=0.05)
+    assert max(left[100:]) > 3 * left[99]
+    assert left[-1] == 0

@@ -16,7 +16,7 @@ from harness.base.progress import Progress
 from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
 from harness.evaluation.executor import Executor, FailureBudget
 from harness.evaluation.input_encoder import InputEncoder
-from harness.evaluation.time_left import TimeEstimate
+from harness.evaluation.time_left import PublishedTimes, TimeEstimate
 from harness.models.embedding_process import EmbeddingProcess
 from harness.models.vector_cache import VectorCache, missing_message
 from harness.models.vector_composition import SUITE_VECTORS, VectorSpec, vector_source
@@ -65,8 +65,11 @@ def plan_run(entries: Iterable[Entry], task_units: Sequence[TaskUnit], store: St
 
 
 def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache: VectorCache, conditions: Conditions,
-                jobs: int, progress: Progress, claims: Claims) -> RunSummary:
-    """Execute the planned assignments that no other run claims, and store each outcome as it completes."""
+                jobs: int, progress: Progress, claims: Claims, published: PublishedTimes | None = None) -> RunSummary:
+    """Execute the planned assignments that no other run claims, and store each outcome as it completes.
+
+    With the times of published metrics, the time left is known sooner, and a metric that is slower than all of them is reported.
+    """
     started = time.monotonic()
     summary = RunSummary(planned=len(assignments))
     shared_units = [assignment for assignment in assignments if not assignment[1].task.info.alone]
@@ -76,7 +79,7 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
                                  Executor(len(exclusive_units), inputs, conditions, 1, patience, claims)]
     exclusive.add(exclusive_units)
     embedding = BackgroundEmbedding(assignments, cache, progress, jobs, shared)
-    forecast = TimeEstimate(assignments, jobs)
+    forecast = TimeEstimate(assignments, jobs, published)
     stage = progress.stage("Running", len(assignments), "units")
     task_units = {task_unit.unit.id: task_unit for _, task_unit in assignments}
     names = {entry.digest: entry.name for entry, _ in assignments}
@@ -100,6 +103,9 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
                     continue
                 save(outcome)
                 stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
+                slow = forecast.slow_entry(outcome.entry_digest)
+                if slow is not None:
+                    progress.say(f"{names[outcome.entry_digest]} {slow}")
             embedding.wait()
             pool.stop()                     # its workers end before exclusive units start
     except KeyboardInterrupt:
@@ -124,21 +130,6 @@ def count_outcome(summary: RunSummary, outcome: Outcome, task_unit: TaskUnit, na
         summary.answered += 1
     else:
         summary.not_applicable += 1
-
-
-@dataclass
-class VectorNeed:
-    """An assignment, or several of one unit, that wait for the vectors of texts in one cache."""
-
-    cache: VectorCache
-    lacking: list[str]                      # texts that had no vector when this was last checked
-    assignments: list[Assignment]
-
-    def is_met(self) -> bool:
-        """Return whether all vectors are there by now."""
-        while self.lacking and self.cache.has(self.lacking[-1]):
-            self.lacking.pop()
-        return not self.lacking
 
 
 @dataclass

@@ -13,6 +13,7 @@ from harness.environments.environment import prepare_environments
 from harness.evaluation.assignment import Conditions
 from harness.evaluation.loop import RunSummary, execute_run, plan_run
 from harness.evaluation.suite import Suite
+from harness.evaluation.time_left import PublishedTimes
 from harness.models.package_index import fetch_models
 from harness.models.vector_cache import VectorCache
 from harness.results.outcomes import Status
@@ -28,7 +29,7 @@ ARENAS = 2                                  # pools of freed memory, which each 
 
 def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path | str | None = None, *, only: Iterable[str] = (),
               rerun: bool = False, retry_failed: bool = False, trust: bool = False, limits: Limits | None = None,
-              jobs: int | None = None, progress: Progress | None = None) -> RunSummary:
+              jobs: int | None = None, progress: Progress | None = None, published: PublishedTimes | None = None) -> RunSummary:
     """Run entries on a suite, store every outcome, and return a summary; outcomes that the store has are not computed again.
 
     Args:
@@ -42,6 +43,7 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
         limits: Time, memory and other limits of each metric.
         jobs: Number of metrics that run at the same time; default: the number of processors.
         progress: Receives messages and progress; default: none.
+        published: Times of published metrics, for estimates of the time left; see `Release.results`.
 
     Raises:
         TouchstoneError: An entry, a dataset, a model or the store cannot be used; the message says how to fix it.
@@ -72,7 +74,7 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
                 runnable = [(entry, task_unit) for entry, task_unit in assignments if entry.digest in environments]
                 with results.claiming(finished) as claims:
                     summary = execute_run(runnable, results, run, VectorCache(suite.model.name, cache_folder()), conditions,
-                                          jobs or len(os.sched_getaffinity(0)), progress, claims)
+                                          jobs or len(os.sched_getaffinity(0)), progress, claims, published)
                 summary.refused = refused
                 results.end_run(run)
             all_ids = {(task_unit.unit.id, entry.digest) for task_unit in task_units for entry in selected}

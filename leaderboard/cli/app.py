@@ -155,7 +155,7 @@ def run(
     path = store_address(store)
     try:
         tally = run_suite(entries, read, path, only=only or [], rerun=refresh_env, retry_failed=retry, trust=trust, limits=limits,
-                          jobs=default_jobs(jobs), progress=progress)
+                          jobs=default_jobs(jobs), progress=progress, published=None if published is None else published.times())
     except RunInterrupted as stopped:
         progress.say(f"Stopped. {stopped.tally.done:,} test units are stored, {stopped.tally.planned - stopped.tally.done:,} "
                      "are left; repeat the command to continue.")

@@ -63,8 +63,9 @@ def submit(
     if not all(report.sound for report in reports):
         messages.print("Not submitted: fix the errors above and submit again.")
         sys.exit(SOME_FAILED)
-    report_run(run_suite(submission.entries, read, path, limits=limits, jobs=default_jobs(jobs), progress=progress))
     published, reason = find_published(read)
+    report_run(run_suite(submission.entries, read, path, limits=limits, jobs=default_jobs(jobs), progress=progress,
+                         published=None if published is None else published.times()))
     target, made = write_bundle(submission, read, reports, Results(read, Store(path), published), folder)
     for claim in made.entries:
         messages.print(f"{claim.name}: {claim.state.value}" + (f": {claim.reason}" if claim.reason else "")

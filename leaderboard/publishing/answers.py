@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from harness.base.errors import TouchstoneError
 from harness.evaluation.suite import Suite
+from harness.evaluation.time_left import PublishedTimes
 from harness.results.arrays import StoredArray, decode_array, encode_array
 from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
 from harness.results.store import StoredEntry
@@ -145,6 +146,14 @@ class ReleasedResults:
             (entry,) = (entry for entry in submission.entries if entry.variant == row["variant"])
             entries.append(StoredEntry(row["digest"], submission, entry, row["first_seen"], made))
         return entries
+
+    def times(self) -> PublishedTimes:
+        """Return the seconds of each entry by test unit."""
+        table = pq.read_table(self._release.folder / ANSWERS, columns=["entry", "unit", "seconds"])
+        seconds: dict[str, dict[str, float]] = {}
+        for entry, unit, taken in zip(*(table[name].to_pylist() for name in ("entry", "unit", "seconds")), strict=True):
+            seconds.setdefault(entry, {})[unit] = taken
+        return PublishedTimes(self.name, seconds)
 
     @cached_property
     def digests(self) -> frozenset[str]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace
 
 import pytest
 
 from harness.evaluation import time_left
-from harness.evaluation.time_left import TimeEstimate
+from harness.evaluation.time_left import PublishedTimes, TimeEstimate
 
 pytestmark = pytest.mark.unit
 
@@ -37,3 +38,22 @@ def test_it_rises_once_the_work_is_clearly_slower(monkeypatch):
     assert left[99] == pytest.approx(10, rel=0.05)
     assert max(left[100:]) > 3 * left[99]
     assert left[-1] == 0
+
+
+def test_a_metric_that_is_slower_than_all_published_ones_is_reported_once(monkeypatch):
+    """Four times as slow as the median of three metrics on the first units, and so slower than the slowest, which takes 300 s."""
+    published = PublishedTimes("2026.1", {name: {str(unit): factor for unit in range(100)} for name, factor in
+                                          (("fast", 0.5), ("typical", 1.0), ("slow", 3.0))})
+    entry = SimpleNamespace(digest="new")
+    assignments = [(entry, SimpleNamespace(unit=SimpleNamespace(id=str(unit), task="task", stratum=(str(unit),)))) for unit in range(100)]
+    estimate = TimeEstimate(assignments, 2, published)
+    outcome = SimpleNamespace(unit_id="0", entry_digest="new", seconds=4.0)
+    assert estimate.left_after(outcome) == pytest.approx(99 * 4 / 2, rel=0.01)
+    assert estimate.slow_entry("new") is None                   # four seconds say too little
+    estimate.left_after(SimpleNamespace(unit_id="1", entry_digest="new", seconds=4.0))
+    assert re.search(r"expected to take 6\.7 min; those of the slowest published metric, slow, took 5\.0 min", estimate.slow_entry("new"))
+    assert estimate.slow_entry("new") is None
+    quick = TimeEstimate(assignments, 2, published)
+    for unit in range(5):
+        quick.left_after(SimpleNamespace(unit_id=str(unit), entry_digest="new", seconds=2.0))
+    assert quick.slow_entry("new") is None

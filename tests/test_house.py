@@ -66,3 +66,7 @@ def test_an_installed_copy_brings_no_tests(tmp_path):
     names = zipfile.ZipFile(wheel).namelist()
     assert not [name for name in names if name.startswith("tests")]
     assert {"submissions/random.py", "tasks/suites/core.toml", "harness/models/pinned/minilm.npy"} <= set(names)
+
+
+def test_the_readme_shows_the_example():
+    assert f"```python\n{(PROJECT / 'examples' / 'shared_words.py').read_text()}```" in (PROJECT / "README.md").read_text()

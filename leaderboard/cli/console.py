@@ -176,6 +176,12 @@ def card_view(entries: Sequence[DescribedEntry], suite: SuiteInfo, relations: Se
         Text(", ".join(filter(None, (
             f"{entry.kind} metric", f"takes {entry.input}", f"returns a {entry.returns}", f"range {low:g} to {high:g}",
             entry.license, format_authors(entry.authors, entry.year), entry.paper))), style="dim"), Text("")]
+    for track, standing in tracks.items():
+        rank = (f"rank {format_rank(standing.rank, standing.rank_interval)}" if standing.rank is not None
+                else f"not ranked: {standing.not_ranked}")
+        lines.append(Text.assemble((f"{track} metrics".capitalize(), "bold"), f"  {rank}, {format_number(standing.overall, 3)} "
+                                   "above chance (95% ", format_interval(standing.overall, 3), ")"))
+    lines.append(Text(""))
     for task in suite.tasks:
         standing = tracks.get(task.track, entry)
         if task.name in standing.tasks:
@@ -193,14 +199,13 @@ def card_view(entries: Sequence[DescribedEntry], suite: SuiteInfo, relations: Se
 
 
 def task_lines(entry: DescribedEntry, task: TaskInfo) -> list[RenderableType]:
-    """Return an entry's score on a task with its rank in the track, its measures, and what failed."""
+    """Return an entry's score on a task with its rank there, its measures, and what failed."""
     result = entry.tasks[task.name]
     if task.ranked:
-        between = f" (95% {format_ranks(entry)})" if entry.rank_interval else ""
-        stands = f"rank {entry.rank}{between}" if entry.rank is not None else f"not ranked: {entry.not_ranked}"
-        heading = Text.assemble(
-            (task.title, "bold"), f"  {format_number(result.score, 3)}  (95% ", format_interval(result.score, 3), f")  {stands}"
-        )
+        on_task = entry.task_ranks.get(task.name)
+        rank = f"  rank {format_rank(on_task.rank, on_task.rank_interval)}" if on_task is not None and on_task.rank else ""
+        heading = Text.assemble((task.title, "bold"), f"  {format_number(result.score, 3)}  (95% ",
+                                format_interval(result.score, 3), f"){rank}")
     else:
         heading = Text.assemble((task.title, "bold"), "  a property, not part of any score")
     progress = f"{result.units.asked} of {result.units.planned} test units run"

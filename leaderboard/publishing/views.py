@@ -112,7 +112,7 @@ class StoreView(ResultsView):
         return build_report(self.results.suite, self.rankings, self.results)
 
     def describe(self, name: str) -> Sequence[DescribedEntry]:
-        return [describe_entry(placed, self.results) for ranking in self.rankings.values() for placed in ranking.places
+        return [describe_entry(placed, ranking, self.results) for ranking in self.rankings.values() for placed in ranking.places
                 if placed.scored.name == name]
 
     def runs(self, entry: DescribedEntry) -> list[dict[str, Any]]:

@@ -41,7 +41,7 @@ from leaderboard.report.schema import (
 from leaderboard.report.series import collect_curves
 from leaderboard.scoring.comparison import Samples, compare_metrics
 from leaderboard.scoring.insights import agreement, borda_of
-from leaderboard.scoring.ranking import RankedEntry, Ranking, ranks_on
+from leaderboard.scoring.ranking import RankedEntry, Ranking
 from leaderboard.scoring.results import Results
 from leaderboard.scoring.scores import Scored
 from tasks.data.loading import DATASETS
@@ -68,7 +68,6 @@ def build_report(suite: Suite, rankings: Mapping[str, Ranking], results: Results
 
 def report_entries(ranking: Ranking, results: Results, added: Mapping[str, Mapping[str, AddedValue]]) -> list[EntryReport]:
     """Return the entries of a track, the ranked ones first."""
-    task_ranks = rank_by_task([placed.scored for placed in ranking.ranked])
     panel = [ranked_scores(placed.scored) for placed in ranking.ranked]
     entries = []
     for placed in ranking.places:
@@ -76,8 +75,8 @@ def report_entries(ranking: Ranking, results: Results, added: Mapping[str, Mappi
         published = results.published_details(scored) or {}
         details = {key: published[key] if published else collect(scored) for key, collect in FROM_OBSERVATIONS.items()}
         entries.append(EntryReport(
-            **dict(describe_entry(placed, results)), **details, borda=borda_of(ranked_scores(scored), panel),
-            task_ranks=task_ranks.get(name, {}), adds=dict(added[name]) if scored.track == TRACK and name in added else None))
+            **dict(describe_entry(placed, ranking, results)), **details, borda=borda_of(ranked_scores(scored), panel),
+            adds=dict(added[name]) if scored.track == TRACK and name in added else None))
     return entries
 
 
@@ -130,13 +129,10 @@ def complete(report: Report) -> Report:
     return report.model_copy(update={"suite": suite, "entries": entries})
 
 
-def rank_by_task(panel: Sequence[Scored]) -> dict[str, dict[str, TaskRank]]:
-    """Return the rank and the rank range of each ranked entry on each ranked task."""
-    ranks: dict[str, dict[str, TaskRank]] = {scored.name: {} for scored in panel}
-    for task in (score.task.name for score in panel[0].ranked_tasks) if panel else ():
-        for scored, (rank, interval) in zip(panel, ranks_on(panel, task), strict=True):
-            ranks[scored.name][task] = TaskRank(rank=rank, rank_interval=interval)
-    return ranks
+def task_ranks(ranking: Ranking, name: str) -> dict[str, TaskRank]:
+    """Return the rank and the rank range of an entry on each ranked task; empty if it is not ranked."""
+    return {task: TaskRank(rank=rank, rank_interval=interval)
+            for task, (rank, interval) in ranking.task_ranks.get(name, {}).items()}
 
 
 def detect_faults(scored: Scored) -> dict[str, FaultDetection]:
@@ -209,11 +205,12 @@ def describe_standing(placed: RankedEntry) -> Standing:
         marks=sorted(scored.marks), tasks=tasks)
 
 
-def describe_entry(placed: RankedEntry, results: Results) -> DescribedEntry:
-    """Return an entry's rank and scores, its header, its counterexamples, and the conditions of its last run."""
+def describe_entry(placed: RankedEntry, ranking: Ranking, results: Results) -> DescribedEntry:
+    """Return an entry's ranks and scores, its header, its counterexamples, and the conditions of its last run."""
     runs, published = results.provenance(placed.scored.stored.digest), results.published_details(placed.scored)
     return DescribedEntry(
         **dict(describe_standing(placed)), **describe_header(placed.scored),
+        task_ranks=task_ranks(ranking, placed.scored.name),
         worst_cases=published["worst_cases"] if published else find_counterexamples(placed.scored),
         environment=RunInfo.model_validate(runs[0]) if runs else None)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.insights import agreement, most_similar
-from leaderboard.scoring.ranking import Ranking, ranks_on
+from leaderboard.scoring.ranking import Ranking
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,9 @@ def find_position(name: str, track: str, ranking: Ranking) -> Position | None:
         significant, index = ranking.parted.better(), names.index(name)
         better, worse = (tuple(other for other, holds in zip(names, row, strict=True) if holds)
                          for row in (significant[index], significant[:, index]))
-    tasks = []
-    for score in entry.scored.ranked_tasks:
-        rank, interval = ranks_on(ranked, score.task.name)[names.index(name)] if name in names else (None, None)
-        tasks.append(TaskPosition(score.task.name, score.task.info.title, score.score, rank, interval))
+    ranks = ranking.task_ranks.get(name, {})
+    tasks = [TaskPosition(score.task.name, score.task.info.title, score.score, *ranks.get(score.task.name, (None, None)))
+             for score in entry.scored.ranked_tasks]
     return Position(
         name, track, entry.rank, entry.interval, len(ranked), entry.reason, entry.scored.overall_estimate, better, worse,
         tuple(most_similar(name, agreement([other.scored for other in ranking.places]))), tuple(tasks))

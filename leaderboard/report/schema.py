@@ -269,6 +269,7 @@ class DescribedEntry(Standing):
     source_sha256: str
     first_seen: str
     worst_cases: dict[str, str]
+    task_ranks: dict[str, TaskRank]
     environment: RunInfo | None
     authors: list[str] = []                 # of the paper, since version 2
     year: int | None = None                 # of the paper, since version 2
@@ -281,7 +282,6 @@ class EntryReport(DescribedEntry):
     curves: list[FigureData]
     faults_noticed: dict[str, FaultDetection]
     known_values: RatedValues | None
-    task_ranks: dict[str, TaskRank]
     adds: dict[str, AddedValue] | None
 
 

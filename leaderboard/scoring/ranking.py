@@ -60,6 +60,14 @@ class Ranking:
         return tuple(entry for entry in self.places if entry.rank is not None)
 
     @cached_property
+    def task_ranks(self) -> dict[str, dict[str, tuple[int | None, tuple[int, int] | None]]]:
+        """The rank and the rank range of each ranked entry on each ranked task."""
+        panel = [entry.scored for entry in self.ranked]
+        tasks = [score.task.name for score in panel[0].ranked_tasks] if panel else []
+        by_task = {task: ranks_on(panel, task) for task in tasks}
+        return {scored.name: {task: by_task[task][index] for task in tasks} for index, scored in enumerate(panel)}
+
+    @cached_property
     def gameable(self) -> dict[str, list[str]]:
         """The tasks on which trivial baselines do as well as half of the ranked metrics, and which baselines."""
         controls = [entry.scored for entry in self.places if entry.scored.entry.header.control]

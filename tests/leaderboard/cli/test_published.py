@@ -7,13 +7,17 @@ from pathlib import Path
 
 import pytest
 
+from harness.base.errors import TouchstoneError
 from harness.base.paths import PROJECT, SUBMISSIONS
 from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
 from harness.submission.selection import select_entries
-from leaderboard.publishing.release import Release, release
+from leaderboard.cli.serve import load_snapshot
+from leaderboard.figures.registry import draw_figure
+from leaderboard.publishing.release import Release, read_release, release
 from leaderboard.scoring.ranking import rank_suite
+from leaderboard.scoring.results import Results
 from tests.support.command import touchstone
 
 pytestmark = pytest.mark.cli
@@ -108,3 +112,62 @@ def test_bundle_says_where_the_metric_stands(own, tmp_path):
     assert bundle["positions"] == printed["positions"]
     again = touchstone("rerun", tmp_path / "shared_words", "--store", tmp_path / "again.sqlite")
     assert f"rank {printed['positions'][0]['rank']} of {printed['positions'][0]['of']}" in again.stdout
+
+
+def test_reading_commands_show_the_store_among_the_published_metrics(own):
+    named = ["--suite", "smoke", "--store", own]
+    shown = touchstone("show", *named)
+    assert all(name in shown.stdout for name in [*PUBLISHED, "shared_words"])
+    (row,) = (line for line in shown.stdout.splitlines() if "shared_words" in line)
+    assert row.rstrip().endswith("yours")
+    assert shown.stdout.count("yours") == 1
+    printed = json.loads(touchstone("show", *named, "--json").stdout)
+    assert printed["release"] == "2026.1"
+    assert {entry["name"] for entry in printed["entries"]} == {*PUBLISHED, "shared_words", "random"}
+    assert "Corpus metrics  rank" in touchstone("card", "shared_words", *named).stdout
+    assert "difference" in touchstone("compare", "shared_words", "vocabulary_jsd", *named).stdout
+    assert "shared_words" in touchstone("export", *named).stdout
+
+
+def test_commands_that_need_answers_use_those_of_the_latest_release(tmp_path, monkeypatch):
+    monkeypatch.setattr("harness.base.paths.default_store", lambda: str(tmp_path / "none.sqlite"))
+    explained = touchstone("explain", "jaccard", "the sky", "the sky over it", "--suite", "smoke")
+    assert explained.returncode == 0, explained.stderr
+    assert explained.stderr.startswith("There is no results store yet; using the release 2026.1.")
+    drawn = touchstone("figure", "separation", "jaccard", "containment", "--suite", "smoke", "--to", tmp_path)
+    assert drawn.returncode == 0, drawn.stderr
+    assert list(tmp_path.glob("separation*.html"))
+
+
+def test_figures_of_a_release_have_the_values_of_its_store(published_store, published, smoke):
+    entries = {}
+    for source in ("store", "release"):
+        results = Results(smoke, published_store) if source == "store" else Results(smoke, None, published.results(smoke))
+        scored = [entry for entry in results.scored if entry.name in ("jaccard", "containment")]
+        entries[source] = sorted((trace.name, list(trace.x), list(trace.y)) for trace in draw_figure("separation", scored).data
+                                 if trace.y is not None)
+    assert entries["store"] == entries["release"]
+    assert entries["store"]
+
+
+def test_old_releases_say_that_they_have_no_answers(monkeypatch):
+    monkeypatch.setattr("leaderboard.publishing.release.FOLDER", PROJECT / "leaderboard" / "releases")
+    done = touchstone("figure", "separation", "energy", "--release", PROJECT / "leaderboard" / "releases" / "2026.2")
+    assert done.returncode == 2
+    assert "The release 2026.2 has" in done.stderr
+
+
+def test_a_release_combines_the_store_and_the_published_metrics(own, tmp_path):
+    named = ["--suite", "smoke", "--store", own]
+    assert touchstone("release", "2026.2", *named, "--to", tmp_path).returncode == 0
+    combined = read_release("2026.2", tmp_path)
+    assert {entry.name for entry in combined.report.entries} == {*PUBLISHED, "shared_words"}
+    assert touchstone("release", "2026.3", *named, "--only-store", "--to", tmp_path).returncode == 0
+    assert {entry.name for entry in read_release("2026.3", tmp_path).report.entries} == {"shared_words"}
+
+
+def test_board_shows_one_metric_beside_the_published_ones(own, smoke):
+    snapshot, _ = load_snapshot("smoke", str(own), None, [str(EXAMPLE)])
+    assert {entry.name for entry in snapshot.report.entries} == {*PUBLISHED, "shared_words"}
+    with pytest.raises(TouchstoneError, match='has no results of "zipf" on the suite smoke. Run `touchstone run zipf --suite smoke`'):
+        load_snapshot("smoke", str(own), None, ["zipf"])

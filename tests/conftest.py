@@ -100,7 +100,7 @@ def smoke() -> Suite:
 def inputs(smoke: Suite) -> InputEncoder:
     """Texts as vectors and tokens, every text of smoke embedded."""
     vectors = VectorCache(smoke.model.name, cache_folder())
-    vectors.fill(sorted({text for q in smoke.questions for text in q.task.texts(q.unit)}), NoProgress(), threads=2)
+    vectors.fill(sorted({text for q in smoke.task_units for text in q.task.texts(q.unit)}), NoProgress(), threads=2)
     return InputEncoder(vectors)
 
 

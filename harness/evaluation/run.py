@@ -53,7 +53,7 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
     limits = limits or Limits()
     progress = progress or NoProgress()
     selected = resolve_entries(entries)
-    task_units = suite.of(only)
+    task_units = suite.select(only)
     results = Store(store or default_store())
     try:
         with results.writing():

@@ -110,7 +110,7 @@ def load_snapshot(suite: str, store: str | None, release: str | None,
         return of_release(read_release(release)), {}
     opened = Store(path, read_only=True)
     for digest, name in (only or {}).items():
-        if digest not in opened.finished_by_entry(load_suite(suite).forms):
+        if digest not in opened.finished_by_entry(load_suite(suite).observation_types):
             raise TouchstoneError(f'The store {opened.name} has no results of "{name}" on the suite {suite}. Run `touchstone run '
                                   f"{' '.join(with_metrics or ())} --suite {suite}` first.")
     snapshot = read_suite_snapshot(suite)

@@ -156,7 +156,7 @@ def exceeds_noise(difference: Difference | None) -> bool:
 def reproduce(options: Options) -> Reproduction:
     """Run the metrics of the paper, and compare table 3, run times and section 5 with the results in the store."""
     suites, absent = load_suites(options)
-    everything = replace(suites[SUITE], questions=tuple(question for suite in suites.values() for question in suite.questions))
+    everything = replace(suites[SUITE], task_units=tuple(question for suite in suites.values() for question in suite.task_units))
     tally = run_suite(paper_entries(), everything, options.store, only=options.only, jobs=options.jobs,
                       progress=options.progress)
     store = Store(options.store, read_only=True)
@@ -193,7 +193,7 @@ def load_suites(options: Options) -> tuple[dict[str, Suite], list[str]]:
             continue
         try:
             suite = load_suite(name, repetitions)
-            for dataset in {source.name for question in suite.questions for source in question.unit.data}:
+            for dataset in {source.name for question in suite.task_units for source in question.unit.data}:
                 suite.load_dataset(dataset, options.progress)
             suites[name] = suite
         except TouchstoneError as error:
@@ -214,7 +214,7 @@ def score_metrics(store: Store, suite: Suite, task_name: str,
     task, = (task for task in suite.tasks if task.name == task_name)
     units = [unit for unit in suite.units(task) if stratum in (None, unit.stratum)]
     digests = {stored.entry.name: stored.digest for stored in store.entries()}
-    scores = {published: score_task(task, units, store.outcomes(digests[name], suite.forms))
+    scores = {published: score_task(task, units, store.outcomes(digests[name], suite.observation_types))
               for name, (published, _) in METRICS.items() if published is not None and name in digests}
     return {metric: dict(score.measures) for metric, score in scores.items() if score.answered}
 
@@ -227,7 +227,7 @@ def compare_cells(store: Store, suite: Suite, pair: tuple[str, str] = PAIR) -> l
     for metric, (published_name, rerun_name) in METRICS.items():
         if metric not in digests:
             continue
-        values = values_by_cell(suite, store.outcomes(digests[metric], suite.forms))
+        values = values_by_cell(suite, store.outcomes(digests[metric], suite.observation_types))
         for k, measure in sorted(values, key=lambda key: (key[0] or 99, MEASURES.index(key[1]))):
             repeated = values[k, measure]
             std = float(np.std(repeated, ddof=1)) if len(repeated) > 1 else None

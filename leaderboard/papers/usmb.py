@@ -138,7 +138,7 @@ def list_datasets(suite: Suite, figure: UsmbFigure) -> str:
     """Return the names of the datasets behind our number."""
     table = figure.table.removeprefix("weights_")
     task = {**ENSEMBLE_TASKS, "usmb": figure.measure}.get(table, table)
-    strata = [question.unit.stratum for question in suite.questions if question.task.name == task]
+    strata = [question.unit.stratum for question in suite.task_units if question.task.name == task]
     return ", ".join(dict.fromkeys(stratum[-1] for stratum in strata
                                    if table not in ("axis", "comparisons") or stratum[0] == table))
 

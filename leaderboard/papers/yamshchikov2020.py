@@ -122,9 +122,9 @@ Answers = Mapping[PairSet, Sequence[float]]
 
 def answers_by_set(store: Store, suite: Suite, digest: str) -> Answers | None:
     """Return an entry's raw answers on each set, or None unless it has answers for all pairs."""
-    outcomes = store.outcomes(digest, suite.forms)
+    outcomes = store.outcomes(digest, suite.observation_types)
     answers: dict[PairSet, list[float]] = {}
-    for question in suite.questions:
+    for question in suite.task_units:
         outcome = outcomes.get(question.unit.id)
         if outcome is None or outcome.observation is None:
             return None

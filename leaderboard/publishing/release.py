@@ -155,7 +155,7 @@ def release(name: str, suite: Suite, results: Results | Store, folder: Path = FO
 
 def refuse_unverified(suite: Suite) -> None:
     """Refuse datasets and models without a pinned fingerprint: their contents may differ elsewhere."""
-    names = sorted({source.name for question in suite.questions for source in question.unit.data})
+    names = sorted({source.name for question in suite.task_units for source in question.unit.data})
     unverified = [f'the dataset "{name}"' for name in names if not data.get_dataset(name).fingerprint]
     if not find_model(suite.model.name).verified:
         unverified.append(f'the model "{suite.model.name}"')

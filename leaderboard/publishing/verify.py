@@ -43,7 +43,7 @@ def find_changed_tasks(release: Release, suite: Suite) -> dict[str, str]:
     """Return the tasks of a release that are not defined any more as they were, with the reason."""
     changed: dict[str, str] = {}
     current = {task.name: task for task in suite.tasks}
-    units = {task_unit.unit.id for task_unit in suite.questions}
+    units = {task_unit.unit.id for task_unit in suite.task_units}
     released_units = release.units.groupby("task")["unit"].unique()
     for task in release.report.suite.tasks:
         if task.name not in current:
@@ -86,7 +86,7 @@ def verify(release: Release, suite: Suite, entries: Sequence[Entry], sample: int
         for name, scores in sampled.items():
             entry = current[name]
             units = {unit for _, unit, _ in scores}
-            part = replace(suite, questions=tuple(question for question in suite.questions if question.unit.id in units))
+            part = replace(suite, task_units=tuple(question for question in suite.task_units if question.unit.id in units))
             path = Path(folder) / f"{entry.digest[:16]}.sqlite"
             run_suite([entry], part, path, progress=progress)
             scored, = score_suite(Store(path, read_only=True), part)

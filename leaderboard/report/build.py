@@ -87,7 +87,7 @@ def ranked_scores(scored: Scored) -> dict[str, float | None]:
 
 def describe_suite(suite: Suite) -> SuiteInfo:
     """Return the tasks, the datasets and the model of a suite."""
-    sources = sorted({(source.name, source.fingerprint) for question in suite.questions for source in question.unit.data})
+    sources = sorted({(source.name, source.fingerprint) for question in suite.task_units for source in question.unit.data})
     tasks = []
     for task in suite.tasks:
         declared, units = task.info, suite.units(task)

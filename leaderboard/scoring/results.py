@@ -61,7 +61,7 @@ class Results:
     @cached_property
     def _finished(self) -> Mapping[str, Mapping[str, str]]:
         """When each outcome of the store was stored, by digest and test unit."""
-        finished = {} if self.store is None else self.store.finished_by_entry(self.suite.forms)
+        finished = {} if self.store is None else self.store.finished_by_entry(self.suite.observation_types)
         return {digest: times for digest, times in finished.items() if self._only is None or digest in self._only}
 
     @cached_property

@@ -243,7 +243,7 @@ class EntryCheck:
         self.report.accuracy = task.measure(self._collection(size).unit, observation).values["accuracy"]
         self.report.texts = size.n
         self.report.calls_per_second = (2 * len(observation.forward) - observation.mirrored) / seconds
-        ks = [item.unit.parameters["k"] for item in self._suite.questions if item.task.name == task.name]
+        ks = [item.unit.parameters["k"] for item in self._suite.task_units if item.task.name == task.name]
         per_call = (100 / size.n) ** 2 / self.report.calls_per_second
         self.report.seconds_on_core = sum(k * (k - 1) for k in ks) * per_call
 

@@ -65,7 +65,7 @@ class Explanation:
 def explain(name: str, a: str, b: str, suite: Suite, store: Results | Store | Path | str, progress: Progress) -> Explanation:
     """Score two texts with an entry, and return the position of the score among its stored or published scores."""
     entry, answers = stored_answers(name, results_of(store, suite))
-    rated = [pair for question in suite.of([HumanOrdering.name]) for pair in pairs_of(question.unit)]
+    rated = [pair for question in suite.select([HumanOrdering.name]) for pair in pairs_of(question.unit)]
     collection = [text for pair in rated for text in (pair.a, pair.b)]
     return place_value(entry, score_pair(entry, a, b, collection, suite, progress), answers)
 
@@ -73,7 +73,7 @@ def explain(name: str, a: str, b: str, suite: Suite, store: Results | Store | Pa
 def stored_answers(name: str, results: Results) -> tuple[Entry, list[tuple[str, str, RatedAnswers]]]:
     """Return the entry of that name and its answers as (dataset, kind of pairs, answers)."""
     suite, entries = results.suite, {stored.entry.name: stored for stored in results.entries()}
-    questions = suite.of([HumanOrdering.name])
+    questions = suite.select([HumanOrdering.name])
     get = f"`touchstone run {name} --suite {suite.name} --only {HumanOrdering.name}` gets them"
     if name not in entries:
         raise TouchstoneError(f'The store has no results of "{name}".{did_you_mean(name, entries)} If the metric exists, '

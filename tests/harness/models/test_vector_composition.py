@@ -88,7 +88,7 @@ def test_averaged_is_the_mean_of_the_models():
 
 def test_every_variant_answers_what_was_announced(worker_slot, smoke):
     """Through the harness, on a unit of a task: what is not announced would be a LookupError."""
-    question = next(one for one in smoke.questions if one.task.name == "robustness")
+    question = next(one for one in smoke.task_units if one.task.name == "robustness")
     cache = VectorCache("minilm", cache_folder())
     scores = {}
     for entry in select_entries(["cosine"], SUBMISSIONS):

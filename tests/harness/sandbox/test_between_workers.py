@@ -131,7 +131,7 @@ def test_a_metric_that_answers_at_once_is_held_to_its_time_too(host):
 
 def test_a_slow_start_does_not_multiply_in_fresh_workers(write):
     entry = load_submission(write("slow", "import time\ntime.sleep(1.5)\ndef distance(p, q): return float(len(p) + len(q))\n")).entries[0]
-    question = next(one for one in load_suite("smoke").questions if one.task.name == "known_similarity")
+    question = next(one for one in load_suite("smoke").task_units if one.task.name == "known_similarity")
     worker_slot = WorkerSlot(Conditions(probe_sandbox(), Limits(seconds_per_unit=3, seconds_to_start=5)))
     started = time.monotonic()
     outcome = worker_slot.run_unit(entry, question, InputEncoder(VectorCache("minilm", cache_folder())))
@@ -147,7 +147,7 @@ SLOW = "import time\ndef distance(p, q):\n    time.sleep(0.1)\n    return float(
 def outcome_when_supervisors_die(write, deaths: int, seconds: float) -> tuple[Outcome, int]:
     """What becomes of a unit when the first so many supervisors are killed that long after they started, and how many started."""
     entry = load_submission(write("slow", SLOW)).entries[0]
-    question = next(one for one in load_suite("smoke").questions if one.task.name == "known_similarity")
+    question = next(one for one in load_suite("smoke").task_units if one.task.name == "known_similarity")
     started: list[Supervisor] = []
 
     def adopt(host: Supervisor) -> None:
@@ -197,7 +197,7 @@ def test_axioms_blame_nobody_either(entry_of, inputs):
 def test_stopping_starts_nobody_anew(write):
     """The question is asked by nobody any more: what was being asked is asked again another time."""
     entry = load_submission(write("slow", SLOW)).entries[0]
-    asking = [(entry, one) for one in load_suite("smoke").questions if one.task.name == "known_similarity"]
+    asking = [(entry, one) for one in load_suite("smoke").task_units if one.task.name == "known_similarity"]
     pool = Executor(len(asking), InputEncoder(VectorCache("minilm", cache_folder())), Conditions(probe_sandbox()), 2)
     pool.add(asking)
     for thread in pool._threads:

@@ -161,11 +161,11 @@ def test_unfinished_run(tmp_path):
     suite, whole = run_once(tmp_path, RETRIEVAL, ["jaccard"])
     assert whole.entry("jaccard").rank == 1
     with sqlite3.connect(tmp_path / "store.sqlite") as connection:
-        first = next(question.unit for question in suite.questions if question.unit.parameters["condition"] == ORIGINAL)
+        first = next(question.unit for question in suite.task_units if question.unit.parameters["condition"] == ORIGINAL)
         connection.execute("delete from outcomes where unit_id != ?", (first.id,))
     half = of_store(suite, Store(tmp_path / "store.sqlite", read_only=True))
     assert half.entry("jaccard").rank is None
-    assert f"1 of {len(suite.questions)} units of retrieval asked so far" in half.entry("jaccard").not_ranked
+    assert f"1 of {len(suite.task_units)} units of retrieval asked so far" in half.entry("jaccard").not_ranked
     json.dumps(report_values(half), allow_nan=False)
     for query in ({}, {"metric": "jaccard"}, {"view": "map"}, {"view": "choose"}, {"view": "tasks"}):
         page = render_snapshot(half, Links(), query)

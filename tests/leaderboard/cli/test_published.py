@@ -77,8 +77,8 @@ def test_run_asks_only_what_is_new_and_a_named_metric_anew(own, smoke, tmp_path)
     done = touchstone("run", "vocabulary_jsd", "--suite", "smoke", "--store", tmp_path / "s.sqlite")
     assert "vocabulary_jsd: rank " in done.stdout
     (stored,) = Store(tmp_path / "s.sqlite", read_only=True).entries()
-    assert len(Store(tmp_path / "s.sqlite", read_only=True).outcomes(stored.digest, smoke.forms)) == sum(
-        question.task.accepts(stored.entry) for question in smoke.questions)
+    assert len(Store(tmp_path / "s.sqlite", read_only=True).outcomes(stored.digest, smoke.observation_types)) == sum(
+        question.task.accepts(stored.entry) for question in smoke.task_units)
 
 
 def test_name_of_a_published_metric_is_refused(write, tmp_path):

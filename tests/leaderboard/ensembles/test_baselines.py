@@ -93,13 +93,13 @@ def test_what_is_kept_is_not_computed_again(path, store, smoke):
 
 
 def test_where_another_task_changes_nothing_is_learned_anew(known, scored, smoke, store):
-    kept = tuple(question for question in smoke.questions if question.task.name != "timing")
-    other = replace(smoke, questions=kept)
+    kept = tuple(question for question in smoke.task_units if question.task.name != "timing")
+    other = replace(smoke, task_units=kept)
     assert other.fingerprint != smoke.fingerprint
     keys = [job.key for job in known.jobs()]
     assert [job.key for job in Baselines(other, scored, {}).jobs()] == keys
-    fewer = (*(one for one in kept if one.task.name != "robustness"), *smoke.of(["robustness"])[1:])
-    assert not set(keys) & {job.key for job in Baselines(replace(smoke, questions=fewer), scored, {}).jobs()}
+    fewer = (*(one for one in kept if one.task.name != "robustness"), *smoke.select(["robustness"])[1:])
+    assert not set(keys) & {job.key for job in Baselines(replace(smoke, task_units=fewer), scored, {}).jobs()}
 
 
 def test_a_row_is_the_mean_of_its_tables_and_its_overall_score_that_of_its_tasks(known, scored):

@@ -197,7 +197,7 @@ def test_distances_in_the_direction_of_the_authors_code(mirror, tmp_path):
     assert {k for k, _ in cells} == {7, 12}
     stored = next(entry for entry in Store(store, read_only=True).entries() if entry.entry.name == "chi[published]")
     task = suite.tasks[0]
-    outcomes = Store(store, read_only=True).outcomes(stored.digest, suite.forms)
+    outcomes = Store(store, read_only=True).outcomes(stored.digest, suite.observation_types)
     units = [unit for unit in suite.units(task) if unit.parameters["k"] == 7]
     assert {unit.parameters["source_a"] for unit in units} == {"banking77"}
     expected = [measure_distances(np.array(outcomes[unit.id].observation.forward), 7)["accuracy_tree"] for unit in units]

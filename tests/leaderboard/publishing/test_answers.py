@@ -87,17 +87,17 @@ def test_outcomes_of_the_store_complement_the_published_ones(published, smoke, t
 def test_answers_are_those_of_the_store(published, store, smoke):
     results, opened = published_results(published, smoke), Store(store, read_only=True)
     for stored in opened.entries():
-        expected = opened.outcomes(stored.digest, smoke.forms)
+        expected = opened.outcomes(stored.digest, smoke.observation_types)
         if stored.entry.name in ("jaccard", "levenshtein"):          # members of the ensembles: with their arrays
-            outcomes = results.outcomes(stored.digest, smoke.forms)
-            assert list(outcomes) == [item.unit.id for item in smoke.questions if item.unit.id in expected]
+            outcomes = results.outcomes(stored.digest, smoke.observation_types)
+            assert list(outcomes) == [item.unit.id for item in smoke.task_units if item.unit.id in expected]
             for unit, outcome in outcomes.items():
                 assert (outcome.status, outcome.failure) == (expected[unit].status, expected[unit].failure)
                 for field, value in vars(expected[unit].observation or object.__new__(Plain)).items():
                     np.testing.assert_equal(getattr(outcome.observation, field), value)
         else:
             with pytest.raises(TouchstoneError, match=r"similarity matrices of cosine, .* only.*touchstone run"):
-                results.outcomes(stored.digest, smoke.forms)
+                results.outcomes(stored.digest, smoke.observation_types)
 
 
 class Plain:
@@ -106,7 +106,7 @@ class Plain:
 
 def test_files_name_what_their_order_means(published, smoke):
     answers = pq.read_table(published.folder / ANSWERS).to_pandas()
-    order = {item.unit.id: number for number, item in enumerate(smoke.questions)}
+    order = {item.unit.id: number for number, item in enumerate(smoke.task_units)}
     for _, rows in answers.groupby("entry", sort=False):
         assert rows["unit"].map(order).is_monotonic_increasing
     assert set(answers["track"]) == {"corpus", "text"}

@@ -137,10 +137,10 @@ def test_names_of_releases(name, suite, store, tmp_path):
 
 
 def test_unverified_sources_are_not_released(suite, store, tmp_path, monkeypatch):
-    question = suite.questions[0]
+    question = suite.task_units[0]
     foreign = replace(question, unit=replace(question.unit, data=(replace(question.unit.data[0], name="clinc150"),)))
     with pytest.raises(TouchstoneError, match='the dataset "clinc150"'):
-        release("2026.1", replace(suite, questions=(foreign, *suite.questions[1:])), Store(store, read_only=True), tmp_path)
+        release("2026.1", replace(suite, task_units=(foreign, *suite.task_units[1:])), Store(store, read_only=True), tmp_path)
     by_service = replace(suite, model=replace(suite.model, name="text-embedding-3-small"))
     with pytest.raises(TouchstoneError, match='the model "text-embedding-3-small"'):
         release("2026.1", by_service, Store(store, read_only=True), tmp_path)

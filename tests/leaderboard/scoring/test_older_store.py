@@ -53,11 +53,11 @@ def suite(monkeypatch: pytest.MonkeyPatch) -> Suite:
         for name, measure_version in MEASURED_THEN.items():
             patch.setattr(type(get_task(name)), "info", replace(get_task(name).info, measure_version=measure_version))
         assert load_suite("smoke").fingerprint == EXPECTED["fingerprint"]
-    return replace(present, questions=tuple(question for question in present.questions if question.task.name not in OBSERVED_THEN))
+    return replace(present, task_units=tuple(question for question in present.task_units if question.task.name not in OBSERVED_THEN))
 
 
 def test_an_older_store_is_read_resumed_and_ranked_identically(older_store, suite):
-    ids = {question.unit.id for question in suite.questions}
+    ids = {question.unit.id for question in suite.task_units}
     before = Store(older_store, read_only=True)
     stored = before.completed()
     older = before.raw()

@@ -30,7 +30,7 @@ def test_corpus_metrics_are_never_asked_text_tasks_and_text_metrics_both(tmp_pat
     from harness.base.paths import SUBMISSIONS
 
     store = Store(tmp_path / "store.sqlite")
-    asking = plan_run(select_entries(["energy", "jaccard"], SUBMISSIONS), [*SUITE.questions, *smoke.questions], store)
+    asking = plan_run(select_entries(["energy", "jaccard"], SUBMISSIONS), [*SUITE.task_units, *smoke.task_units], store)
     by_kind = {kind: {question.task.info.track for entry, question in asking if entry.header.kind == kind} for kind in ("corpus", "text")}
     assert by_kind == {"corpus": {"corpus"}, "text": {"corpus", "text"}}
 

@@ -145,7 +145,7 @@ def test_labels_of_one_member_each_can_be_scored_all_the_same():
 
 
 def test_a_pair_that_is_no_number_fails_the_unit_of_human_ordering_too(worker_slot, inputs, smoke, entry_of):
-    question = next(item for item in smoke.questions if item.task.name == human_ordering.HumanOrdering.name)
+    question = next(item for item in smoke.task_units if item.task.name == human_ordering.HumanOrdering.name)
     entry = entry_of("nan", "import numpy as np\ndef similarity(a, b):\n    found = np.ones(len(a))\n    found[0] = np.nan\n    return found\n", **TEXT)
     outcome = worker_slot.run_unit(entry, question, inputs)
     assert outcome.status is Status.FAILED

@@ -303,7 +303,7 @@ USMB_TASKS = ("alignment", "robustness", "sensitivity", "clustering", "retrieval
 
 
 def of_smoke(smoke, task: str) -> list[TaskUnit]:
-    return [question for question in smoke.questions if question.task.name == task]
+    return [question for question in smoke.task_units if question.task.name == task]
 
 
 @pytest.mark.parametrize("task", USMB_TASKS)

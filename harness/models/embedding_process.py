@@ -23,6 +23,7 @@ from harness.base.progress import NoProgress
 from harness.models.vector_cache import VectorCache
 
 PR_SET_PDEATHSIG = 1
+MAPPED_BYTES = 8 << 20                      # an allocation of this size is returned as soon as it is freed
 NICENESS = 10                               # metrics that run meanwhile have limits on their time, embedding has none
 
 
@@ -38,7 +39,7 @@ class EmbeddingProcess:
             request.seek(0)
             self._process = subprocess.Popen(
                 [sys.executable, "-m", __name__], stdin=request, stdout=subprocess.PIPE, start_new_session=True,
-                env={**os.environ, "PYTHONPATH": packages})
+                env={**os.environ, "MALLOC_MMAP_THRESHOLD_": str(MAPPED_BYTES), "PYTHONPATH": packages})
 
     def advances(self) -> Iterator[int]:
         """Yield how many texts have got vectors, whenever some have; raise if the process fails."""

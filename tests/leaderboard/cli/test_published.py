@@ -22,7 +22,7 @@ from tests.support.command import touchstone
 
 pytestmark = pytest.mark.cli
 
-PUBLISHED = ["jaccard", "containment", "vocabulary_jsd", "random"]
+PUBLISHED = ["word_overlap", "containment", "vocabulary_jsd", "random"]
 EXAMPLE = PROJECT / "examples" / "shared_words.py"
 
 
@@ -131,10 +131,10 @@ def test_reading_commands_show_the_store_among_the_published_metrics(own):
 
 def test_commands_that_need_answers_use_those_of_the_latest_release(tmp_path, monkeypatch):
     monkeypatch.setattr("harness.base.paths.default_store", lambda: str(tmp_path / "none.sqlite"))
-    explained = touchstone("explain", "jaccard", "the sky", "the sky over it", "--suite", "smoke")
+    explained = touchstone("explain", "word_overlap", "the sky", "the sky over it", "--suite", "smoke")
     assert explained.returncode == 0, explained.stderr
     assert explained.stderr.startswith("There is no results store yet; using the release 2026.1.")
-    drawn = touchstone("figure", "separation", "jaccard", "containment", "--suite", "smoke", "--to", tmp_path)
+    drawn = touchstone("figure", "separation", "word_overlap", "containment", "--suite", "smoke", "--to", tmp_path)
     assert drawn.returncode == 0, drawn.stderr
     assert list(tmp_path.glob("separation*.html"))
 
@@ -143,8 +143,8 @@ def test_figures_of_a_release_have_the_values_of_its_store(published_store, publ
     entries = {}
     for source in ("store", "release"):
         results = Results(smoke, published_store) if source == "store" else Results(smoke, None, published.results(smoke))
-        scored = [entry for entry in results.scored if entry.name in ("jaccard", "containment")]
-        entries[source] = sorted((trace.name, list(trace.x), list(trace.y)) for trace in draw_figure("separation", scored).data
+        scored = [entry for entry in results.scored if entry.name in ("word_overlap", "containment")]
+        entries[source] = sorted((str(trace.name), list(trace.x), list(trace.y)) for trace in draw_figure("separation", scored).data
                                  if trace.y is not None)
     assert entries["store"] == entries["release"]
     assert entries["store"]

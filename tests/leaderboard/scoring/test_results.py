@@ -15,7 +15,7 @@ from harness.submission.selection import select_entries
 from leaderboard.scoring import kept_scores, results
 from leaderboard.scoring.results import Results
 
-NAMES = ["jaccard", "length_difference"]
+NAMES = ["containment", "length_difference"]
 
 
 @pytest.fixture
@@ -57,16 +57,16 @@ def test_kept_scores_are_the_computed_ones(store, smoke, computed):
 
 
 def test_observations_of_kept_scores_are_read_from_the_store(store, smoke, computed):
-    (jaccard,) = (entry for entry in Results(smoke, store).scored if entry.name == "jaccard")
-    task = jaccard.tasks["human_ordering"]
+    (containment,) = (entry for entry in Results(smoke, store).scored if entry.name == "containment")
+    task = containment.tasks["human_ordering"]
     assert task.observed == {name: outcome.observation for name, outcome in
-                             Results(smoke, store).outcomes(jaccard.stored.digest, task.task).items()}
+                             Results(smoke, store).outcomes(containment.stored.digest, task.task).items()}
     assert len(task.observed) == task.answered > 0
     assert computed == []
 
 
 def test_new_outcomes_are_scored_again(store, smoke, computed):
-    entries = select_entries(["jaccard"], SUBMISSIONS)
+    entries = select_entries(["containment"], SUBMISSIONS)
     run_suite(entries, smoke, store.name, only=["alignment"], rerun=True, progress=NoProgress())
     before = values(Results(smoke, Store(store.name, read_only=True)).scored)
     assert computed == ["alignment"]

@@ -34,9 +34,9 @@ def test_the_process_that_embeds(tmp_path, report):
 
 def test_the_coordinator_of_a_run(tmp_path, report):
     """A whole run of a small suite, ranking included; its own memory, not that of workers."""
-    script = ("import resource; from leaderboard.cli.app import app\n"
-              f"app(['run', 'energy', 'zipf', 'rouge1', '--suite', 'smoke', '--store', {str(tmp_path / 'store.sqlite')!r}], standalone_mode=False)\n"
-              "print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000)")
+    script = ("import atexit, resource; from leaderboard.cli.app import app\n"
+              "atexit.register(lambda: print('peak', resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000, flush=True))\n"
+              f"app(['run', 'energy', 'zipf', 'rouge1', '--suite', 'smoke', '--store', {str(tmp_path / 'store.sqlite')!r}])\n")
     done = subprocess.run([sys.executable, "-c", script], cwd=PROJECT, capture_output=True, text=True, check=False,
                           env={**os.environ, "TOUCHSTONE_CACHE": str(tmp_path / "cache")})
     assert done.returncode == 0, done.stderr

@@ -308,7 +308,7 @@ class ConsoleStage:
     def advance(self, amount: int = 1, left: float | None = None, note: str = "") -> None:
         self._done += amount
         self._progress.update(self._task, advance=amount, left=left, note=escape(note), amount=self._amount())
-        if not messages.is_terminal and time.monotonic() - self._said > 15:
+        if not messages.is_terminal and time.monotonic() - self._said > 10:
             self._said = time.monotonic()
             if left is None:
                 left = (time.monotonic() - self._started) * (self._total / max(1, self._done) - 1)

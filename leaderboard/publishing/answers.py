@@ -23,9 +23,9 @@ from harness.submission.header import read_header
 from harness.submission.submission import Submission
 from leaderboard.ensembles.baselines import KIND, MEMBERS
 from leaderboard.report.build import FROM_OBSERVATIONS
-from leaderboard.scoring.kept_scores import pack_score
+from leaderboard.scoring.kept_scores import PackedScore, pack_score
 from leaderboard.scoring.resampling import make_plans
-from leaderboard.scoring.results import Results
+from leaderboard.scoring.results import Derived, Details, Results, RunValues
 from leaderboard.scoring.scores import Scored
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ ARRAY_COLUMNS = pa.schema({"digest": TEXT, "content": pa.binary()})
 SCORE_COLUMNS = pa.schema({"entry": TEXT, "digest": TEXT, "track": TEXT, "task": TEXT, "score": TEXT})
 MEASURE_COLUMNS = pa.schema({"entry": TEXT, "digest": TEXT, "track": TEXT, "task": TEXT, "unit": TEXT, "measure": TEXT,
                              "value": pa.float64()})
+Row = dict[str, Any]
 LEVEL = 15                                  # of the compression with Zstandard
 
 
@@ -85,7 +86,7 @@ def write_answers(folder: Path, suite: Suite, results: Results, scored: Iterable
     return [ENTRIES, ANSWERS, ARRAYS, TASK_SCORES, MEASURES, DERIVED]
 
 
-def write_table(path: Path, schema: pa.Schema, groups: Iterable[list[dict[str, Any]]]) -> None:
+def write_table(path: Path, schema: pa.Schema, groups: Iterable[list[Row]]) -> None:
     """Write a Parquet file with one row group per group of rows."""
     with pq.ParquetWriter(path, schema, compression="zstd", compression_level=LEVEL) as writer:
         for rows in groups:
@@ -98,11 +99,11 @@ def columns(scored: Scored, task: str) -> dict[str, str]:
     return {"entry": scored.name, "digest": scored.stored.digest, "track": scored.tasks[task].task.info.track, "task": task}
 
 
-def answer_rows(scored: Scored, results: Results, arrays: CollectedArrays) -> Iterator[dict[str, Any]]:
+def answer_rows(scored: Scored, results: Results, arrays: CollectedArrays) -> Iterator[Row]:
     """Yield a row per test unit that the entry was run on; arrays are collected for the members of the ensembles."""
     digest, published = scored.stored.digest, results.published
     arrays.collecting = scored.name in MEMBERS
-    released: dict[str, dict[str, Any]] = published.answers(digest) if isinstance(published, ReleasedResults) else {}
+    released: dict[str, Row] = published.answers(digest) if isinstance(published, ReleasedResults) else {}
     for name, score in scored.tasks.items():
         outcomes = results.own_outcomes(digest, score.task)
         for unit in scored.suite.units(score.task):
@@ -117,7 +118,7 @@ def answer_rows(scored: Scored, results: Results, arrays: CollectedArrays) -> It
                 yield released[unit.id]
 
 
-def measure_rows(scored: Scored) -> Iterator[dict[str, Any]]:
+def measure_rows(scored: Scored) -> Iterator[Row]:
     """Yield the measures of every test unit, for tasks whose units have no score, such as properties."""
     for name, score in scored.tasks.items():
         if score.by_unit or not score.answered:
@@ -164,7 +165,7 @@ class ReleasedResults:
         """Return the published entries."""
         return self._entries
 
-    def answers(self, digest: str) -> dict[str, dict[str, Any]]:
+    def answers(self, digest: str) -> dict[str, Row]:
         """Return the published rows of an entry, by test unit."""
         return {row["unit"]: row for row in self._table(ANSWERS, digest).to_pylist()}
 
@@ -180,12 +181,12 @@ class ReleasedResults:
                     None if failure is None else Failure(**{**failure, "places": tuple(failure["places"])}), row["seconds"])
         return outcomes
 
-    def arrays_of(self, row: Mapping[str, Any]) -> dict[str, bytes]:
+    def arrays_of(self, row: Row) -> dict[str, bytes]:
         """Return the arrays that a row refers to, as far as the release contains them, by digest."""
         digests = re.findall(r'"digest": "([0-9a-f]{64})"', row["observation"] or "")
         return {digest: self._arrays[digest] for digest in digests if digest in self._arrays}
 
-    def details(self, digest: str, track: str) -> dict[str, Any] | None:
+    def details(self, digest: str, track: str) -> Details | None:
         """Return the published parts of an entry's report that are computed from observations."""
         found = next((entry for entry in self._release.report.entries if (entry.digest, entry.track) == (digest, track)), None)
         return None if found is None else {name: getattr(found, name) for name in ("worst_cases", *FROM_OBSERVATIONS)}
@@ -212,19 +213,19 @@ class ReleasedResults:
         keys = zip(table["digest"].to_pylist(), table["task"].to_pylist(), strict=True)
         return dict(zip(keys, table["score"].to_pylist(), strict=True))
 
-    def packed_score(self, digest: str, task: str) -> Mapping[str, Any]:
+    def packed_score(self, digest: str, task: str) -> PackedScore:
         """Return the published score of an entry on a task as plain values."""
-        packed: dict[str, Any] = json.loads(self._scores[digest, task])
+        packed: PackedScore = json.loads(self._scores[digest, task])
         return packed
 
-    def provenance(self, digest: str) -> list[dict[str, Any]]:
+    def provenance(self, digest: str) -> list[RunValues]:
         """Return the provenance of the run of an entry."""
         return [entry.environment.model_dump(mode="json") for entry in self._release.report.entries
                 if entry.digest == digest and entry.environment is not None][:1]
 
-    def cache_get(self, kind: str) -> dict[str, Any]:
+    def cache_get(self, kind: str) -> Derived:
         """Return published values derived from answers, by key."""
-        derived: dict[str, dict[str, Any]] = json.loads((self._release.folder / DERIVED).read_bytes())
+        derived: dict[str, Derived] = json.loads((self._release.folder / DERIVED).read_bytes())
         return derived.get(kind, {})
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.evaluation.task import Role
@@ -15,7 +14,7 @@ from leaderboard.report.schema import DescribedEntry, MetricPair, Overview, Repo
 from leaderboard.scoring.comparison import Samples, load_samples, samples_of_release
 from leaderboard.scoring.insights import Agreement, agreement, pareto_optimal
 from leaderboard.scoring.ranking import rank_suite
-from leaderboard.scoring.results import Results
+from leaderboard.scoring.results import Results, RunValues
 
 
 class ResultsView(ABC):
@@ -50,7 +49,7 @@ class ResultsView(ABC):
         """Return an entry, once per track."""
 
     @abstractmethod
-    def runs(self, entry: DescribedEntry) -> list[dict[str, Any]]:
+    def runs(self, entry: DescribedEntry) -> list[RunValues]:
         """Return the conditions of the runs of an entry, most recent first."""
 
     @abstractmethod
@@ -115,7 +114,7 @@ class StoreView(ResultsView):
         return [describe_entry(placed, ranking, self.results) for ranking in self.rankings.values() for placed in ranking.places
                 if placed.scored.name == name]
 
-    def runs(self, entry: DescribedEntry) -> list[dict[str, Any]]:
+    def runs(self, entry: DescribedEntry) -> list[RunValues]:
         return self.results.provenance(entry.digest)
 
     def agreement(self, track: str) -> Agreement | None:
@@ -148,7 +147,7 @@ class ReleaseView(ResultsView):
     def describe(self, name: str) -> Sequence[DescribedEntry]:
         return [entry for entry in self.report.entries if entry.name == name]
 
-    def runs(self, entry: DescribedEntry) -> list[dict[str, Any]]:
+    def runs(self, entry: DescribedEntry) -> list[RunValues]:
         return [entry.environment.model_dump(mode="json")] if entry.environment is not None else []
 
     def agreement(self, track: str) -> Agreement | None:

@@ -22,17 +22,19 @@ from leaderboard.scoring.resampling import Plan, Resampled
 from leaderboard.scoring.scores import TaskScore
 
 CODE = ("harness/evaluation", "tasks", "leaderboard/scoring")       # what turns observations into scores
+PackedScore = dict[str, Any]                # a score as JSON values
+Observations = Mapping[str, Any]            # by unit id
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
 
 class LazyObservations(Mapping[str, Any]):
     """Observations by test unit, read from the results when they are first needed."""
 
-    def __init__(self, load: Callable[[], Mapping[str, Any]]) -> None:
+    def __init__(self, load: Callable[[], Observations]) -> None:
         self._load = load
 
     @cached_property
-    def _loaded(self) -> Mapping[str, Any]:
+    def _loaded(self) -> Observations:
         return self._load()
 
     def __getitem__(self, unit: str) -> Any:
@@ -45,7 +47,7 @@ class LazyObservations(Mapping[str, Any]):
         return len(self._loaded)
 
 
-def pack_score(score: TaskScore, plan: Plan | None = None) -> dict[str, Any]:
+def pack_score(score: TaskScore, plan: Plan | None = None) -> PackedScore:
     """Return a score as JSON values, without the observations; the plan names the clusters that were resampled."""
     resampled = score.resampled
     return {
@@ -62,7 +64,7 @@ def pack_score(score: TaskScore, plan: Plan | None = None) -> dict[str, Any]:
             "clusters": None if plan is None else name_clusters(plan)}}
 
 
-def unpack_score(packed: Mapping[str, Any], task: Task[Any], observed: Mapping[str, Any]) -> TaskScore:
+def unpack_score(packed: PackedScore, task: Task[Any], observed: Observations) -> TaskScore:
     """Return the score from JSON values."""
     resampled, answers = packed["resampled"], packed["answers"]
     return TaskScore(

@@ -12,9 +12,13 @@ from harness.evaluation.suite import Suite
 from harness.evaluation.task import Task
 from harness.results.outcomes import Outcome
 from harness.results.store import Store, StoredEntry, open_store
-from leaderboard.scoring.kept_scores import LazyObservations, name_clusters, pack_score, stamp_score, unpack_score
+from leaderboard.scoring.kept_scores import LazyObservations, PackedScore, name_clusters, pack_score, stamp_score, unpack_score
 from leaderboard.scoring.resampling import Plan, make_plans
 from leaderboard.scoring.scores import Scored, TaskScore, score_task
+
+Details = dict[str, Any]                    # parts of an entry's report that are computed from observations
+Derived = dict[str, Any]                    # values derived from answers, by key
+RunValues = dict[str, Any]                  # the provenance of a run
 
 
 class PublishedResults(Protocol):
@@ -32,16 +36,16 @@ class PublishedResults(Protocol):
     def outcomes(self, digest: str, forms: Mapping[str, type[Any]]) -> dict[str, Outcome]:
         """Return the published outcomes of an entry, for the test units whose observation types are given."""
 
-    def packed_score(self, digest: str, task: str) -> Mapping[str, Any]:
+    def packed_score(self, digest: str, task: str) -> PackedScore:
         """Return the published score of an entry on a task as plain values."""
 
-    def details(self, digest: str, track: str) -> dict[str, Any] | None:
+    def details(self, digest: str, track: str) -> Details | None:
         """Return the published parts of an entry's report that are computed from observations."""
 
-    def provenance(self, digest: str) -> list[dict[str, Any]]:
+    def provenance(self, digest: str) -> list[RunValues]:
         """Return the provenance of the run of an entry."""
 
-    def cache_get(self, kind: str) -> dict[str, Any]:
+    def cache_get(self, kind: str) -> Derived:
         """Return published values derived from answers, by key."""
 
 
@@ -56,7 +60,7 @@ class Results:
                  only: Container[str] | None = None) -> None:
         self.suite, self.published, self._only = suite, published, only
         self.store = None if store is None else open_store(store)
-        self._unsaved: dict[str, Any] = {}
+        self._unsaved: dict[str, PackedScore] = {}
 
     @cached_property
     def _finished(self) -> Mapping[str, Mapping[str, str]]:
@@ -65,7 +69,7 @@ class Results:
         return {digest: times for digest, times in finished.items() if self._only is None or digest in self._only}
 
     @cached_property
-    def _kept(self) -> dict[str, Any]:
+    def _kept(self) -> dict[str, PackedScore]:
         return {} if self.store is None else self.store.cache_get(self._kind)
 
     @property
@@ -97,7 +101,7 @@ class Results:
         forms = {unit.id: task.observation_type for unit in self.suite.units(task) if unit.id in finished}
         return {} if self.store is None or not forms else self.store.outcomes(digest, forms)
 
-    def published_details(self, scored: Scored) -> dict[str, Any] | None:
+    def published_details(self, scored: Scored) -> Details | None:
         """Return what a release says of an entry besides its scores; None if the store has answers to everything itself."""
         digest = scored.stored.digest
         if self.published is None or digest not in self.published.digests:
@@ -135,12 +139,12 @@ class Results:
             self._kept |= self._unsaved
             self._unsaved = {}
 
-    def provenance(self, digest: str) -> list[dict[str, Any]]:
+    def provenance(self, digest: str) -> list[RunValues]:
         """Return the provenance of every run of an entry, most recent first."""
         own = [] if self.store is None else self.store.provenance(digest)
         return own or ([] if self.published is None else self.published.provenance(digest))
 
-    def cache_get(self, kind: str) -> dict[str, Any]:
+    def cache_get(self, kind: str) -> Derived:
         """Return values derived from answers, by key."""
         published = {} if self.published is None else self.published.cache_get(kind)
         return published | ({} if self.store is None else self.store.cache_get(kind))

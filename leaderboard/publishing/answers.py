@@ -22,6 +22,7 @@ from harness.results.store import StoredEntry
 from harness.submission.header import read_header
 from harness.submission.submission import Submission
 from leaderboard.ensembles.baselines import KIND, MEMBERS
+from leaderboard.ensembles.summary import TRACK
 from leaderboard.report.build import FROM_OBSERVATIONS
 from leaderboard.scoring.kept_scores import PackedScore, pack_score
 from leaderboard.scoring.resampling import make_plans
@@ -81,7 +82,7 @@ def write_answers(folder: Path, suite: Suite, results: Results, scored: Iterable
     write_table(folder / TASK_SCORES, SCORE_COLUMNS, ([
         {**columns(one, name), "score": json.dumps(pack_score(score, plans.get(name)))} for name, score in one.tasks.items()]
         for one in entries))
-    write_table(folder / MEASURES, MEASURE_COLUMNS, (list(measure_rows(one)) for one in entries))
+    write_table(folder / MEASURES, MEASURE_COLUMNS, (list(measure_rows(one, results)) for one in entries))
     (folder / DERIVED).write_text(json.dumps({KIND: results.cache_get(KIND)}), encoding="utf-8")
     return [ENTRIES, ANSWERS, ARRAYS, TASK_SCORES, MEASURES, DERIVED]
 
@@ -100,11 +101,11 @@ def columns(scored: Scored, task: str) -> dict[str, str]:
 
 
 def answer_rows(scored: Scored, results: Results, arrays: CollectedArrays) -> Iterator[Row]:
-    """Yield a row per test unit that the entry was run on; arrays are collected for the members of the ensembles."""
+    """Yield a row per test unit that was run; arrays of text tasks are collected for members of the ensembles only."""
     digest, published = scored.stored.digest, results.published
-    arrays.collecting = scored.name in MEMBERS
     released: dict[str, Row] = published.answers(digest) if isinstance(published, ReleasedResults) else {}
     for name, score in scored.tasks.items():
+        arrays.collecting = scored.name in MEMBERS or score.task.info.track != TRACK
         outcomes = results.own_outcomes(digest, score.task)
         for unit in scored.suite.units(score.task):
             if unit.id in outcomes:
@@ -118,10 +119,15 @@ def answer_rows(scored: Scored, results: Results, arrays: CollectedArrays) -> It
                 yield released[unit.id]
 
 
-def measure_rows(scored: Scored) -> Iterator[Row]:
+def measure_rows(scored: Scored, results: Results) -> Iterator[Row]:
     """Yield the measures of every test unit, for tasks whose units have no score, such as properties."""
+    published = results.published
+    released = published.measures(scored.stored.digest) if isinstance(published, ReleasedResults) else []
     for name, score in scored.tasks.items():
         if score.by_unit or not score.answered:
+            continue
+        if not results.own_outcomes(scored.stored.digest, score.task):
+            yield from (row for row in released if row["task"] == name)
             continue
         units = [unit for unit in scored.suite.units(score.task) if unit.id in score.observed]
         measured = score.task.measure_all(units, [score.observed[unit.id] for unit in units])
@@ -169,6 +175,11 @@ class ReleasedResults:
         """Return the published rows of an entry, by test unit."""
         return {row["unit"]: row for row in self._table(ANSWERS, digest).to_pylist()}
 
+    def measures(self, digest: str) -> list[Row]:
+        """Return the published measures of the test units of an entry that have no score."""
+        rows: list[Row] = self._table(MEASURES, digest).to_pylist()
+        return rows
+
     def outcomes(self, digest: str, forms: Mapping[str, type[Any]]) -> dict[str, Outcome]:
         """Return the published outcomes of an entry, for the test units whose observation types are given."""
         outcomes = {}
@@ -203,8 +214,8 @@ class ReleasedResults:
     def get(self, stored: StoredArray) -> np.ndarray:
         """Return the array of a reference."""
         if stored.digest not in self._arrays:
-            raise TouchstoneError(f"The release {self.name} contains the similarity matrices of {', '.join(MEMBERS)} only. Run "
-                                  "the metric with `touchstone run NAME` to have its own.")
+            raise TouchstoneError(f"Of the text tasks, the release {self.name} contains the similarity matrices of "
+                                  f"{', '.join(MEMBERS)} only. Run the metric with `touchstone run NAME` to have its own.")
         return decode_array(stored, self._arrays[stored.digest], str(self._release.folder / ARRAYS))
 
     @cached_property

@@ -43,8 +43,18 @@ class Plan:
         return Plan(tuple(clusters), self.counts[:, [column[cluster] for cluster in clusters]])
 
 
+_PLANS: dict[str, dict[str, Plan]] = {}     # by fingerprint, because drawing takes as long as reading all kept scores
+
+
 def make_plans(suite: Suite) -> dict[str, Plan]:
     """Return the plan of every ranked task of a suite by name, drawn from the suite's fingerprint and that name."""
+    if suite.fingerprint not in _PLANS:
+        _PLANS[suite.fingerprint] = draw_plans(suite)
+    return _PLANS[suite.fingerprint]
+
+
+def draw_plans(suite: Suite) -> dict[str, Plan]:
+    """Return newly drawn plans; see `make_plans`."""
     plans = {}
     for task in suite.tasks:
         if task.info.ranked:

@@ -37,6 +37,7 @@ class Snapshot:
     versions: Mapping[str, Sequence[Version]] = field(default_factory=dict)     # of each metric, the oldest first
     releases: Sequence[str] = ()            # names, the oldest first
     published: Mapping[str, PublishedComparison] = field(default_factory=dict)  # by task
+    beside: str | None = None               # the release among whose metrics those of a store are shown
 
     @property
     def errata(self) -> str | None:
@@ -101,6 +102,8 @@ class Snapshot:
     def title(self) -> str:
         """A few words for the head of every page."""
         suite, release = self.report.suite, self.report.release
+        if self.beside is not None:
+            return f"your results and release {self.beside} · {suite.label}"
         return f"{f'release {release}' if release else 'not released'} · {suite.label}"
 
     @cached_property
@@ -129,7 +132,7 @@ def of_store(suite: Suite, store: Store, published: PublishedResults | None = No
     sources = {placed.scored.name: placed.scored.entry.submission.source.decode("utf-8", "replace")
                for ranking in results.rankings.values() for placed in ranking.places}
     return Snapshot(results.report, results.samples, sources, versions=versions(store), releases=releases(),
-                    published=compare_published(results.report))
+                    published=compare_published(results.report), beside=results.release_name)
 
 
 def of_release(release: Release) -> Snapshot:

@@ -169,5 +169,6 @@ def test_a_release_combines_the_store_and_the_published_metrics(own, tmp_path):
 def test_board_shows_one_metric_beside_the_published_ones(own, smoke):
     snapshot, _ = load_snapshot("smoke", str(own), None, [str(EXAMPLE)])
     assert {entry.name for entry in snapshot.report.entries} == {*PUBLISHED, "shared_words"}
+    assert snapshot.title == f"your results and release 2026.1 · {snapshot.report.suite.label}"
     with pytest.raises(TouchstoneError, match='has no results of "zipf" on the suite smoke. Run `touchstone run zipf --suite smoke`'):
         load_snapshot("smoke", str(own), None, ["zipf"])

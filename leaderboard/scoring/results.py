@@ -12,7 +12,15 @@ from harness.evaluation.suite import Suite
 from harness.evaluation.task import Task
 from harness.results.outcomes import Outcome
 from harness.results.store import Store, StoredEntry, open_store
-from leaderboard.scoring.kept_scores import LazyObservations, PackedScore, name_clusters, pack_score, stamp_score, unpack_score
+from leaderboard.scoring.kept_scores import (
+    LazyObservations,
+    Observations,
+    PackedScore,
+    name_clusters,
+    pack_score,
+    stamp_score,
+    unpack_score,
+)
 from leaderboard.scoring.resampling import Plan, make_plans
 from leaderboard.scoring.scores import Scored, TaskScore, score_task
 
@@ -95,6 +103,12 @@ class Results:
             return own
         return own | self.published.outcomes(digest, others)
 
+    def _observations(self, digest: str, task: Task[Any]) -> Observations:
+        """Return the observations of an entry on a task, in the order of the test units."""
+        outcomes = self.outcomes(digest, task)
+        return {unit.id: outcomes[unit.id].observation for unit in self.suite.units(task)
+                if unit.id in outcomes and outcomes[unit.id].observation is not None}
+
     def own_outcomes(self, digest: str, task: Task[Any]) -> dict[str, Outcome]:
         """Return the outcomes of an entry on a task that are in the store, by test unit."""
         finished = self._finished.get(digest, {})
@@ -113,8 +127,7 @@ class Results:
         """Return the score of an entry on a task, as published or as kept if nothing has changed since, or computed."""
         units, finished = self.suite.units(task), self._finished.get(digest, {})
         present = any(unit.id in finished for unit in units)
-        observed = LazyObservations(lambda: {name: outcome.observation for name, outcome in self.outcomes(digest, task).items()
-                                             if outcome.observation is not None})
+        observed = LazyObservations(lambda: self._observations(digest, task))
         if not present and self.published is not None and digest in self.published.digests:
             packed = self.published.packed_score(digest, task.name)
             if packed["resampled"] is not None and (plan is None or packed["resampled"]["clusters"] != name_clusters(plan)):

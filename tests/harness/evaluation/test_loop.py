@@ -145,9 +145,9 @@ def test_a_new_measure_version_runs_no_unit_and_changes_the_fingerprint(smoke, t
     monkeypatch.setattr(type(task), "info", replace(task.info, measure_version=task.info.measure_version + 1))
     changed = load_suite("smoke")
     assert changed.fingerprint != smoke.fingerprint
-    assert plan_run(entries, changed.of(SAME), Store(path, read_only=True)) == []
+    assert plan_run(entries, changed.select(SAME), Store(path, read_only=True)) == []
     monkeypatch.setattr(type(task), "info", replace(task.info, observe_version=task.info.observe_version + 1))
-    assert len(plan_run(entries, load_suite("smoke").of(SAME), Store(path, read_only=True))) == 3
+    assert len(plan_run(entries, load_suite("smoke").select(SAME), Store(path, read_only=True))) == 3
 
 
 SERIATION = """

@@ -62,6 +62,7 @@ def test_observations_of_kept_scores_are_read_from_the_store(store, smoke, compu
     assert task.observed == {name: outcome.observation for name, outcome in
                              Results(smoke, store).outcomes(containment.stored.digest, task.task).items()}
     assert len(task.observed) == task.answered > 0
+    assert list(task.observed) == [unit.id for unit in smoke.units(task.task)]
     assert computed == []
 
 

@@ -12,7 +12,7 @@ from leaderboard.publishing.release import read_release
 from leaderboard.report.schema import Report, TaskRank
 
 
-@pytest.mark.parametrize("name", releases.releases())
+@pytest.mark.parametrize("name", ["2026.1", "2026.2"])
 def test_releases_of_schema_version_1_are_read_unchanged(name):
     """Every value of the file is in the report; what the file lacks is added from the registries."""
     content = (releases.FOLDER / name / releases.REPORT).read_bytes()

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from leaderboard.scoring.estimates import Estimate, stratified_mean
 
@@ -243,7 +243,7 @@ def widened(estimate: Estimate, by_chance: np.ndarray) -> ValueAdded:
     """Return an estimate whose interval also covers the randomness of learning in each split."""
     if estimate.low is None or estimate.high is None:
         return ValueAdded(estimate.value, None, None)
-    reach = float(stats.t.ppf(0.975, len(by_chance)) * np.sqrt(np.mean(by_chance ** 2) / len(by_chance)))
+    reach = float(scipy.stats.t.ppf(0.975, len(by_chance)) * np.sqrt(np.mean(by_chance ** 2) / len(by_chance)))
     return ValueAdded(estimate.value, estimate.value - float(np.hypot(estimate.value - estimate.low, reach)),
                       estimate.value + float(np.hypot(estimate.high - estimate.value, reach)))
 

@@ -8,9 +8,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
-from scipy.stats import rankdata
+import scipy
 
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.units import Unit
@@ -337,7 +335,8 @@ def human_ordering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable
 
     def score(predictions: np.ndarray, times: np.ndarray) -> float:
         judged = [rows[times[rows] > 0] for rows in inside]
-        r = [weighted_correlations(rankdata(predictions[rows]), rankdata(people[rows]), times[None, rows])[0]
+        ranked = scipy.stats.rankdata
+        r = [weighted_correlations(ranked(predictions[rows]), ranked(people[rows]), times[None, rows])[0]
              for rows in judged if len(rows) > 2]
         return float(np.mean(np.nan_to_num(r))) if r else float("nan")
 
@@ -356,8 +355,8 @@ def human_ordering_table(metrics: tuple[str, ...], units: Seen) -> TrainingTable
 
 def met(texts: np.ndarray, names: np.ndarray) -> np.ndarray:
     """Return groups of pairs that share texts; if one group is half of a dataset, each text is a group."""
-    ties = coo_array((np.ones(len(texts)), (texts[:, 0], texts[:, 1])), shape=(int(texts.max()) + 1,) * 2)
-    together = connected_components(ties, directed=False)[1][texts] + int(texts.max()) + 1
+    ties = scipy.sparse.coo_array((np.ones(len(texts)), (texts[:, 0], texts[:, 1])), shape=(int(texts.max()) + 1,) * 2)
+    together = scipy.sparse.csgraph.connected_components(ties, directed=False)[1][texts] + int(texts.max()) + 1
     groups = together
     for name in np.unique(names):
         rows = names == name

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from leaderboard.report.schema import ExamplePairs
 from leaderboard.scoring.scores import Scored
@@ -49,7 +49,7 @@ def collect_example_pairs(entries: Iterable[Scored]) -> ExamplePairs | None:
 
 def relative_ranks(values: np.ndarray) -> np.ndarray:
     """Return ranks scaled to 0 (smallest) to 1; ties share their mean rank."""
-    return np.asarray((stats.rankdata(values) - 1) / (len(values) - 1))
+    return np.asarray((scipy.stats.rankdata(values) - 1) / (len(values) - 1))
 
 
 def closer_pairs(pairs: ExamplePairs, a: str, b: str, count: int) -> list[PlacedPair]:

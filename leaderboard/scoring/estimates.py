@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from harness.evaluation.task import Bounds
 
@@ -67,7 +67,7 @@ def interval_of_mean(value: float, error: float, freedom: float, bounds: Bounds,
       all at a bound count as so many trials.
     """
     low, high = bounds
-    t = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
+    t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
     if low is not None and high is not None:
         share, spread = min(max((value - low) / (high - low), 0.0), 1.0), error / (high - low)
         variance = share * (1 - share)
@@ -123,7 +123,7 @@ def borda_share(value: float, panel: Sequence[float]) -> float:
 def answer_correlation(answers: np.ndarray) -> np.ndarray:
     """Return the m x m Spearman correlations of the entries' answers (one row each); nan for constant rows."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.atleast_2d(np.corrcoef(stats.rankdata(answers, axis=1)))
+        return np.atleast_2d(np.corrcoef(scipy.stats.rankdata(answers, axis=1)))
 
 
 def pareto_front(cost: Sequence[float], value: Sequence[float]) -> list[int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from harness.base.hashing import seed_of
 from harness.base.units import Cluster, Unit
@@ -171,10 +171,10 @@ def bca_interval(value: float, left_out: np.ndarray, replicates: np.ndarray, str
     squares = float(np.sum(influence ** 2))
     acceleration = float(np.sum(influence ** 3)) / (6 * squares ** 1.5) if squares > 0 else 0.0
     below = (np.sum(ordered < value) + np.sum(ordered == value) / 2) / len(ordered)
-    bias = float(stats.norm.ppf(np.clip(below, 1 / (2 * len(ordered)), 1 - 1 / (2 * len(ordered)))))
+    bias = float(scipy.stats.norm.ppf(np.clip(below, 1 / (2 * len(ordered)), 1 - 1 / (2 * len(ordered)))))
     tail = (1 + CONFIDENCE) / 2
     wider = 1.0 if planned else math.sqrt(count / (count - 1))
-    reach = wider * stats.t.ppf(tail, freedom) if expanded else stats.norm.ppf(tail)
+    reach = wider * scipy.stats.t.ppf(tail, freedom) if expanded else scipy.stats.norm.ppf(tail)
     z = bias + np.array([-reach, reach])
-    low, high = np.quantile(ordered, stats.norm.cdf(bias + z / (1 - acceleration * z)))
+    low, high = np.quantile(ordered, scipy.stats.norm.cdf(bias + z / (1 - acceleration * z)))
     return Estimate(value, float(low), float(high), count)

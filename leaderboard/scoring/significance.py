@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from leaderboard.scoring.estimates import CONFIDENCE
 
@@ -122,7 +122,7 @@ def pairwise_tests_of_replicates(values: np.ndarray, replicates: np.ndarray, par
     difference = values[first] - values[second]
     observed = np.abs(difference) / scale
     if parts:
-        observed = stats.norm.isf(stats.t.sf(observed, degrees_of_freedom(parts, first, second)))
+        observed = scipy.stats.norm.isf(scipy.stats.t.sf(observed, degrees_of_freedom(parts, first, second)))
 
     def drawn() -> Iterator[np.ndarray]:
         for start in range(0, replicates.shape[1], DRAWS_AT_ONCE):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from harness.evaluation.task import Point
 
@@ -13,7 +13,7 @@ from harness.evaluation.task import Point
 def mean_points(x: Sequence[float], rows: np.ndarray) -> list[Point]:
     """Return (x, mean, low, high) of each column with Student's interval over the rows; no interval for a single row."""
     n, mean = len(rows), rows.mean(axis=0)
-    reach = stats.t.ppf(0.975, n - 1) * rows.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else None
+    reach = scipy.stats.t.ppf(0.975, n - 1) * rows.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else None
     return [(float(at), round_value(mean[i]), None if reach is None else round_value(mean[i] - reach[i]),
              None if reach is None else round_value(mean[i] + reach[i])) for i, at in enumerate(x)]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 
 def rank_means(means: Sequence[float]) -> np.ndarray:
     """Return the rank of each dataset, 1 for the largest similarity; ties share the mean of their ranks."""
-    return np.asarray(stats.rankdata(-np.asarray(means, dtype=float)))
+    return np.asarray(scipy.stats.rankdata(-np.asarray(means, dtype=float)))
 
 
 def count_coinciding_ranks(metric: np.ndarray, human: np.ndarray) -> int:

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy import stats
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
@@ -165,7 +165,7 @@ def upper_limit(distances: np.ndarray) -> float:
     m = len(distances)
     if m < 2:
         return float(distances.max())
-    return float(distances.mean() + stats.t.ppf(0.975, m - 1) * distances.std(ddof=1) * np.sqrt(1 + 1 / m))
+    return float(distances.mean() + scipy.stats.t.ppf(0.975, m - 1) * distances.std(ddof=1) * np.sqrt(1 + 1 / m))
 
 
 def is_above(distance: float, edge: float) -> bool:
@@ -177,7 +177,7 @@ def measure_sensitivity(distances: np.ndarray) -> float | None:
     """Return Spearman's correlation with the strength, or None if all distances are equal."""
     if np.ptp(distances) == 0:
         return None
-    return pearson(np.arange(len(distances)), stats.rankdata(distances))
+    return pearson(np.arange(len(distances)), scipy.stats.rankdata(distances))
 
 
 def find_onset(distances: np.ndarray, highest: float) -> float | None:

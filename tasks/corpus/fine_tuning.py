@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy import stats
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
@@ -139,7 +139,7 @@ def training_measures(curve: TrainingCurve, fault_free: np.ndarray) -> Measures:
     first, last = ((float(distance - fault_free.mean()) / spread if spread > 0 else None) for distance in distances[[0, -1]])
     falling = None
     if np.ptp(distances) > 0:
-        falling = -pearson(np.arange(len(distances)), stats.rankdata(distances))
+        falling = -pearson(np.arange(len(distances)), scipy.stats.rankdata(distances))
     ratios = curve.type_token_ratios
     return Measures(falling, {"ifc_monotonicity": falling, "ifc_gap": last, "first_gap": first,
                               "type_token_ratio_rise": ratios[-1] - ratios[0]})

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy import stats
 
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
@@ -279,6 +279,6 @@ def measure_trend(distances: np.ndarray, separation: np.ndarray) -> dict[str, fl
     if np.ptp(distances) == 0:
         return dict.fromkeys(names)
     r, omega2 = pearson(separation, distances), omega_squared(distances, separation)
-    rho = pearson(stats.rankdata(separation), stats.rankdata(distances))
+    rho = pearson(scipy.stats.rankdata(separation), scipy.stats.rankdata(distances))
     return dict(zip(names, (rho, omega2, r * r, r, float(np.sign(r)) * omega2, r * abs(r)), strict=True))
 

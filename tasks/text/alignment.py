@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy import stats
 
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
@@ -182,7 +182,8 @@ def weighted_measures(observation: AlignmentAnswers, times: np.ndarray) -> dict[
         values = {}
         for aspect, ratings in observation.ratings.items():
             values[f"pearson_{aspect}"] = weighted_correlations(first, np.array(ratings), times)
-            values[f"spearman_{aspect}"] = weighted_correlations(stats.rankdata(first), stats.rankdata(ratings), times)
+            ranks = scipy.stats.rankdata([first, np.array(ratings)], axis=1)
+            values[f"spearman_{aspect}"] = weighted_correlations(ranks[0], ranks[1], times)
         return {"axis": (1 + values["pearson_overall"]) / 2, **values}
     second = observation.scale.as_similarity(np.array(observation.second))
     guessed = np.where(first == second, 0.5, (second > first).astype(float))            # whether the second is preferred

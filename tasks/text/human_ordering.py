@@ -12,8 +12,8 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import scipy
 from pydantic import Field
-from scipy import stats
 
 from harness.base.errors import TouchstoneError
 from harness.base.files import read_entries, write_entry
@@ -146,7 +146,7 @@ class HumanOrdering(TextTask[RatedAnswers]):
 
     def answers(self, observation: RatedAnswers) -> np.ndarray:
         """Return the ranks of the unit's pairs, from 0 for the least similar to 1."""
-        ranks = stats.rankdata(observation.scale.as_similarity(np.array(observation.answers)))
+        ranks = scipy.stats.rankdata(observation.scale.as_similarity(np.array(observation.answers)))
         return np.asarray((ranks - 1) / max(1, len(ranks) - 1))
 
     def replicates(self, units: Sequence[Unit], observations: Sequence[RatedAnswers | None],
@@ -180,10 +180,11 @@ class HumanOrdering(TextTask[RatedAnswers]):
 def measure_correlations(observation: RatedAnswers, times: np.ndarray) -> dict[str, np.ndarray]:
     """Return the measures of one set under each row of counts; ranks, Kendall's tau and the bound are those of all pairs."""
     similarity, human = observation.scale.as_similarity(np.array(observation.answers)), np.array(observation.human)
-    values = {"spearman": weighted_correlations(stats.rankdata(similarity), stats.rankdata(human), times),
+    values = {"spearman": weighted_correlations(scipy.stats.rankdata(similarity), scipy.stats.rankdata(human), times),
               "pearson": weighted_correlations(similarity, human, times)}
     constant = len(similarity) < MIN_PAIRS or np.ptp(similarity) == 0 or np.ptp(human) == 0
-    values["kendall"] = only_full_sample(len(times), np.nan if constant else float(stats.kendalltau(similarity, human).statistic))
+    kendall = np.nan if constant else float(scipy.stats.kendalltau(similarity, human).statistic)
+    values["kendall"] = only_full_sample(len(times), kendall)
     if all(len(ratings) > 1 for ratings in observation.ratings):
         upper_bound = rank_orders.correlation_bound(np.array(observation.ratings))
         if upper_bound is not None:

@@ -269,10 +269,10 @@ class MetricSession:
         corpora = rng.permutation(sorted({c for pair in pairs.values() for c in pair})).tolist()
         texts = concatenate(*(contents[c] for c in corpora))
         ends = np.cumsum([len(contents[c]) for c in corpora]).tolist()
-        place = {c: slice(end - len(contents[c]), end) for c, end in zip(corpora, ends, strict=True)}
+        rows_of = {c: slice(end - len(contents[c]), end) for c, end in zip(corpora, ends, strict=True)}
         whole = worker.call_array("matrix", [texts, texts], (len(texts), len(texts)), seed)
         rule = LiftingRule.of(self.entry.header)
-        return {index: lift_scores(require_all_finite(whole[place[i], place[j]]), rule) for index, (i, j) in pairs.items()}
+        return {index: lift_scores(require_all_finite(whole[rows_of[i], rows_of[j]]), rule) for index, (i, j) in pairs.items()}
 
     def _answer(self, worker: Worker, handles: Sequence[int], contents: Sequence[Content], seed: int) -> float:
         """Return the metric's answer for two corpora that the worker holds; a text metric is lifted."""

@@ -158,7 +158,7 @@ def embed_batches(encoder: Encoder, batches: Sequence[Batch], threads: int) -> I
 
 
 def missing_message(count: int, model: str) -> str:
-    """Return what is said before texts are embedded."""
+    """Return the message that precedes the embedding of texts."""
     return f"{count:,} texts have no {model} vector yet; each is embedded once and cached."
 
 

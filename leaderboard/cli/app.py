@@ -195,10 +195,10 @@ def default_entries(progress: ConsoleProgress, published: ReleasedResults | None
         progress.say(f"Skipped: {name} needs the model {lacking.model}; see `touchstone models list`.")
     entries = [entry for submission in here for entry in submission.entries]
     if published is not None:
-        known = [entry for entry in entries if entry.digest in published.digests]
-        progress.say(f"{len(known)} metrics are published in the release {published.name} and are not run again; --all runs "
-                     "them.")
-        entries = [entry for entry in entries if entry not in known]
+        unpublished = [entry for entry in entries if entry.digest not in published.digests]
+        progress.say(f"{len(entries) - len(unpublished)} metrics are published in the release {published.name} and are not "
+                     "run again; --all runs them.")
+        entries = unpublished
     waiting = [entry.name for entry in entries if entry.on_request]
     if waiting:
         progress.say(f"Skipped: {', '.join(waiting)} are slow; name them to run them.")

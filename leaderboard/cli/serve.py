@@ -109,8 +109,9 @@ def load_snapshot(suite: str, store: str | None, release: str | None,
     if release is not None or (may_replace and not os.path.exists(path)):
         return of_release(read_release(release)), {}
     opened = Store(path, read_only=True)
+    stored = opened.finished_by_entry(load_suite(suite).observation_types) if only else {}
     for digest, name in (only or {}).items():
-        if digest not in opened.finished_by_entry(load_suite(suite).observation_types):
+        if digest not in stored:
             raise TouchstoneError(f'The store {opened.name} has no results of "{name}" on the suite {suite}. Run `touchstone run '
                                   f"{' '.join(with_metrics or ())} --suite {suite}` first.")
     snapshot = read_suite_snapshot(suite)

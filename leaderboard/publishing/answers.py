@@ -199,8 +199,8 @@ class ReleasedResults:
 
     def details(self, digest: str, track: str) -> Details | None:
         """Return the published parts of an entry's report that are computed from observations."""
-        found = next((entry for entry in self._release.report.entries if (entry.digest, entry.track) == (digest, track)), None)
-        return None if found is None else {name: getattr(found, name) for name in ("worst_cases", *FROM_OBSERVATIONS)}
+        report = next((entry for entry in self._release.report.entries if (entry.digest, entry.track) == (digest, track)), None)
+        return None if report is None else {name: getattr(report, name) for name in ("worst_cases", *FROM_OBSERVATIONS)}
 
     @cached_property
     def _arrays(self) -> dict[str, bytes]:

@@ -288,10 +288,10 @@ def find_published(suite: Suite, folder: Path | None = None) -> tuple[ReleasedRe
     """
     folder = folder or FOLDER
     for candidate in reversed(releases(folder)):
-        found = read_release(candidate, folder)
-        if found.report.suite.name == suite.name and not found.errata.withdrawn:
+        released = read_release(candidate, folder)
+        if released.report.suite.name == suite.name and not released.errata.withdrawn:
             try:
-                return found.results(suite), None
+                return released.results(suite), None
             except TouchstoneError as error:
                 return None, str(error)
     return None, None

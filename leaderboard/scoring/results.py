@@ -120,8 +120,8 @@ class Results:
         digest = scored.stored.digest
         if self.published is None or digest not in self.published.digests:
             return None
-        asked = sum(score.asked for score in scored.tasks.values())
-        return self.published.details(digest, scored.track) if len(self._finished.get(digest, ())) < asked else None
+        outcomes = sum(score.asked for score in scored.tasks.values())
+        return self.published.details(digest, scored.track) if len(self._finished.get(digest, ())) < outcomes else None
 
     def task_score(self, digest: str, task: Task[Any], plan: Plan | None) -> TaskScore:
         """Return the score of an entry on a task, as published or as kept if nothing has changed since, or computed."""

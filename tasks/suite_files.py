@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.units import Source
 from harness.evaluation.assignment import TaskUnit
-from harness.evaluation.suite import Suite
+from harness.evaluation.suite import AdmissionRule, Axis, AxisPart, Suite
 from harness.evaluation.task import Context
 from harness.models.registry import model_fingerprint
 from tasks.data.loading import dataset_fingerprint, load_dataset
@@ -21,15 +21,55 @@ from tasks.registry import get_task
 FOLDER = Path(__file__).parent / "suites"
 
 
+class PartTable(BaseModel):
+    """A task of an axis."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    task: str
+    scale: Annotated[float, Field(gt=0)] = 1.0
+    measure: str | None = None
+
+
+class AxisTable(BaseModel):
+    """An axis; the first of a track is the one that it is ranked by."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    title: str
+    track: str
+    parts: Annotated[list[PartTable], Field(min_length=1)]
+    description: str = ""
+
+
+class AdmissionTable(BaseModel):
+    """What a task must fulfil to be ranked; what is not named has the value of `AdmissionRule`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    controls: dict[str, list[str]]
+    score: float = AdmissionRule.score
+    lower_end: float = AdmissionRule.lower_end
+    stratum: float = AdmissionRule.stratum
+    signal_to_noise: float = AdmissionRule.signal_to_noise
+    clusters: int = AdmissionRule.clusters
+    alpha: float = AdmissionRule.alpha
+    on_axis: float = AdmissionRule.on_axis
+
+
 class SuiteFile(BaseModel):
     """The contents of a suite's TOML file; each task validates its own table."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
     title: str
+    version: Annotated[int, Field(ge=1)] = 1
     seed: int
     model: str                              # the embedding model behind the inputs `embeddings` and `tokens`
     tasks: Annotated[dict[str, dict[str, Any]], Field(min_length=1)]
+    axes: list[AxisTable] = []
+    admission: AdmissionTable | None = None
 
 
 def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Suite:
@@ -67,7 +107,40 @@ def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = No
             raise TouchstoneError(f"{path.name}: tasks.{task_name}.{_first_error(error)}") from None
         fingerprints = {dataset: dataset_fingerprint(dataset) for dataset in sorted(task.datasets(settings))}
         units += [TaskUnit(task, unit) for unit in task.units(settings, Context(content.seed, model, fingerprints))]
-    return Suite(path.stem, content.title, model, tuple(units), load_dataset)
+    try:
+        axes = read_axes(content)
+    except TouchstoneError as error:
+        raise TouchstoneError(f"{path.name}: {error}") from None
+    rule = None if content.admission is None else AdmissionRule(**_to_tuples(content.admission.model_dump()))
+    return Suite(path.stem, content.title, model, tuple(units), load_dataset, axes, content.version, rule)
+
+
+def read_axes(content: SuiteFile) -> tuple[Axis, ...]:
+    """Return the declared axes; raise if one of them contains what the suite or the task does not allow."""
+    axes: list[Axis] = []
+    for table in content.axes:
+        where = f'the axis "{table.name}" of {table.track} metrics'
+        first = table.track not in {axis.track for axis in axes}
+        if any((axis.track, axis.name) == (table.track, table.name) for axis in axes):
+            raise TouchstoneError(f"{where} is declared twice.")
+        for part in table.parts:
+            if part.task not in content.tasks:
+                raise TouchstoneError(f"{where} contains {part.task}, which is not among the tasks of the suite."
+                                      f"{did_you_mean(part.task, content.tasks)}")
+            info = get_task(part.task).info
+            if info.track != table.track:
+                raise TouchstoneError(f"{where} contains {part.task}, which is a task of {info.track} metrics.")
+            if part.measure is None and not info.ranked:
+                raise TouchstoneError(f"{where} contains {part.task}, a property without a ranked score.")
+            if part.measure is None and info.refused is not None:
+                raise TouchstoneError(f"{where} contains {part.task}, which may not be ranked: {info.refused}.")
+            if part.measure is not None and (first or part.measure not in info.axis_measures):
+                allowed = ", ".join(info.axis_measures) or "none"
+                raise TouchstoneError(f'{where} contains the measure "{part.measure}" of {part.task}; the axis that a track is '
+                                      f"ranked by contains scores only, and other axes may use of its measures: {allowed}.")
+        axes.append(Axis(table.name, table.title, table.track,
+                         tuple(AxisPart(part.task, part.scale, part.measure) for part in table.parts), table.description))
+    return tuple(axes)
 
 
 def _to_tuples(value: Any) -> Any:

@@ -149,6 +149,8 @@ class TaskInfo:
     measures: Mapping[str, str] = field(default_factory=dict)     # description by name, in display order
     presentation: Presentation = Presentation()
     bounds: Mapping[str, Bounds] = field(default_factory=dict)  # of measures, for intervals within them
+    refused: str | None = None              # why the score may not be part of a declared axis; None: it may
+    axis_measures: tuple[str, ...] = ()     # measures on a scale with chance 0 that a suite may use in an axis besides the score
 
     def bounds_of(self, measure: str) -> Bounds:
         """Return the bounds of a measure, also of one that is limited to a dataset, or of the score (`score`)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import methodcaller
 
-from leaderboard.report.schema import EntryReport, TaskInfo
+from leaderboard.report.schema import EntryReport, SuiteInfo, TaskInfo
 
 DEFAULT_SCORES = 10                         # scores that are columns by default; the others can be selected
 
@@ -24,17 +24,21 @@ class Column:
     score: bool = False                     # the score of a ranked task
 
 
-def list_columns(tasks: Sequence[TaskInfo], track: str) -> list[Column]:
-    """Return the scores of a track's ranked tasks, combined columns, and all measures of these tasks and of properties."""
+def list_columns(suite: SuiteInfo, track: str) -> list[Column]:
+    """Return the scores of a track's ranked tasks, its other axes, combined columns, and all measures of tasks and properties."""
+    tasks = suite.tasks
     ranked = [task for task in tasks if task.ranked and task.track == track]
     scores = [Column(task.name, task.title, task.score, methodcaller("value_on", task.name), index < DEFAULT_SCORES, True)
               for index, task in enumerate(ranked)]
-    combined = {column.measure: column for task in ranked for column in task.presentation.combined}
+    axes = [Column(f"axis.{axis.name}", axis.title, axis.description, partial(axis_value, axis=axis.name), default=True)
+            for axis in suite.other_axes(track)]
+    combined = {column.measure: column for task in ranked for column in task.presentation.combined
+                if not any(axis.name == column.measure for axis in suite.axes)}
     means = [Column(column.measure, column.title, column.description, partial(
         combined_value, measure=column.measure,
         tasks=[task.name for task in ranked if column in task.presentation.combined])) for column in combined.values()]
-    measures = [column for task in tasks if not task.ranked or task.track == track for column in measure_columns(task)]
-    return [*scores, *means, *measures]
+    measures = [column for task in tasks if task.descriptive or task.track == track for column in measure_columns(task)]
+    return [*scores, *axes, *means, *measures]
 
 
 def measure_columns(task: TaskInfo) -> Iterator[Column]:
@@ -47,6 +51,12 @@ def measure_columns(task: TaskInfo) -> Iterator[Column]:
         title = presentation.titles.get(measure, f"{task.title}: {measure.replace('_', ' ')}")
         yield Column(f"{task.name}.{measure}", title, description, partial(measure_value, task=task.name, measure=measure),
                      measure in presentation.columns)
+
+
+def axis_value(entry: EntryReport, axis: str) -> float | None:
+    """Return the entry's value on an axis."""
+    standing = entry.axes.get(axis)
+    return standing.value.value if standing is not None and standing.value is not None else None
 
 
 def measure_value(entry: EntryReport, task: str, measure: str) -> float | None:

@@ -28,7 +28,8 @@ from leaderboard.publishing.release import FOLDER, read_release, releases
 from leaderboard.scoring.custom_order import check_weights
 
 # Parameters on which the HTML of a page depends; the script evaluates the others.
-PARAMETERS = frozenset({"view", "metric", "against", "metrics", "track", "release", "suite", "task", "cost", "model", "symmetric", "kind"})
+PARAMETERS = frozenset({"view", "metric", "against", "metrics", "track", "release", "suite", "task", "cost", "model", "symmetric", "kind",
+                        "axis"})
 NEED_ENTRIES = frozenset({"board", "compare", "choose", "map"})
 PAGES_KEPT = 256
 COMPRESSION = 6
@@ -158,6 +159,11 @@ def render_snapshot(snapshot: Snapshot, links: Links, query: Mapping[str, str], 
     track = query.get("track", tracks[0])
     if track not in tracks:
         return render_missing(snapshot, links, f"There is no track “{printable(track, 80)}”; there are {', '.join(tracks)}.", choices)
+    axes, axis = [axis.name for axis in snapshot.report.suite.axes if axis.track == track], query.get("axis")
+    if axis is not None and axis not in axes:
+        return render_missing(snapshot, links, f"There is no axis “{printable(axis, 80)}”; there are {', '.join(axes)}.", choices)
+    if axis is not None and axis != axes[0]:
+        snapshot = snapshot.on_axis(axis)
     content = render_board(snapshot, links, track)
     return frame_page(page, content, "Touchstone", snapshot, links, choices)
 

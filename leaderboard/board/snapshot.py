@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from harness.base.paths import SUBMISSIONS
@@ -71,7 +71,11 @@ class Snapshot:
 
     def columns(self, track: str) -> list[Column]:
         """Return all columns of a track's table."""
-        return list_columns(self.report.suite.tasks, track)
+        return list_columns(self.report.suite, track)
+
+    def on_axis(self, name: str) -> Snapshot:
+        """Return the snapshot with a track ranked by another of its axes."""
+        return replace(self, report=self.report.on_axis(self.report.suite.axis(name)))
 
     def role(self, role: Role) -> tuple[str, str] | None:
         """Return the task and the measure that play a role in this suite, or None."""

@@ -20,6 +20,7 @@ from leaderboard.cli.options import (
     REFUSED,
     SOME_FAILED,
     STOPPED,
+    AxisOption,
     DataOption,
     JobsOption,
     JsonOption,
@@ -37,6 +38,7 @@ from leaderboard.cli.options import (
     open_results,
     print_json,
     read_limits,
+    select_axis,
     set_mirror,
     store_address,
 )
@@ -241,7 +243,7 @@ def check(
 @app.command()
 def show(
     suite: ResultsSuiteOption = None, store: StoreOption = None, release: ReleaseOption = None, track: TrackOption = None,
-    as_json: JsonOption = False,
+    axis: AxisOption = None, as_json: JsonOption = False,
     weights: Annotated[str | None, typer.Option(metavar="TASK:WEIGHT,…", help="Order by your own weights of the tasks instead; "
                                                 "the others do not count.", show_default=False)] = None,
     borda: Annotated[bool, typer.Option("--borda", help="Order by Borda points instead: the mean share of the ranked metrics "
@@ -253,11 +255,12 @@ def show(
     [bold]touchstone show[/bold]
     [bold]touchstone show --suite smoke --json[/bold]
     [bold]touchstone show --release 2026.2 --track text[/bold]
+    [bold]touchstone show --axis usmb[/bold]
     [bold]touchstone show --track corpus --weights known_similarity:2,fine_tuning:1[/bold]
     """
     if weights is not None and borda:
         raise TouchstoneError("Use either --weights or --borda, not both.")
-    results = open_results(suite, store, release)
+    results, track = select_axis(open_results(suite, store, release), axis, track)
     if weights is not None or borda:
         show_own_order(results, weights, track, as_json)
         return

@@ -19,11 +19,12 @@ from rich.text import Text
 
 from harness.base.errors import TouchstoneError, format_bytes
 from harness.evaluation.loop import RunSummary
+from harness.evaluation.suite import OVERALL
 from leaderboard.cli.fitted_table import Column, FittedTable, plain_table
 from leaderboard.publishing.views import ResultsView
 from leaderboard.report.formats import format_authors
 from leaderboard.report.position import Position
-from leaderboard.report.schema import DescribedEntry, MetricPair, Standing, SuiteInfo, TaskInfo
+from leaderboard.report.schema import DescribedEntry, MetricPair, Standing, SuiteInfo, TaskInfo, TrackQuality
 from leaderboard.scoring.estimates import Estimate
 
 output = Console(highlight=False)
@@ -51,8 +52,8 @@ def format_interval(estimate: Estimate | None, digits: int = 2) -> Text:
 def ranking_tables(results: ResultsView, tracks: Iterable[str]) -> RenderableType:
     """Return one table per track."""
     footing = Text(
-        "0 is chance, 1 is perfect; 95% intervals for new draws from these datasets. ranks: 95% range of the rank, "
-        "corrected for all pairs. A line: every metric above is significantly better than every metric below.",
+        "95% intervals for new draws from these datasets. ranks: 95% range of the rank, corrected for all pairs. A line: every "
+        "metric above is significantly better than every metric below.",
         style="dim",
     )
     return Group(*(part for track in tracks for part in (ranking_table(results, track), Text(""))), footing)
@@ -74,8 +75,13 @@ def ranking_table(results: ResultsView, track: str) -> RenderableType:
     columns = [column("", (str(entry.rank or "") for entry in entries), 0),
                column("ranks", (format_ranks(entry) if entry.rank else "" for entry in entries), 0, style="dim"),
                column("Metric", names, 0)]
+    axis = suite.headline(track)
     if len(tasks) > 1:
-        columns.append(column("Above chance", (format_number(entry.overall) for entry in entries), 0, "all"))
+        heading = "Above chance" if axis.name == OVERALL else axis.title
+        columns.append(column(heading, (format_number(entry.overall) for entry in entries), 0, "all"))
+    for other in suite.other_axes(track):
+        values = (entry.axes[other.name].value if other.name in entry.axes else None for entry in entries)
+        columns.append(column(other.title, map(format_number, values), 1, label="other axes", style="dim"))
     for task in tasks:
         scores = [entry.score_on(task.name) for entry in entries]
         columns.append(column(task.title, map(format_number, scores), 1, task.short))
@@ -88,12 +94,10 @@ def ranking_table(results: ResultsView, track: str) -> RenderableType:
     of_track = f" · {track} metrics" if len(suite.tracks) > 1 else ""
     title = Text.assemble((suite.label, "bold"), f" · {suite.title}{of_track}")
     gameable = [f"{suite.task(name).title} ({', '.join(controls)})" for name, controls in overview.gameable[track].items()]
-    footnotes = [
-        Text(""),
-        Text(f"A trivial baseline does as well as half of the metrics on: {'; '.join(gameable)}.", style="dim"),
-    ]
+    footnotes = [f"{axis.title}: {axis.unit or axis.description}."] if len(tasks) > 1 and (axis.unit or axis.description) else []
+    footnotes += [f"A trivial baseline does as well as half of the metrics on: {'; '.join(gameable)}."] if gameable else []
     table = FittedTable(columns, overview.lines[track], LINES, keep_headings_above=3)
-    return Group(title, Text(""), table, *(footnotes if gameable else []))
+    return Group(title, Text(""), table, *(Text(note, style="dim") for note in ("", *footnotes)))
 
 
 def position_view(positions: Sequence[Position], release: str) -> RenderableType:
@@ -107,8 +111,8 @@ def position_view(positions: Sequence[Position], release: str) -> RenderableType
             heading = f"rank {format_rank(position.rank, position.rank_interval)} of {of}"
         parts.append(Text.assemble((position.name, "bold"), f": {heading}"))
         if position.overall is not None:
-            parts.append(Text.assemble(f"  {format_number(position.overall, 3)} above chance (95% ",
-                                       format_interval(position.overall, 3), "; 0 is chance, 1 is perfect)"))
+            parts.append(Text.assemble(f"  {position.axis.title.lower()} {format_number(position.overall, 3)} (95% ",
+                                       format_interval(position.overall, 3), f"; {position.axis.unit})"))
         if position.rank is not None:
             parts += [Text(f"  significantly better than {list_names(position.better_than)}"),
                       Text(f"  significantly worse than {list_names(position.worse_than)}")]
@@ -179,15 +183,22 @@ def card_view(entries: Sequence[DescribedEntry], suite: SuiteInfo, relations: Se
     for track, standing in tracks.items():
         rank = (f"rank {format_rank(standing.rank, standing.rank_interval)}" if standing.rank is not None
                 else f"not ranked: {standing.not_ranked}")
-        lines.append(Text.assemble((f"{track} metrics".capitalize(), "bold"), f"  {rank}, {format_number(standing.overall, 3)} "
-                                   "above chance (95% ", format_interval(standing.overall, 3), ")"))
+        axis = suite.headline(track)
+        lines.append(Text.assemble((f"{track} metrics".capitalize(), "bold"), f"  {rank}, {axis.title.lower()} "
+                                   f"{format_number(standing.overall, 3)} (95% ", format_interval(standing.overall, 3), ")"))
+        if standing.unseen is not None:
+            lines.append(Text(f"  ranks on single tasks {standing.unseen[0]}-{standing.unseen[1]}"))
+        for other in suite.other_axes(track):
+            if other.name in standing.axes:
+                on_axis = standing.axes[other.name]
+                rank = "not ranked" if on_axis.rank is None else f"rank {format_rank(on_axis.rank, on_axis.rank_interval)}"
+                lines.append(Text.assemble(f"  {other.title} {format_number(on_axis.value, 3)} (95% ",
+                                           format_interval(on_axis.value, 3), f"), {rank} of {on_axis.of}"))
     lines.append(Text(""))
     for task in suite.tasks:
         standing = tracks.get(task.track, entry)
         if task.name in standing.tasks:
             lines += [*task_lines(standing, task), Text("")]
-    if "text" in tracks and tracks["text"].usmb is not None:
-        lines += [Text(f"Mean of USMB's five tasks as USMB computes them: {tracks['text'].usmb:.3f}"), Text("")]
     if relations:
         lines += [*map(Text, relations), Text("")]
     last = entry.environment
@@ -201,7 +212,7 @@ def card_view(entries: Sequence[DescribedEntry], suite: SuiteInfo, relations: Se
 def task_lines(entry: DescribedEntry, task: TaskInfo) -> list[RenderableType]:
     """Return an entry's score on a task with its rank there, its measures, and what failed."""
     result = entry.tasks[task.name]
-    if task.ranked:
+    if task.ranked or (result.score is not None and not task.presentation.axioms and task.track == entry.track):
         on_task = entry.task_ranks.get(task.name)
         rank = f"  rank {format_rank(on_task.rank, on_task.rank_interval)}" if on_task is not None and on_task.rank else ""
         heading = Text.assemble((task.title, "bold"), f"  {format_number(result.score, 3)}  (95% ",
@@ -222,6 +233,29 @@ def task_lines(entry: DescribedEntry, task: TaskInfo) -> list[RenderableType]:
             (name, format_number(estimate, 3) if estimate else "unknown", format_interval(estimate, 3),
              Text(task.measures.get(name, ""), style="dim")) for name, estimate in result.measures.items()])
     return [*lines, Padding(table, (0, 0, 0, 2)), *(Text(f"  failed: {failure}", style="red") for failure in result.failures[:5])]
+
+
+def quality_view(suite: SuiteInfo, track: str, quality: TrackQuality) -> RenderableType:
+    """Return the statistics of the tasks of a track, and which of them may be ranked."""
+    parts: list[RenderableType] = [Text(f"{track.capitalize()} metrics · {suite.headline(track).title}", style="bold")]
+    if quality.axis is not None:
+        alpha = "-" if quality.axis.alpha is None else f"{quality.axis.alpha:.2f}"
+        parts += [Text(f"Cronbach's alpha {alpha} over {len(quality.axis.families)} families of "
+                       f"{len(quality.axis.entries)} ranked metrics", style="dim"), Text("")]
+        rows = [(suite.task(task.task).title, f"{task.weight:.2f}", *(
+            "-" if value is None else f"{value:.2f}" for value in (
+                task.rest_correlation, task.signal_to_noise, task.decisions_of_halves, task.decisions_of_tenth, task.detectable,
+                task.best, task.saturation)), f"{task.clusters:,}") for task in quality.axis.tasks]
+        parts += [plain_table(("Task", "weight", "rest r", "signal/noise", "halves", "tenth", "detects", "best", "saturation",
+                               "clusters"), rows), Text("")]
+    for admission in quality.admission:
+        verdict = ("admitted", "green") if admission.admitted else ("not admitted", "yellow")
+        highest = max(admission.controls, key=lambda control: control.value, default=None)
+        parts.append(Text.assemble((suite.task(admission.task).title, "bold"), ": ", verdict, "" if highest is None else
+                                   f"; highest trivial baseline {highest.name}, {highest.value:.3f} above chance"))
+        parts += [Text(f"  {reason}", style="dim") for reason in admission.reasons]
+    parts += [Text(f"A release would be refused: {problem}.", style="yellow") for problem in quality.problems]
+    return Group(*parts, Text(""))
 
 
 def difference_table(a: Standing, b: Standing, tasks: Sequence[TaskInfo], pair: MetricPair) -> RenderableType:

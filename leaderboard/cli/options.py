@@ -124,6 +124,10 @@ def open_answers(suite: str, store: str | None, release: str | None) -> Results:
     return Results(loaded, opened, published)
 
 
+AxisOption = Annotated[str | None, typer.Option("--axis", metavar="NAME", help="Rank by another axis of the suite, such as usmb.",
+                                                show_default=False)]
+
+
 def check_metric(name: str, results: ResultsView, suite: str | None) -> None:
     """Raise unless there are results of a metric."""
     names = dict.fromkeys(entry.name for entry in results.overview.entries)
@@ -132,6 +136,16 @@ def check_metric(name: str, results: ResultsView, suite: str | None) -> None:
     if results.release is None:
         raise unknown_metric_error(name, suite or "core", names)
     results.release.entry(name)
+
+
+def select_axis(results: ResultsView, axis: str | None, track: str | None) -> tuple[ResultsView, str | None]:
+    """Return the results ranked by an axis, and the track that has it; both unchanged if none is named."""
+    if axis is None:
+        return results, track
+    of_track = results.suite.axis(axis).track
+    if track not in (None, of_track):
+        raise TouchstoneError(f"The axis {axis} is one of {of_track} metrics; omit --track {track}.")
+    return results.on_axis(axis), of_track
 
 
 def store_address(named: str | None) -> str:

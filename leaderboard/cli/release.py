@@ -13,6 +13,7 @@ from harness.base.errors import TouchstoneError
 from leaderboard.cli.options import (
     ANSWERED,
     SOME_FAILED,
+    AxisOption,
     DataOption,
     JsonOption,
     ReleaseOption,
@@ -24,6 +25,7 @@ from leaderboard.cli.options import (
     open_answers,
     open_results,
     print_json,
+    select_axis,
     set_mirror,
     store_address,
 )
@@ -127,7 +129,7 @@ def verify(
 @citing_app.command()
 def cite(
     name: Annotated[str | None, typer.Argument(help="A metric or an ensemble; without it, the release itself.")] = None,
-    task: Annotated[str, typer.Option(help="Task whose score to cite, or overall.")] = "overall",
+    task: Annotated[str, typer.Option(help="Task or axis (such as usmb) whose score to cite, or overall.")] = "overall",
     form: Annotated[Citation, typer.Option("--format")] = Citation.text,
     track: Annotated[str | None, typer.Option(help="Track of the overall score: corpus or text.  \\[default: that of the "
                                                    "metric's kind]", show_default=False)] = None,
@@ -181,6 +183,31 @@ def compare(
 
 
 @citing_app.command()
+def quality(
+    suite: ResultsSuiteOption = None,
+    store: StoreOption = None,
+    release: ReleaseOption = None,
+    track: TrackOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print how well each task measures: weight, agreement with the other tasks, noise, trivial baselines, admission.
+
+    [bold]touchstone quality --track text[/bold]
+    """
+    from leaderboard.cli.console import output, quality_view
+
+    results = open_results(suite, store, release)
+    measured = {name: quality for name in results.tracks(track) if (quality := results.quality(name)) is not None}
+    if not measured:
+        raise TouchstoneError(f"{results.source} has no statistics of the tasks; releases have them since schema version 3.")
+    if as_json:
+        print_json({name: quality.model_dump(mode="json") for name, quality in measured.items()})
+        return
+    for name, quality in measured.items():
+        output.print(quality_view(results.suite, name, quality))
+
+
+@citing_app.command()
 def export(
     form: Annotated[Table, typer.Option("--format")] = Table.csv,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Output file.", show_default=False)] = None,
@@ -188,6 +215,7 @@ def export(
     store: StoreOption = None,
     release: ReleaseOption = None,
     track: TrackOption = None,
+    axis: AxisOption = None,
 ) -> None:
     """Export the whole table: all measures as CSV, Parquet or JSON; scores of ranked metrics as LaTeX or Markdown.
 
@@ -195,7 +223,7 @@ def export(
     """
     from leaderboard.publishing import citations
 
-    results = open_results(suite, store, release)
+    results, track = select_axis(open_results(suite, store, release), axis, track)
     content = citations.export(results, results.tracks(track), form.value, to)
     if content is not None and to is not None:
         try:

@@ -243,7 +243,7 @@ class ReleasedResults:
 def published_results(release: Release, suite: Suite) -> ReleasedResults:
     """Return the results of a release for ranking; raise if it has no answers or is of another version of the suite."""
     released = release.report.suite
-    if released.name != suite.name:
+    if released.fingerprint != suite.fingerprint and released.name != suite.name:
         raise TouchstoneError(f"The release {release.name} has results of the suite {released.name}, not of {suite.name}.")
     if released.fingerprint != suite.fingerprint:
         raise TouchstoneError(f"The release {release.name} has results of {released.name}@{released.fingerprint[:6]}; the "

@@ -17,7 +17,7 @@ from harness.evaluation.task import Paper
 from leaderboard.ensembles.summary import EnsembleRow
 from leaderboard.publishing.release import Release, score_rows, write_csv
 from leaderboard.publishing.views import ResultsView
-from leaderboard.report.schema import EntryReport, TaskInfo
+from leaderboard.report.schema import AxisInfo, EntryReport, TaskInfo
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.signature import parse_signature
 
@@ -36,18 +36,20 @@ class CitedScore:
     name: str
     title: str
     track: str
-    task: TaskInfo | None                   # None: the overall score
+    task: TaskInfo | None                   # None: the overall score, or that on an axis
     score: Estimate
     rank: str | None                        # on this task or overall, with its range: "2 of 20 (95% range 1-4)"
     not_ranked: str | None                  # why there is no rank
     signature: str
     paper: str | None                       # of the metric
+    axis: AxisInfo | None = None            # of the overall score
     site: str | None = None                 # the address of the board
 
     @property
     def key(self) -> str:
         """The BibTeX key: unique per release, metric, track and task."""
-        task = self.task.name if self.task is not None else f"{OVERALL}-{self.track}"
+        axis = self.axis.name if self.axis is not None else OVERALL
+        task = self.task.name if self.task is not None else f"{axis}-{self.track}"
         return f"touchstone-{self.release.name}-{re.sub('[^a-zA-Z0-9_.]+', '-', self.name).strip('-')}-{task}"
 
     @property
@@ -63,13 +65,24 @@ class CitedScore:
         return " ".join(self.release.errata.sentences([self.task.name] if self.task is not None else tasks))
 
     @property
+    def about(self) -> str:
+        """What the score is of."""
+        if self.task is not None:
+            return f"{self.task.title.lower()} score"
+        return "overall score" if self.axis is None or self.axis.name == OVERALL else f"score on the axis {self.axis.title}"
+
+    @property
+    def unit(self) -> str:
+        """What 0 and 1 are on the axis, in brackets."""
+        return f" ({self.axis.unit})" if self.axis is not None and self.axis.unit else ""
+
+    @property
     def standing(self) -> str:
         """The rank, or why there is none."""
         return f"not ranked ({self.not_ranked})" if self.rank is None else f"rank {self.rank}"
 
     def __str__(self) -> str:
-        overall = f"overall score of {self.track} metrics (0 is chance)"
-        what = overall if self.task is None else f"{self.task.title.lower()} score"
+        what = self.about if self.task is not None else f"{self.about} of {self.track} metrics{self.unit}"
         interval = "interval unknown" if self.score.low is None else f"95% CI {self.score.low:.3f} to {self.score.high:.3f}"
         return f"{what} {self.score.value:.3f} ({interval}), {self.standing}"
 
@@ -81,7 +94,7 @@ def cite(release: Release, metric: str, task_name: str = OVERALL, form: str = "t
     Args:
         release: The release that contains the score.
         metric: The name of a metric or of an ensemble.
-        task_name: The name of a task, or `overall`.
+        task_name: The name of a task or of an axis, or `overall`.
         form: The format.
         track: The track of the overall score; by default `text` for metrics of text pairs and `corpus` for others.
         site: The address of the board, for the `url` of BibTeX entries; by default the variable TOUCHSTONE_SITE.
@@ -94,14 +107,21 @@ def cite(release: Release, metric: str, task_name: str = OVERALL, form: str = "t
 
 def find_score(release: Release, metric: str, task_name: str = OVERALL, track: str | None = None) -> CitedScore:
     """Return a released score of a metric or an ensemble."""
-    task = release.task(task_name)
-    names = [OVERALL, *(item.name for item in release.report.suite.tasks)]
-    if task is None and task_name != OVERALL:
+    task, suite = release.task(task_name), release.report.suite
+    axes = [axis.name for axis in suite.axes]
+    names = list(dict.fromkeys([OVERALL, *axes, *(item.name for item in suite.tasks)]))
+    if task is None and task_name not in names:
         raise TouchstoneError(f'The release {release.name} has no task "{printable(task_name, 80)}".'
                               f"{did_you_mean(task_name, names)} It has {', '.join(names)}.")
     tracks = list(dict.fromkeys(entry.track for entry in release.report.entries))
     if track is not None and track not in tracks:
         raise TouchstoneError(f'The release {release.name} has no track "{printable(track, 40)}"; it has {", ".join(tracks)}.')
+    if task is None and task_name != OVERALL:
+        axis = suite.axis(task_name)
+        entry = release.entry(metric, axis.track)
+        if axis != suite.headline(axis.track):
+            entry = entry.on_axis(axis)
+        return score_of_metric(release, entry, None, task_name, axis)
     ensembles = release.report.ensembles
     for row in ensembles.rows if ensembles is not None else ():
         if row.name == metric and ensembles is not None:
@@ -112,7 +132,8 @@ def find_score(release: Release, metric: str, task_name: str = OVERALL, track: s
     return score_of_metric(release, min(entries, key=lambda entry: entry.track != preferred), task, task_name)
 
 
-def score_of_metric(release: Release, entry: EntryReport, task: TaskInfo | None, task_name: str) -> CitedScore:
+def score_of_metric(release: Release, entry: EntryReport, task: TaskInfo | None, task_name: str,
+                    axis: AxisInfo | None = None) -> CitedScore:
     """Return the score of a metric on a task, or overall."""
     result = entry.tasks.get(task_name)
     score = entry.overall if task is None else result.score if result is not None else None
@@ -123,16 +144,20 @@ def score_of_metric(release: Release, entry: EntryReport, task: TaskInfo | None,
                               f"It has scores on {', '.join(scored) or 'no task'}.")
     if task is None:
         first = next(iter(entry.tasks.values())).signature
-        signature = str(replace(parse_signature(first), task="all", measure_version=None, lifted=entry.lifted))
+        axis = axis or release.report.suite.headline(entry.track)
+        of = "all" if axis == release.report.suite.headline(entry.track) else axis.name
+        signature = str(replace(parse_signature(first), task=of, measure_version=None, lifted=entry.lifted))
         rank, interval = entry.rank, entry.rank_interval
     else:
         signature = entry.tasks[task_name].signature
         on_task = entry.task_ranks.get(task_name)
         rank, interval = (on_task.rank, on_task.rank_interval) if on_task is not None else (None, None)
     ranked = [other for other in release.report.entries if other.track == entry.track and other.rank is not None]
+    of_axis = axis.name if axis is not None else ""
+    count = entry.axes[of_axis].of if of_axis in entry.axes else len(ranked)
     return CitedScore(release, entry.name, entry.title, entry.track, task, score,
-                      None if rank is None else f"{rank} of {len(ranked)}{format_range(interval)}",
-                      entry.not_ranked or "a property without ranks", signature, entry.paper)
+                      None if rank is None else f"{rank} of {count}{format_range(interval)}",
+                      entry.not_ranked or "a property without ranks", signature, entry.paper, axis)
 
 
 def score_of_ensemble(release: Release, row: EnsembleRow, track: str, task: TaskInfo | None, task_name: str) -> CitedScore:
@@ -158,7 +183,7 @@ def as_bibtex(cited: CitedScore) -> str:
             f"signature {cited.signature}"]
     note += [f"task of {cite_paper(task.paper)}, {task.paper.url}"] if task is not None and task.paper is not None else []
     note += [f"metric of {cited.paper}"] if cited.paper else []
-    about = task.title.lower() if task is not None else OVERALL
+    about = cited.about.removesuffix(" score") if task is not None or cited.axis is None else cited.about
     return bibtex("misc", cited.key, {
         **release_fields(cited.release, cited.url),
         "title": f"{{Touchstone}} {cited.release.name}: {latex(cited.title)}, {latex(about)}",

@@ -28,7 +28,7 @@ from harness.models.registry import find_model
 from harness.results.store import Store
 from leaderboard.ensembles.summary import ensembles_csv
 from leaderboard.publishing.answers import ReleasedResults, published_results, write_answers
-from leaderboard.report.build import build_report, complete
+from leaderboard.report.build import build_report, complete, describe_axis, describe_quality
 from leaderboard.report.schema import EntryReport, Report, Standing, TaskInfo
 from leaderboard.scoring.ranking import Ranking, rank_suite
 from leaderboard.scoring.resampling import task_clusters
@@ -133,6 +133,10 @@ def release(name: str, suite: Suite, results: Results | Store, folder: Path = FO
                               "first.")
     if any("context-dependent" in placed.scored.marks for ranking in rankings.values() for placed in ranking.ranked):
         raise AssertionError("a context-dependent entry is among the ranked")
+    problems = [problem for ranking in rankings.values() for problem in describe_quality(suite, ranking).problems]
+    if problems:
+        raise TouchstoneError(f"The ranking of the suite {suite.name} cannot be released: {'; '.join(problems)}. See "
+                              "`touchstone quality`.")
     partial = folder / f".{name}.partial"
     shutil.rmtree(partial, ignore_errors=True)
     try:
@@ -183,6 +187,10 @@ def score_rows(entries: Iterable[Standing]) -> list[dict[str, Cell]]:
         common: dict[str, Cell] = {"track": entry.track, "entry": entry.name, "rank": entry.rank, "rank_low": low,
                                    "rank_high": high}
         rows.append({**common, "task": "all", "measure": "score", "value": entry.overall_above_chance})
+        for axis, standing in entry.axes.items():
+            low, high = standing.rank_interval or (None, None)
+            rows.append({**common, "rank": standing.rank, "rank_low": low, "rank_high": high, "task": f"axis {axis}",
+                         "measure": "score", **(standing.value.to_dict() if standing.value is not None else {})})
         for task, result in entry.tasks.items():
             rows += [{**common, "task": task, "measure": measure, **estimate.to_dict(), "signature": result.signature}
                      for measure, estimate in (("score", result.score), *result.measures.items()) if estimate is not None]
@@ -215,7 +223,7 @@ def resampled_scores(rankings: Iterable[Ranking]) -> pd.DataFrame:
              "replicates": score.resampled.replicates.astype(np.float32),
              "strata": score.resampled.strata.astype(np.int32), "clusters": cluster_names(scored, score)}
             for scored in (placed.scored for ranking in rankings for placed in ranking.places)
-            for score in scored.ranked_tasks if score.resampled is not None]
+            for score in scored.tasks.values() if score.resampled is not None and score.task.info.track == scored.track]
     return pd.DataFrame(rows, columns=["entry", "task", "value", "left_out", "replicates", "strata", "clusters"])
 
 
@@ -229,15 +237,17 @@ def summarise_ranking(name: str, suite: Suite, rankings: Mapping[str, Ranking]) 
     """Return the ranked tables as plain text, for readers of the folder."""
     lines = [f"Touchstone {name}: suite {suite.name}@{suite.fingerprint[:6]}, {suite.title}"]
     for track, ranking in rankings.items():
-        lines += ["", f"Track: {track}", f"{'rank':>4}  {'95% range':>9}  {'overall':>8}  metric"]
+        axis = suite.axis(track)
+        lines += ["", f"Track: {track}. {axis.title}: {describe_axis(axis).unit}",
+                  f"{'rank':>4}  {'95% range':>9}  {'value':>8}  metric"]
         for number, placed in enumerate(ranking.ranked, start=1):
             rank_range = "-".join(map(str, placed.interval)) if placed.interval else ""
             lines.append(f"{placed.rank:>4}  {rank_range:>9}  {placed.scored.overall:>8.3f}  {placed.scored.name}")
             lines += ["-" * 44] if number in ranking.lines else []
         lines += ["", "Not ranked:"]
         lines += [f"  {placed.scored.name}: {placed.reason}" for placed in ranking.places if placed.rank is None]
-    legend = ("Overall: mean score above chance; 0 is chance, 1 is perfect. A line: every metric above it is significantly\n"
-              "better than every metric below it (adjusted p < 0.05, corrected for all pairs).")
+    legend = ("A line: every metric above it is significantly better than every metric below it (adjusted p < 0.05,\n"
+              "corrected for all pairs).")
     return "\n".join([*lines, "", legend, ""])
 
 
@@ -284,17 +294,19 @@ def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
 def find_published(suite: Suite, folder: Path | None = None) -> tuple[ReleasedResults | None, str | None]:
     """Return the results of a release for ranking others among them, or None and the reason.
 
-    It is the latest release of this suite; a suite that was never released has neither results nor a reason.
+    It is the latest release of this version of the suite, under whichever name; a suite that was never released has neither
+    results nor a reason.
     """
-    folder = folder or FOLDER
+    folder, reason = folder or FOLDER, None
     for candidate in reversed(releases(folder)):
         released = read_release(candidate, folder)
-        if released.report.suite.name == suite.name and not released.errata.withdrawn:
+        info = released.report.suite
+        if not released.errata.withdrawn and (info.name == suite.name or info.fingerprint == suite.fingerprint):
             try:
                 return released.results(suite), None
             except TouchstoneError as error:
-                return None, str(error)
-    return None, None
+                reason = reason or str(error)
+    return None, reason
 
 
 def read_errata(folder: Path) -> dict[str, Erratum]:

@@ -9,8 +9,15 @@ from functools import cached_property
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.evaluation.task import Role
 from leaderboard.publishing.release import Release
-from leaderboard.report.build import build_comparison, build_overview, build_report, describe_entry, describe_suite
-from leaderboard.report.schema import DescribedEntry, MetricPair, Overview, Report, SuiteInfo
+from leaderboard.report.build import (
+    build_comparison,
+    build_overview,
+    build_report,
+    describe_entry,
+    describe_quality,
+    describe_suite,
+)
+from leaderboard.report.schema import AxisInfo, DescribedEntry, MetricPair, Overview, Report, SuiteInfo, TrackQuality
 from leaderboard.scoring.comparison import Samples, load_samples, samples_of_release
 from leaderboard.scoring.insights import Agreement, agreement, pareto_optimal
 from leaderboard.scoring.ranking import rank_suite
@@ -60,6 +67,10 @@ class ResultsView(ABC):
     def p(self, track: str, a: str, b: str) -> float | None:
         """Return the adjusted p-value of the difference of two entries' overall scores; None unless both are ranked."""
 
+    @abstractmethod
+    def quality(self, track: str) -> TrackQuality | None:
+        """Return how well the tasks of a track measure; None for a release without these statistics."""
+
     def tracks(self, only: str | None = None) -> list[str]:
         """Return the tracks that have entries, or the named one."""
         if only is not None and only not in self.suite.tracks:
@@ -85,6 +96,43 @@ class ResultsView(ABC):
         tasks = [task.name for task in self.suite.ranked_tasks(track)]
         (pair,) = build_comparison(self.samples, (a, b), tasks).pairs
         return pair.model_copy(update={"p_of_overall": self.p(track, a, b)})
+
+
+    def on_axis(self, name: str) -> ResultsView:
+        """Return the results with a track ranked by another of its axes."""
+        return AxisView(self, self.suite.axis(name))
+
+
+class AxisView(ResultsView):
+    """Results of which one track is ranked by another axis; without tests of significance."""
+
+    def __init__(self, view: ResultsView, axis: AxisInfo) -> None:
+        self._view, self._axis = view, axis
+        self.suite, self.source, self.release = view.suite.on_axis(axis), view.source, view.release
+        self.release_name, self.own = view.release_name, view.own
+
+    @cached_property
+    def overview(self) -> Overview:
+        return self._view.overview.on_axis(self._axis)
+
+    @property
+    def samples(self) -> Samples:
+        return self._view.samples
+
+    def describe(self, name: str) -> Sequence[DescribedEntry]:
+        return [entry.on_axis(self._axis) for entry in self._view.describe(name)]
+
+    def runs(self, entry: DescribedEntry) -> list[RunValues]:
+        return self._view.runs(entry)
+
+    def agreement(self, track: str) -> Agreement | None:
+        return self._view.agreement(track)
+
+    def p(self, track: str, a: str, b: str) -> float | None:
+        return None if track == self._axis.track else self._view.p(track, a, b)
+
+    def quality(self, track: str) -> TrackQuality | None:
+        return self._view.quality(track)
 
 
 class StoreView(ResultsView):
@@ -123,6 +171,9 @@ class StoreView(ResultsView):
     def p(self, track: str, a: str, b: str) -> float | None:
         return self.rankings[track].p(a, b)
 
+    def quality(self, track: str) -> TrackQuality | None:
+        return describe_quality(self.results.suite, self.rankings[track])
+
 
 class ReleaseView(ResultsView):
     """The results in a release."""
@@ -156,3 +207,6 @@ class ReleaseView(ResultsView):
     def p(self, track: str, a: str, b: str) -> float | None:
         table = self.report.p.get(track)
         return table.between(a, b) if table is not None else None
+
+    def quality(self, track: str) -> TrackQuality | None:
+        return self.report.quality.get(track)

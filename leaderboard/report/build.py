@@ -5,20 +5,26 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.suite import Suite
+from harness.evaluation.suite import OVERALL, Axis, Suite
 from harness.evaluation.task import FaultDetection
 from harness.results.provenance import harness_commit, harness_version
 from harness.submission.selection import parse_folder
 from leaderboard.ensembles.baselines import KIND, Baselines
 from leaderboard.ensembles.summary import TRACK, AddedValue, added_values, summarise_ensembles
+from leaderboard.quality.admission import admit_tasks, check_axis
+from leaderboard.quality.statistics import measure_quality
 from leaderboard.report.example_pairs import collect_example_pairs
 from leaderboard.report.rated_pairs import collect_rated_values
 from leaderboard.report.schema import (
     SCHEMA_VERSION,
+    AxisInfo,
+    AxisPart,
+    AxisStanding,
     Card,
     Comparison,
     DatasetInfo,
@@ -35,6 +41,7 @@ from leaderboard.report.schema import (
     TaskInfo,
     TaskRank,
     TaskResult,
+    TrackQuality,
     TrackStanding,
     UnitCounts,
 )
@@ -63,7 +70,17 @@ def build_report(suite: Suite, rankings: Mapping[str, Ranking], results: Results
         lines=dividing_lines(rankings), gameable=gameable_tasks(rankings),
         p={track: pairwise_p(ranking) for track, ranking in rankings.items() if ranking.parted is not None},
         agreement=tables, shown_pairs=pairs, ensembles=None if baselines is None else summarise_ensembles(baselines),
+        quality={track: describe_quality(suite, ranking) for track, ranking in rankings.items()},
         entries=[entry for ranking in rankings.values() for entry in report_entries(ranking, results, added)])
+
+
+def describe_quality(suite: Suite, ranking: Ranking) -> TrackQuality:
+    """Return how well the tasks of a track measure, and whether they may be ranked."""
+    quality = measure_quality(ranking)
+    admission = admit_tasks(suite, ranking, quality)
+    axis = ranking.places[0].scored.axis
+    problems = check_axis(axis, suite.admission, ranking, quality, admission)
+    return TrackQuality(axis=quality, admission=admission, problems=problems)
 
 
 def report_entries(ranking: Ranking, results: Results, added: Mapping[str, Mapping[str, AddedValue]]) -> list[EntryReport]:
@@ -93,14 +110,21 @@ def describe_suite(suite: Suite) -> SuiteInfo:
         declared, units = task.info, suite.units(task)
         tasks.append(TaskInfo(
             name=task.name, title=declared.title, track=declared.track, score=declared.score, chance=declared.chance,
-            worst=declared.worst, unit=declared.unit, ranked=declared.ranked, observe_version=declared.observe_version,
+            worst=declared.worst, unit=declared.unit, ranked=suite.is_ranked(task), observe_version=declared.observe_version,
             measure_version=declared.measure_version, measures=dict(declared.measures),
             asks=(type(task).__doc__ or "").split("\n")[0], units=len(units),
             data=sorted({source.name for unit in units for source in unit.data}), paper=declared.paper,
-            presentation=declared.presentation, short=declared.short))
+            presentation=declared.presentation, short=declared.short, descriptive=not declared.ranked))
     return SuiteInfo(name=suite.name, title=suite.title, fingerprint=suite.fingerprint, tasks=tasks, data=sources,
                      model=SourceVersion(name=suite.model.name, fingerprint=suite.model.fingerprint),
-                     datasets=describe_datasets(sources))
+                     datasets=describe_datasets(sources), version=suite.version,
+                     axes=list(map(describe_axis, suite.axes)))
+
+
+def describe_axis(axis: Axis) -> AxisInfo:
+    """Return an axis as a report contains it."""
+    return AxisInfo(name=axis.name, title=axis.title, track=axis.track, description=axis.description,
+                    parts=[AxisPart(**asdict(part)) for part in axis.parts])
 
 
 def describe_datasets(sources: Sequence[tuple[str, str]]) -> list[DatasetInfo]:
@@ -115,11 +139,18 @@ def describe_datasets(sources: Sequence[tuple[str, str]]) -> list[DatasetInfo]:
 
 
 def complete(report: Report) -> Report:
-    """Return a report of version 1 with what it lacks: the presentation of its tasks, its datasets, the authors of papers.
+    """Return a report of an earlier version with what it lacks.
 
-    All of it is taken from the current registries, for those tasks and datasets that still exist.
+    Versions 1 and 2 ranked a track by all of its ranked tasks. Version 1 lacks the presentation of tasks, the datasets, and the
+    authors of papers; these are taken from the current registries, for those tasks and datasets that still exist.
     """
-    if report.schema_version >= SCHEMA_VERSION:
+    if report.schema_version < 3:
+        axes = [AxisInfo(name=OVERALL, title="Overall", track=track, description="", parts=[
+            AxisPart(task=task.name, scale=1.0, measure=None) for task in report.suite.tasks
+            if task.ranked and task.track == track]) for track in report.suite.tracks]
+        tasks = [task.model_copy(update={"descriptive": not task.ranked}) for task in report.suite.tasks]
+        report = report.model_copy(update={"suite": report.suite.model_copy(update={"axes": axes, "tasks": tasks})})
+    if report.schema_version > 1:
         return report
     added = ("paper", "presentation", "short")
     tasks = [task.model_copy(update={field: getattr(TASKS[task.name].info, field) for field in added})
@@ -173,7 +204,7 @@ def pairwise_p(ranking: Ranking) -> PairwiseP:
 def build_overview(rankings: Mapping[str, Ranking]) -> Overview:
     """Return the scores of all entries, once per track."""
     return Overview(lines=dividing_lines(rankings), gameable=gameable_tasks(rankings),
-                    entries=[describe_standing(placed) for ranking in rankings.values() for placed in ranking.places])
+                    entries=[describe_standing(placed, ranking) for ranking in rankings.values() for placed in ranking.places])
 
 
 def build_card(standings: Sequence[Standing]) -> Card:
@@ -189,7 +220,7 @@ def build_comparison(samples: Samples, names: Sequence[str], tasks: Sequence[str
     return Comparison.model_validate(compare_metrics(samples, names, tasks))
 
 
-def describe_standing(placed: RankedEntry) -> Standing:
+def describe_standing(placed: RankedEntry, ranking: Ranking) -> Standing:
     """Return an entry's rank and scores."""
     scored = placed.scored
     header = scored.entry.header
@@ -202,14 +233,22 @@ def describe_standing(placed: RankedEntry) -> Standing:
         name=scored.name, track=scored.track, title=header.title, kind=header.kind, lifted=scored.lifted,
         digest=scored.stored.digest, license=header.license, rank=placed.rank, rank_interval=placed.interval,
         not_ranked=placed.reason, overall_above_chance=scored.overall, overall=scored.overall_estimate, usmb=scored.usmb,
-        marks=sorted(scored.marks), tasks=tasks)
+        marks=sorted(scored.marks), tasks=tasks, unseen=ranking.unseen.get(scored.name),
+        axes={name: standing_on_axis(other, scored.name) for name, other in ranking.other_axes.items()})
+
+
+def standing_on_axis(ranking: Ranking, name: str) -> AxisStanding:
+    """Return the value and the rank of an entry in the ranking by an axis."""
+    placed = next(entry for entry in ranking.places if entry.scored.name == name)
+    return AxisStanding(value=placed.scored.overall_estimate, rank=placed.rank, rank_interval=placed.interval,
+                        not_ranked=placed.reason, of=len(ranking.ranked))
 
 
 def describe_entry(placed: RankedEntry, ranking: Ranking, results: Results) -> DescribedEntry:
     """Return an entry's ranks and scores, its header, its counterexamples, and the conditions of its last run."""
     runs, published = results.provenance(placed.scored.stored.digest), results.published_details(placed.scored)
     return DescribedEntry(
-        **dict(describe_standing(placed)), **describe_header(placed.scored),
+        **dict(describe_standing(placed, ranking)), **describe_header(placed.scored),
         task_ranks=task_ranks(ranking, placed.scored.name),
         worst_cases=published["worst_cases"] if published else find_counterexamples(placed.scored),
         environment=RunInfo.model_validate(runs[0]) if runs else None)

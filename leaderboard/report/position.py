@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from leaderboard.report.build import describe_axis
+from leaderboard.report.schema import AxisInfo
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.insights import agreement, most_similar
 from leaderboard.scoring.ranking import Ranking
@@ -32,6 +34,7 @@ class Position:
     of: int                                 # ranked entries of the track
     not_ranked: str | None
     overall: Estimate | None
+    axis: AxisInfo
     better_than: tuple[str, ...]            # significantly, after correction for all pairs; best first
     worse_than: tuple[str, ...]
     most_similar: tuple[tuple[str, float], ...]     # rank correlations of the answers
@@ -60,5 +63,6 @@ def find_position(name: str, track: str, ranking: Ranking) -> Position | None:
     tasks = [TaskPosition(score.task.name, score.task.info.title, score.score, *ranks.get(score.task.name, (None, None)))
              for score in entry.scored.ranked_tasks]
     return Position(
-        name, track, entry.rank, entry.interval, len(ranked), entry.reason, entry.scored.overall_estimate, better, worse,
+        name, track, entry.rank, entry.interval, len(ranked), entry.reason, entry.scored.overall_estimate,
+        describe_axis(entry.scored.axis), better, worse,
         tuple(most_similar(name, agreement([other.scored for other in ranking.places]))), tuple(tasks))

@@ -6,17 +6,20 @@ fields.  A field that older releases lack has a default, which `complete` in `le
 
 from __future__ import annotations
 
-from collections.abc import Container
-from typing import ClassVar
+from collections.abc import Container, Iterable
+from typing import ClassVar, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
+from harness.base.errors import TouchstoneError, did_you_mean, printable
 from harness.evaluation.task import FaultDetection, Paper, Point, Presentation, Role
 from leaderboard.ensembles.summary import AddedValue, EnsembleSummary
+from leaderboard.quality.admission import Admission
+from leaderboard.quality.statistics import AxisQuality, TaskQuality, by_task
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.insights import Agreement
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 
 class Model(BaseModel):
@@ -71,6 +74,38 @@ class TaskInfo(Model):
     paper: Paper | None = None              # since version 2
     presentation: Presentation = Presentation()     # since version 2
     short: str = ""                         # in signatures and narrow tables, since version 2
+    descriptive: bool = False               # whether it has no score that can be ranked, since version 3
+
+
+class AxisPart(Model):
+    """A task of an axis: the number that counts (None: the score above chance), and what it is divided by."""
+
+    task: str
+    scale: float
+    measure: str | None
+
+
+class AxisInfo(Model):
+    """What the entries of a track can be ordered by.  Since version 3."""
+
+    name: str
+    title: str
+    track: str
+    description: str
+    parts: list[AxisPart]
+
+    @property
+    def tasks(self) -> list[str]:
+        """The names of the tasks."""
+        return [part.task for part in self.parts]
+
+    @property
+    def unit(self) -> str:
+        """What 0 and 1 are, as part of a sentence."""
+        scaled = any(part.scale != 1 for part in self.parts)
+        if any(part.measure is not None for part in self.parts):
+            return ""
+        return "0 is chance, 1 is one standard deviation of the reference panel" if scaled else "0 is chance, 1 is perfect"
 
 
 class SuiteInfo(Model):
@@ -83,6 +118,8 @@ class SuiteInfo(Model):
     tasks: list[TaskInfo]
     data: list[tuple[str, str]]             # names and fingerprints
     datasets: list[DatasetInfo] = []        # the same with descriptions, since version 2
+    version: int = 1                        # of the suite file, since version 3
+    axes: list[AxisInfo] = []               # of a track, the one that it is ranked by first; since version 3
 
     @property
     def label(self) -> str:
@@ -97,6 +134,32 @@ class SuiteInfo(Model):
     def ranked_tasks(self, track: str) -> list[TaskInfo]:
         """Return the ranked tasks of a track."""
         return [task for task in self.tasks if task.ranked and task.track == track]
+
+    def headline(self, track: str) -> AxisInfo:
+        """Return the axis that a track is ranked by."""
+        return next(axis for axis in self.axes if axis.track == track)
+
+    def other_axes(self, track: str) -> list[AxisInfo]:
+        """Return the other axes of a track."""
+        return [axis for axis in self.axes if axis.track == track][1:]
+
+    def axis(self, name: str) -> AxisInfo:
+        """Return an axis by name."""
+        names = [axis.name for axis in self.axes]
+        if name not in names:
+            raise TouchstoneError(f'The suite {self.label} has no axis "{printable(name, 40)}".{did_you_mean(name, names)} '
+                                  f"It has {', '.join(dict.fromkeys(names))}.")
+        return self.axes[names.index(name)]
+
+    def axes_with(self, task: str) -> list[AxisInfo]:
+        """Return the axes that contain a task."""
+        return [axis for axis in self.axes if task in axis.tasks]
+
+    def on_axis(self, axis: AxisInfo) -> SuiteInfo:
+        """Return the suite as if the axis were the one that its track is ranked by."""
+        tasks = [task.model_copy(update={"ranked": task.name in axis.tasks}) if task.track == axis.track else task
+                 for task in self.tasks]
+        return self.model_copy(update={"tasks": tasks, "axes": [axis, *(other for other in self.axes if other != axis)]})
 
     def task(self, name: str) -> TaskInfo:
         """Return a task by name."""
@@ -131,6 +194,16 @@ class UnitCounts(Model):
     planned: int
     asked: int
     failed: int
+
+
+class AxisStanding(Model):
+    """An entry's value on an axis, and its rank there or why it has none."""
+
+    value: Estimate | None
+    rank: int | None
+    rank_interval: tuple[int, int] | None
+    not_ranked: str | None
+    of: int                                 # ranked entries
 
 
 class TaskResult(Model):
@@ -174,6 +247,22 @@ class FigureData(Model):
     def points(self) -> list[Point]:
         """All points of the figure."""
         return [point for series in self.series for point in series.points]
+
+
+class TrackQuality(Model):
+    """How well the tasks of a track measure, and whether they may be ranked.  Since version 3."""
+
+    axis: AxisQuality | None                # None with fewer than three ranked entries
+    admission: list[Admission]              # empty if the suite has no rule
+    problems: list[str]                     # why the ranking would not be released
+
+    def task(self, name: str) -> TaskQuality | None:
+        """Return the quality of a task of the axis."""
+        return by_task(self.axis).get(name)
+
+    def verdict(self, name: str) -> Admission | None:
+        """Return the verdict on a task."""
+        return next((admission for admission in self.admission if admission.task == name), None)
 
 
 class RatedClass(Model):
@@ -229,11 +318,29 @@ class Standing(Model):
     rank: int | None
     rank_interval: tuple[int, int] | None
     not_ranked: str | None
-    overall_above_chance: float | None
+    overall_above_chance: float | None      # the value on the axis that the track is ranked by
     overall: Estimate | None
-    usmb: float | None                      # superseded by `CombinedColumn`, kept for readers of version 1
+    usmb: float | None                      # superseded by `axes`, kept for readers of version 1
     marks: list[str]
     tasks: dict[str, TaskResult]
+    axes: dict[str, AxisStanding] = {}      # other axes than the one that the track is ranked by, since version 3
+    unseen: tuple[int, int] | None = None   # the range of the ranks on single tasks, since version 3
+
+    def on_axis(self, axis: AxisInfo) -> Self:
+        """Return the entry as the ranking by another axis of its track has it."""
+        on_axis = self.axes.get(axis.name)
+        if axis.track != self.track or on_axis is None:
+            return self
+        tasks = dict(self.tasks)
+        for part in axis.parts:
+            if part.measure is not None and part.task in tasks:
+                estimate = tasks[part.task].measures.get(part.measure)
+                tasks[part.task] = tasks[part.task].model_copy(update={
+                    "score": estimate, "chance": 0.0, "above_chance": estimate and estimate.value})
+        return self.model_copy(update={
+            "rank": on_axis.rank, "rank_interval": on_axis.rank_interval, "not_ranked": on_axis.not_ranked, "tasks": tasks,
+            "overall": on_axis.value, "overall_above_chance": on_axis.value and on_axis.value.value, "unseen": None,
+            **{name: value for name, value in (("task_ranks", {}), ("borda", None)) if name in type(self).model_fields}})
 
     def score_on(self, task: str) -> Estimate | None:
         """Return the score on a task, or None if there is none."""
@@ -298,6 +405,11 @@ class Overview(Model):
                         gameable={track: tasks for track, tasks in self.gameable.items() if track in tracks},
                         entries=[entry for entry in self.entries
                                  if entry.track in tracks and (names is None or entry.name in names)])
+
+    def on_axis(self, axis: AxisInfo) -> Overview:
+        """Return the entries in their order on an axis."""
+        return self.model_copy(update={"lines": {**self.lines, axis.track: []}, "gameable": {**self.gameable, axis.track: {}},
+                                       "entries": order_on_axis(self.entries, axis)})
 
     def standings(self, track: str) -> dict[str, Standing]:
         """Return the entries of a track by name, the ranked ones first and in their order."""
@@ -372,4 +484,23 @@ class Report(Model):
     agreement: dict[str, Agreement | None]
     shown_pairs: dict[str, ExamplePairs | None] = {}
     ensembles: EnsembleSummary | None = None
+    quality: dict[str, TrackQuality] = {}   # since version 3
     entries: list[EntryReport]
+
+    def on_axis(self, axis: AxisInfo) -> Report:
+        """Return the report as if the axis were the one that its track is ranked by; without significance."""
+        return self.model_copy(update={
+            "suite": self.suite.on_axis(axis), "lines": {**self.lines, axis.track: []},
+            "gameable": {**self.gameable, axis.track: {}}, "entries": order_on_axis(self.entries, axis),
+            "p": {track: p for track, p in self.p.items() if track != axis.track}})
+
+
+Entry = TypeVar("Entry", bound=Standing)
+
+
+def order_on_axis(entries: Iterable[Entry], axis: AxisInfo) -> list[Entry]:
+    """Return the entries as the ranking by an axis has them: the ranked ones first, those of other tracks unchanged."""
+    def position(entry: Entry) -> tuple[bool, float]:
+        return entry.rank is None, entry.rank or 0
+    mine = sorted((entry.on_axis(axis) for entry in entries if entry.track == axis.track), key=position)
+    return [*mine, *(entry for entry in entries if entry.track != axis.track)]

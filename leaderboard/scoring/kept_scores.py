@@ -49,7 +49,7 @@ class LazyObservations(Mapping[str, Any]):
 
 def pack_score(score: TaskScore, plan: Plan | None = None) -> PackedScore:
     """Return a score as JSON values, without the observations; the plan names the clusters that were resampled."""
-    resampled = score.resampled
+    clusters = None if plan is None else name_clusters(plan)
     return {
         "score": None if score.score is None else pack_estimate(score.score),
         "measures": {name: pack_estimate(estimate) for name, estimate in score.measures.items()},
@@ -58,10 +58,8 @@ def pack_score(score: TaskScore, plan: Plan | None = None) -> PackedScore:
         "not_applicable": score.not_applicable, "marks": sorted(score.marks), "by_unit": dict(score.by_unit),
         "chance": score.chance,
         "answers": None if score.shared_answers is None else pack_array(score.shared_answers),
-        "resampled": None if resampled is None else {
-            "value": resampled.value, "left_out": pack_array(resampled.left_out),
-            "replicates": pack_array(resampled.replicates), "strata": resampled.strata.tolist(),
-            "clusters": None if plan is None else name_clusters(plan)}}
+        "resampled": None if score.resampled is None else {**pack_resampled(score.resampled), "clusters": clusters},
+        "axis_measures": {name: pack_resampled(resampled) for name, resampled in score.axis_measures.items()}}
 
 
 def unpack_score(packed: PackedScore, task: Task[Any], observed: Observations) -> TaskScore:
@@ -74,10 +72,21 @@ def unpack_score(packed: PackedScore, task: Task[Any], observed: Observations) -
         failures=tuple(Failure(**{**failure, "places": tuple(failure["places"])}) for failure in packed["failures"]),
         not_applicable=packed["not_applicable"], marks=frozenset(packed["marks"]), observed=observed,
         by_unit=packed["by_unit"], chance=packed["chance"],
-        resampled=None if resampled is None else Resampled(
-            resampled["value"], unpack_array(resampled["left_out"]), unpack_array(resampled["replicates"]),
-            np.array(resampled["strata"])),
+        resampled=None if resampled is None else unpack_resampled(resampled),
+        axis_measures={name: unpack_resampled(values) for name, values in packed.get("axis_measures", {}).items()},
         shared_answers=None if answers is None else unpack_array(answers))
+
+
+def pack_resampled(resampled: Resampled) -> dict[str, Any]:
+    """Return a resampled statistic as JSON values."""
+    return {"value": resampled.value, "left_out": pack_array(resampled.left_out),
+            "replicates": pack_array(resampled.replicates), "strata": resampled.strata.tolist()}
+
+
+def unpack_resampled(packed: Mapping[str, Any]) -> Resampled:
+    """Return the statistic from JSON values."""
+    return Resampled(packed["value"], unpack_array(packed["left_out"]), unpack_array(packed["replicates"]),
+                     np.array(packed["strata"]))
 
 
 def name_clusters(plan: Plan) -> str:

@@ -60,12 +60,42 @@ class Ranking:
         return tuple(entry for entry in self.places if entry.rank is not None)
 
     @cached_property
+    def task_tests(self) -> dict[str, PairwiseTests | None]:
+        """The tests of all pairs of ranked entries on each ranked task."""
+        panel = [entry.scored for entry in self.ranked]
+        tasks = [score.task.name for score in panel[0].ranked_tasks] if panel else []
+        return {task: compare_means(panel, task) for task in tasks}
+
+    @cached_property
     def task_ranks(self) -> dict[str, dict[str, tuple[int | None, tuple[int, int] | None]]]:
         """The rank and the rank range of each ranked entry on each ranked task."""
         panel = [entry.scored for entry in self.ranked]
-        tasks = [score.task.name for score in panel[0].ranked_tasks] if panel else []
-        by_task = {task: ranks_on(panel, task) for task in tasks}
+        tasks = list(self.task_tests)
+        by_task = {task: ranks_on(panel, task, self.task_tests[task]) for task in tasks}
         return {scored.name: {task: by_task[task][index] for task in tasks} for index, scored in enumerate(panel)}
+
+    @cached_property
+    def unseen(self) -> dict[str, tuple[int, int]]:
+        """The lowest and the highest rank of each ranked entry on single tasks: a prediction of its rank on another task.
+
+        If the tasks are exchangeable with a further one, the range contains the rank on that one with a probability of at least
+        `unseen_level`; this is the conformal prediction interval of k ranks.
+        """
+        ranks = {name: [rank for rank, _ in of_task.values() if rank is not None] for name, of_task in self.task_ranks.items()}
+        return {name: (min(of_entry), max(of_entry)) for name, of_entry in ranks.items() if of_entry}
+
+    @cached_property
+    def other_axes(self) -> dict[str, Ranking]:
+        """The same entries ranked by each of the other axes of the track."""
+        scored = [entry.scored for entry in self.places]
+        axes = [axis for axis in scored[0].suite.axes if axis.track == scored[0].track][1:] if scored else []
+        return {axis.name: rank_entries(entry.in_track(axis.track, axis.name) for entry in scored) for axis in axes}
+
+    @property
+    def unseen_level(self) -> float:
+        """The probability of `unseen`: (k - 1)/(k + 1) for k tasks."""
+        tasks = len(self.ranked[0].scored.ranked_tasks) if self.ranked else 0
+        return max(0, tasks - 1) / (tasks + 1)
 
     @cached_property
     def gameable(self) -> dict[str, list[str]]:
@@ -124,10 +154,10 @@ def rank_suite(source: Results | Store | Path | str | None, suite: Suite,
     return {track: ranking for track, ranking in rankings.items() if ranking.places}
 
 
-def ranks_on(ranked: Sequence[Scored], task: str) -> list[tuple[int | None, tuple[int, int] | None]]:
-    """Return each ranked entry's rank and rank range on one task; all pairs are tested at once."""
+def ranks_on(ranked: Sequence[Scored], task: str,
+             parted: PairwiseTests | None) -> list[tuple[int | None, tuple[int, int] | None]]:
+    """Return each ranked entry's rank and rank range on one task from the tests of all pairs."""
     scores = [scored.tasks[task].score for scored in ranked]
-    parted = compare_means(ranked, task)
     intervals: Sequence[tuple[int, int] | None] = [None] * len(ranked) if parted is None else rank_intervals(parted.better())
     return [(None if score is None else 1 + sum(other is not None and other.value > score.value for other in scores), interval)
             for score, interval in zip(scores, intervals, strict=True)]
@@ -153,7 +183,8 @@ def compare_means(ranked: Sequence[Scored], only: str | None = None) -> Pairwise
             return None
         of_task += [number] * len(units)
         columns.append(np.array([[scores[number].by_unit[unit.id] for unit in units] for scores in scores_by_entry]))
-        of_unit.append(unit_weights([unit.stratum for unit in units]) / (len(scores_by_entry[0]) * (1 - task.info.chance)))
+        divisor = len(scores_by_entry[0]) * (1 - task.info.chance) * scores_by_entry[0][number].scale
+        of_unit.append(unit_weights([unit.stratum for unit in units]) / divisor)
     rng = np.random.default_rng(seed_of("who is better than whom", ranked[0].suite.fingerprint))
     return pairwise_tests_of_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng, of_task)
 
@@ -170,7 +201,7 @@ def compare_replicates(
         scores = [of_entry[number] for of_entry in scores_by_entry]
         units, plan = ranked[0].suite.units(task), drawn[task.name]
         resampled = [score.resampled or resampled_mean(units, score.by_unit, plan) for score in scores]
-        share = np.array([[1 / (count * (1 - score.chance))] for score in scores])       # of the overall score
+        share = np.array([[1 / (count * (1 - score.chance) * score.scale)] for score in scores])      # of the overall score
         chance = np.array([[score.chance] for score in scores])
         overall += share * (np.array([sample.replicates for sample in resampled]) - chance)
         mean += (share * (np.array([[sample.value] for sample in resampled]) - chance))[:, 0]
@@ -212,4 +243,5 @@ def unranked_reason(scored: Scored) -> str | None:
             return f"{title} does not apply: {score.not_applicable}"
         if not score.complete:
             return f"{score.asked} of {score.planned} units of {title} asked so far"
-    return None
+    missing = [name for name in scored.axis.tasks if name not in scored.tasks]
+    return f"it has no score on {', '.join(missing)}" if missing else None

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from harness.base.units import Unit
-from harness.evaluation.suite import Suite
+from harness.evaluation.suite import Axis, AxisPart, Suite
 from harness.evaluation.task import Task
 from harness.models.vector_composition import vector_model_id
 from harness.results.outcomes import Failure, Outcome, Status
@@ -20,7 +20,7 @@ from harness.results.provenance import harness_version
 from harness.results.store import StoredEntry
 from harness.submission.submission import Entry
 from leaderboard.scoring.estimates import Estimate, above_chance, mean_of_estimates, stratified_mean
-from leaderboard.scoring.resampling import Plan, Resampled, resample
+from leaderboard.scoring.resampling import Plan, Resampled, resample, resampled_mean, task_clusters
 from leaderboard.scoring.signature import Signature
 from tasks.text.base import USMB
 
@@ -44,7 +44,16 @@ class TaskScore:
     by_unit: Mapping[str, float]            # by unit id: worst if it failed, chance if unknown
     chance: float
     resampled: Resampled | None = None      # if the score is not a mean over test units
+    axis_measures: Mapping[str, Resampled] = field(default_factory=dict)    # measures that an axis may use, where resampled
     shared_answers: np.ndarray | None = None    # of the test units in order, to questions that all entries share
+    scale: float = 1.0                      # by which the axis divides the score above chance
+
+    def in_axis(self, part: AxisPart) -> TaskScore:
+        """Return the result with what an axis uses of it in place of the score."""
+        if part.measure is None:
+            return replace(self, scale=part.scale)
+        return replace(self, score=self.measures.get(part.measure), chance=0.0, scale=part.scale, by_unit={},
+                       resampled=self.axis_measures.get(part.measure))
 
     @property
     def complete(self) -> bool:
@@ -58,10 +67,10 @@ class TaskScore:
 
     @property
     def corrected(self) -> Estimate | None:
-        """The score above chance, with its interval."""
+        """The score above chance, divided by the constant of the axis, with its interval."""
         if self.score is None:
             return None
-        value, low, high = (None if edge is None else above_chance(edge, self.chance)
+        value, low, high = (None if edge is None else above_chance(edge, self.chance) / self.scale
                             for edge in (self.score.value, self.score.low, self.score.high))
         return Estimate(value or 0.0, low, high, self.score.units)
 
@@ -85,6 +94,7 @@ class Scored:
     suite: Suite
     tasks: Mapping[str, TaskScore]
     track: str = "corpus"
+    axis_name: str | None = None            # None: the axis that the track is ranked by
 
     @property
     def entry(self) -> Entry:
@@ -101,14 +111,19 @@ class Scored:
         """Whether a text metric is lifted in this track."""
         return self.entry.header.kind == "text" and self.track == "corpus"
 
-    def in_track(self, track: str) -> Scored:
-        """Return the same results as another track sees them."""
-        return replace(self, track=track)
+    @property
+    def axis(self) -> Axis:
+        """The axis by which the entry is ordered."""
+        return self.suite.axis(self.track, self.axis_name)
+
+    def in_track(self, track: str, axis: str | None = None) -> Scored:
+        """Return the same results as another track, or another axis of it, sees them."""
+        return replace(self, track=track, axis_name=axis)
 
     @property
     def tracks(self) -> list[str]:
         """The tracks in which the entry was run; tasks that accept all entries, such as axioms, do not count."""
-        ranked = {score.task.info.track for score in self.tasks.values() if score.task.info.ranked}
+        ranked = {score.task.info.track for score in self.tasks.values() if self.suite.is_ranked(score.task)}
         return [track for track in self.suite.tracks if (track in ranked or not ranked)
                 and any(score.asked for score in self.tasks.values() if score.task.info.track == track)]
 
@@ -117,10 +132,11 @@ class Scored:
         """The marks of all tasks."""
         return frozenset().union(*(score.marks for score in self.tasks.values()))
 
-    @property
+    @cached_property
     def ranked_tasks(self) -> list[TaskScore]:
-        """The results on the ranked tasks of the track."""
-        return [score for score in self.tasks.values() if score.task.info.ranked and score.task.info.track == self.track]
+        """The results on the tasks of the axis, in the order of the suite; without those that were not run."""
+        parts = {part.task: part for part in self.axis.parts}
+        return [score.in_axis(parts[name]) for name, score in self.tasks.items() if name in parts]
 
     @property
     def shown_tasks(self) -> list[TaskScore]:
@@ -130,22 +146,21 @@ class Scored:
 
     @property
     def overall(self) -> float | None:
-        """The overall score; None while a ranked task has no score."""
-        parts = [score.above_chance for score in self.ranked_tasks]
-        scored_tasks = [part for part in parts if part is not None]
-        return sum(scored_tasks) / len(scored_tasks) if parts and len(scored_tasks) == len(parts) else None
+        """The overall score, the value on the axis; None while a ranked task has no score."""
+        parts = [score.corrected.value for score in self.ranked_tasks if score.corrected is not None]
+        return sum(parts) / len(parts) if parts and len(parts) == len(self.axis.parts) else None
 
     @property
     def overall_estimate(self) -> Estimate | None:
         """The overall score with its interval."""
-        parts = [score.corrected for score in self.ranked_tasks]
-        estimates = [part for part in parts if part is not None]
-        return mean_of_estimates(estimates) if parts and len(estimates) == len(parts) else None
+        parts = [score.corrected for score in self.ranked_tasks if score.corrected is not None]
+        return mean_of_estimates(parts) if parts and len(parts) == len(self.axis.parts) else None
 
     @property
     def usmb(self) -> float | None:
         """The mean of the USMB tasks' scores as USMB computes them; None while one of them has none."""
-        parts = [score.measures.get(USMB) for score in self.ranked_tasks if USMB in score.task.info.measures]
+        parts = [score.measures.get(USMB) for score in self.tasks.values()
+                 if USMB in score.task.info.measures and score.task.info.track == self.track]
         values = [part.value for part in parts if part is not None]
         return sum(values) / len(values) if parts and len(values) == len(parts) else None
 
@@ -193,15 +208,22 @@ def score_task(task: Task[Any], units: Sequence[Unit], outcomes: Mapping[str, Ou
     if plan is not None and scored and task.clusters(scored) is not None:
         drawn = resample(task, scored, [observed.get(unit.id) for unit in scored], plan)
         estimates |= {name: one.estimate() for name, one in drawn.items() if name != "score" and math.isfinite(one.value)}
+    elif plan is not None and scored and task.info.axis_measures:
+        mine = plan.restricted(task_clusters(task, scored))
+        for name in task.info.axis_measures:
+            of_unit = dict.fromkeys((unit.id for unit in scored), task.info.worst)
+            of_unit |= {unit.id: measures.values.get(name) or 0.0 for unit, measures in zip(answered, measured, strict=True)}
+            drawn[name] = resampled_mean(scored, of_unit, mine)
     strata: dict[tuple[str, ...], list[float]] = defaultdict(list)
     for unit in scored:
         if unit.id in by_unit:
             strata[unit.stratum].append(by_unit[unit.id])
-    score = drawn["score"].estimate() if drawn else stratified_mean(strata.values(), task.info.bounds_of("score"))
+    score = drawn["score"].estimate() if "score" in drawn else stratified_mean(strata.values(), task.info.bounds_of("score"))
     shared = [part for part in map(task.answers, observed.values()) if part is not None]
     return TaskScore(
         task=task, score=None if inapplicable else score,
         measures={name: estimate for name, estimate in estimates.items() if estimate is not None},
         planned=len(units), asked=len(run_units), answered=len(answered), failures=tuple(failures),
         not_applicable=inapplicable, marks=task.marks(measured), observed=observed, by_unit=by_unit, chance=chance,
-        resampled=drawn.get("score"), shared_answers=np.concatenate(shared) if shared else None)
+        resampled=drawn.get("score"), axis_measures={name: drawn[name] for name in task.info.axis_measures if name in drawn},
+        shared_answers=np.concatenate(shared) if shared else None)

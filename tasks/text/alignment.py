@@ -83,7 +83,8 @@ class Alignment(DocumentTask[AlignmentAnswers]):
             "accuracy_at_near_length": "accuracy for pairs of summaries of nearly equal length",
             **CONTEXT_MEASURES,
         },
-        bounds=CONTEXT_BOUNDS,
+        bounds=CONTEXT_BOUNDS, axis_measures=(USMB,),
+        refused="a baseline that compares only lengths scores .449 above chance (release 2026.2)",
         presentation=usmb_presentation(
             "an article and two summaries; the summary that people prefer should be more similar to the article."))
 

@@ -66,7 +66,7 @@ class Clustering(TextTask[ScoreMatrix]):
             **CONTEXT_MEASURES,
         },
         bounds={**dict.fromkeys(("score", "complete", "ward"), CORRELATION),
-                **dict.fromkeys((USMB, "v_measure", "v_measure_of_chance"), SHARE), **CONTEXT_BOUNDS},
+                **dict.fromkeys((USMB, "v_measure", "v_measure_of_chance"), SHARE), **CONTEXT_BOUNDS}, axis_measures=(USMB,),
         presentation=usmb_presentation(
             "posts on two subjects: those on one subject should be more similar to each other than to the others."))
 

@@ -78,7 +78,7 @@ class Retrieval(TextTask[RetrievalScores]):
             **{f"found {condition}": f"score for documents with {condition.replace('_', ' ')}" for condition in CONDITIONS[1:]},
             **CONTEXT_MEASURES,
         },
-        bounds=CONTEXT_BOUNDS,
+        bounds=CONTEXT_BOUNDS, axis_measures=(USMB,),
         presentation=usmb_presentation(
             "a question and many documents, of which the one with the answer should be the most similar, also after "
             "all documents were changed.",

@@ -79,7 +79,8 @@ class Robustness(DocumentMeansTask[RobustnessAnswers]):
             "beyond_the_window": "share of documents whose end is cut off by the metric",
             **CONTEXT_MEASURES,
         },
-        bounds={"beyond_the_window": SHARE, "not_applicable": SHARE, **CONTEXT_BOUNDS},
+        bounds={"beyond_the_window": SHARE, "not_applicable": SHARE, **CONTEXT_BOUNDS}, axis_measures=(USMB,),
+        refused="a baseline that compares only lengths is ahead of every metric (release 2026.2)",
         presentation=usmb_presentation(
             "a text, the same text with typing errors, its summary, and a text that contradicts it, compared with the "
             "text in this order."))

@@ -18,7 +18,7 @@ from pydantic import Field
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import SHARE, Context, MeasureCurve, TaskInfo
+from harness.evaluation.task import AT_MOST_ONE, SHARE, Context, MeasureCurve, TaskInfo
 from harness.results.outcomes import StoredAs
 from tasks.common.base import TaskSettings
 from tasks.common.consistency import RecheckedAnswer
@@ -79,7 +79,15 @@ def best_constant() -> float:
     return max(float(np.mean(score_sensitivity(np.full(len(CONDITIONS), value)))) for value in np.unique(IDEAL))
 
 
+def above_best_constant(constant_length: np.ndarray) -> np.ndarray:
+    """Return scores on replacements relative to that of the best constant similarity: 0 is the constant, 1 is perfect."""
+    ideal = IDEAL[~IS_PUBLISHED]
+    best = max(1 - float(np.abs(value - ideal).mean()) for value in np.unique(ideal))
+    return (constant_length - best) / (1 - best)
+
+
 CHANCE = best_constant()
+EDITS = "edits"
 
 
 class Settings(TaskSettings):
@@ -117,6 +125,7 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
             USMB: USMB_MEANING,
             "changed_length": "1 - mean absolute error from 1 - x/2 of insertions and 1 - x of removals, as published",
             "constant_length": "1 - mean absolute error from 1 - x of replacements by unrelated tokens",
+            EDITS: "constant_length above the score of the best constant similarity",
             INSERTION: "1 - mean absolute error of insertions", REMOVAL: "1 - mean absolute error of removals",
             "quadratic": "changed_length with the squared ideal",
             "square_root": "changed_length with the square root of the ideal",
@@ -124,7 +133,9 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
             **{condition_name(condition): "mean similarity" for condition in CONDITIONS},
             **CONTEXT_MEASURES,
         },
-        bounds={"same_input": SHARE, **CONTEXT_BOUNDS},
+        bounds={"same_input": SHARE, EDITS: AT_MOST_ONE, **CONTEXT_BOUNDS}, axis_measures=(USMB, EDITS),
+        refused="a baseline that compares only lengths scores .198 above chance (release 2026.2); the edits at constant length "
+                "are an axis of their own",
         presentation=usmb_presentation(
             "a text in which half of the tokens are replaced by unrelated ones; its similarity to the text should be 0.5.",
             curves_title="As tokens are inserted, removed and replaced",
@@ -164,12 +175,17 @@ class Sensitivity(DocumentMeansTask[SensitivityAnswers]):
         accuracy = 1 - np.abs(similarity - IDEAL)
         kinds = np.array([condition.kind for condition in CONDITIONS])
         changed_length, constant_length = score_sensitivity(similarity)
-        return {"changed_length": changed_length, "constant_length": constant_length,
+        return {"changed_length": changed_length, "constant_length": constant_length, EDITS: above_best_constant(constant_length),
                 INSERTION: accuracy[:, kinds == INSERTION].mean(axis=1), REMOVAL: accuracy[:, kinds == REMOVAL].mean(axis=1),
                 "quadratic": score_sensitivity(similarity, IDEAL ** 2)[0],
                 "square_root": score_sensitivity(similarity, np.sqrt(IDEAL))[0],
                 "same_input": np.array(observation.same, dtype=float).reshape(shape).mean(axis=1),
                 **{condition_name(condition): similarity[:, column] for column, condition in enumerate(CONDITIONS)}}
+
+    def replicates(self, units: Sequence[Unit], observations: Sequence[SensitivityAnswers | None],
+                   counts: np.ndarray) -> Mapping[str, np.ndarray]:
+        values = super().replicates(units, observations, counts)
+        return {**values, EDITS: above_best_constant(values["constant_length"])}     # with the worst value for failed documents
 
 
 @lru_cache(CACHED_UNITS)

@@ -15,7 +15,7 @@ def render_baselines(snapshot: Snapshot, track: str) -> Markup:
     ensembles = snapshot.report.ensembles
     if ensembles is None or ensembles.track != track:
         return Markup()
-    titles = {task.name: task.title for task in snapshot.ranked_tasks(track)}
+    titles = {task.name: task.title for task in snapshot.report.suite.tasks if task.track == track and not task.descriptive}
     tasks = [name for name in titles if any(name in row.tasks for row in ensembles.rows)]
     return render("baselines.html", ensembles=ensembles, tasks=tasks, titles=titles)
 

@@ -12,7 +12,7 @@ from leaderboard.board.rendering import UI, format_estimate, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.papers.published_comparison import PublishedComparison, PublishedTable
 from leaderboard.publishing.citations import cite_release
-from leaderboard.report.schema import TaskInfo
+from leaderboard.report.schema import SuiteInfo, TaskInfo
 from leaderboard.scoring.estimates import Estimate
 
 STATES = {"submitted": "received as a pull request", "checked": "the header is valid and the metric behaves as it declares",
@@ -47,10 +47,18 @@ def describe_task(snapshot: Snapshot, links: Links, task: TaskInfo) -> TaskSecti
     comparison = snapshot.published.get(task.name)
     table = comparison.table if comparison is not None else None
     return TaskSection(
-        task, TRACKS[task.track] if task.ranked else "property, not part of any score",
+        task, describe_use(snapshot.report.suite, task),
         cite_paper(task.paper) if task.paper is not None else task.presentation.origin or "Original task of this benchmark.",
         describe_chance(snapshot, task), snapshot.report.gameable.get(task.track, {}).get(task.name, []), baselines, comparison,
         published_rows(snapshot, links, table) if table is not None else [])
+
+
+def describe_use(suite: SuiteInfo, task: TaskInfo) -> str:
+    """Return whether a task is ranked, part of another axis only, or neither."""
+    if task.ranked:
+        return TRACKS[task.track]
+    titles = [axis.title for axis in suite.axes_with(task.name)]
+    return f"not ranked; part of {' and '.join(titles)}" if titles else "property, not part of any score"
 
 
 def published_rows(snapshot: Snapshot, links: Links, table: PublishedTable) -> list[list[str | Markup]]:

@@ -115,8 +115,15 @@ def render_scores(snapshot: Snapshot, links: Links, standings: Sequence[EntryRep
     """Return the score on each ranked task, with rank and interval, compared with the rival's."""
     tables = []
     for entry, other in zip(standings, rivals, strict=True):
-        rows: list[list[str | Markup]] = [[UI.strong("Overall"), "", UI.interval(entry.overall), UI.strong(format_estimate(entry.overall)),
-                                           UI.rank(entry), *([UI.above_chance(other.overall)] if other is not None else [])]]
+        suite = snapshot.report.suite
+        rows: list[list[str | Markup]] = [[
+            UI.strong(suite.headline(entry.track).title), "", UI.interval(entry.overall), UI.strong(format_estimate(entry.overall)),
+            UI.rank(entry), *([UI.above_chance(other.overall)] if other is not None else [])]]
+        for axis in suite.other_axes(entry.track):
+            standings_on = [None if one is None else one.axes.get(axis.name) for one in (entry, other)]
+            values = [None if standing is None else standing.value for standing in standings_on]
+            rows.append([axis.title, "", UI.interval(values[0]), format_estimate(values[0]), UI.rank(standings_on[0]),
+                         *([format_estimate(values[1])] if other is not None else [])])
         for task in snapshot.ranked_tasks(entry.track):
             result = entry.tasks.get(task.name)
             if result is not None:

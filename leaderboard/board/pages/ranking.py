@@ -57,7 +57,8 @@ def render_board(snapshot: Snapshot, links: Links, track: str) -> Markup:
     corrected = corrected_tasks(entries, tasks)
     lines = snapshot.report.lines.get(track, [])
     gameable = snapshot.report.gameable.get(track, {})
-    cost = snapshot.role(Role.COST)
+    cost, suite = snapshot.role(Role.COST), snapshot.report.suite
+    highest = max([1.0, *(entry.overall.high or entry.overall.value for entry in entries if entry.overall is not None)])
     values = {"track": track, "tasks": [[task.name, task.title] for task in tasks], "marked": list(gameable), "beside": sorted(corrected),
               "columns": [[column.key, column.title, column.description, column.default] for column in columns],
               "cost": ".".join(cost) if cost is not None else None,
@@ -71,7 +72,8 @@ def render_board(snapshot: Snapshot, links: Links, track: str) -> Markup:
         "ranking.html", links=links, track=track, tracks={name: TRACKS[name] for name in snapshot.tracks}, tasks=tasks, columns=defaults, rows=rows,
         unranked=[(entry, search_text(entry)) for entry in entries if entry.rank is None], gameable=gameable, values=values, lines=lines,
         baselines=sorted({name for names in gameable.values() for name in names}), filters=list_filters(snapshot, entries),
-        downloads=DOWNLOADS, ensembles=render_baselines(snapshot, track), tied=tied_count(ranked))
+        downloads=DOWNLOADS, ensembles=render_baselines(snapshot, track), tied=tied_count(ranked),
+        axis=suite.headline(track), axes=[axis for axis in suite.axes if axis.track == track], highest=highest)
 
 
 def tied_count(ranked: Sequence[EntryReport]) -> int:

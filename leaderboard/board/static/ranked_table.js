@@ -227,7 +227,7 @@ const Touchstone = (() => {
         rank.textContent = values === null ? row.dataset.rank : ranks.get(values[number]);
         this.rescore(row, this.weighed ? values[number] : null);
       });
-      find("th[data-key=overall] button", this.table).textContent = this.weighed ? "By my weights" : "Overall score, 95% CI";
+      find("th[data-key=overall] button", this.table).textContent = this.weighed ? "By my weights" : `${this.order.options[0].text}, 95% CI`;
     }
 
     // Draw the bar of a weighted score, which has no interval, or the original bar for none.

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
+from harness.evaluation.suite import Axis
 from harness.evaluation.task import Measures, Task, TaskInfo
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.submission.header import Header
@@ -37,6 +38,7 @@ class FakeScored:
     variant: str | None = None
     marks: frozenset = frozenset()
     ranked_tasks: list = field(default_factory=list)
+    axis: Axis = field(default_factory=lambda: Axis("overall", "Overall", "corpus", ()))
 
     @property
     def entry(self):

@@ -1,0 +1,1 @@
+"""How well the tasks of a suite measure, and whether they may be ranked; imports scoring only."""

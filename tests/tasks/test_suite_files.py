@@ -1,0 +1,74 @@
+"""The axes and the admission rule of a suite file: what they mean, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.base.errors import TouchstoneError
+from harness.evaluation.suite import OVERALL, AxisPart
+from tasks.suite_files import FOLDER, load_suite
+
+MEANING = '[[axes]]\nname = "meaning"\ntitle = "Meaning"\ntrack = "text"\nparts = [{ task = "human_ordering", scale = 0.125 }]\n'
+
+
+def suite_with(text: str, tmp_path):
+    path = tmp_path / "suite.toml"
+    path.write_text((FOLDER / "smoke.toml").read_text() + text)
+    return load_suite(str(path))
+
+
+def test_without_axes_all_tasks_of_a_track_count_equally(smoke):
+    assert [(axis.name, axis.track) for axis in smoke.axes] == [(OVERALL, "corpus"), (OVERALL, "text")]
+    assert smoke.axis("corpus").parts == tuple(AxisPart(name) for name in ("known_similarity", "diagnostics", "fine_tuning"))
+    assert all(smoke.is_ranked(task) == task.info.ranked for task in smoke.tasks)
+
+
+def test_a_declared_axis_is_what_its_track_is_ranked_by(smoke, tmp_path):
+    suite = suite_with(MEANING + 'description = "Whether."\n', tmp_path)
+    assert suite.axis("text").parts == (AxisPart("human_ordering", 0.125),)
+    assert [task.name for task in suite.tasks if task.info.track == "text" and suite.is_ranked(task)] == ["human_ordering"]
+    assert suite.axis("corpus") == smoke.axis("corpus")
+    assert suite.tracks == smoke.tracks
+    assert [task_unit.unit.id for task_unit in suite.task_units] == [task_unit.unit.id for task_unit in smoke.task_units]
+
+
+def test_axes_and_their_constants_are_part_of_the_fingerprint(smoke, tmp_path):
+    fingerprints = {smoke.fingerprint, suite_with(MEANING, tmp_path).fingerprint,
+                    suite_with(MEANING.replace("0.125", "0.126"), tmp_path).fingerprint}
+    assert len(fingerprints) == 3
+    described = MEANING.replace('title = "Meaning"', 'title = "Sense"')
+    assert suite_with(described, tmp_path).fingerprint == suite_with(MEANING, tmp_path).fingerprint
+
+
+EDITS = '[[axes]]\nname = "edits"\ntitle = "Edits"\ntrack = "text"\nparts = [{ task = "sensitivity", measure = "edits" }]\n'
+
+
+@pytest.mark.parametrize(("text", "message"), [
+    (MEANING.replace("human_ordering", "robustness"), 'the axis "meaning" of text metrics contains robustness, which may not be ranked: '
+                                                      "a baseline that compares only lengths"),
+    (MEANING.replace("human_ordering", "axioms"), "contains axioms, which is a task of corpus metrics"),
+    (MEANING.replace("human_ordering", "human_odering"), "not among the tasks of the suite. Did you mean"),
+    (MEANING.replace('"text"', '"corpus"').replace("human_ordering", "timing"), "contains timing, a property without a ranked score"),
+    (MEANING.replace("0.125", "0.0"), "axes.0.parts.0.scale: input should be greater than 0"),
+    (MEANING + MEANING, "is declared twice"),
+    (MEANING.replace('"meaning"', '"Meaning of texts"'), "axes.0.name"),
+    (EDITS, "the axis that a track is ranked by contains scores only"),
+    (MEANING + EDITS.replace('measure = "edits"', 'measure = "quadratic"'), "other axes may use of its measures: usmb, edits"),
+    ('[admission]\nscore = 0.1\n', "admission.controls: field required"),
+])
+def test_bad_axes_are_refused_in_one_sentence(text, message, tmp_path):
+    with pytest.raises(TouchstoneError) as refused:
+        suite_with(text, tmp_path)
+    assert message in str(refused.value)
+    assert str(refused.value).startswith("suite.toml: ")
+    assert "\n" not in str(refused.value)
+
+
+def test_unknown_axes_are_refused(smoke):
+    with pytest.raises(TouchstoneError, match='no axis "usmb" of text metrics'):
+        smoke.axis("text", "usmb")
+
+
+def test_the_admission_rule_has_defaults(tmp_path):
+    rule = suite_with('[admission.controls]\ntext = ["random"]\n', tmp_path).admission
+    assert (rule.controls, rule.score, rule.weights) == ({"text": ("random",)}, 0.10, (0.5, 1.5))

@@ -72,6 +72,11 @@ class SuiteFile(BaseModel):
     admission: AdmissionTable | None = None
 
 
+def list_suites() -> list[str]:
+    """Return the names of the built-in suites."""
+    return sorted(file.stem for file in FOLDER.glob("*.toml"))
+
+
 def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Suite:
     """Return a suite with all its test units.
 
@@ -87,7 +92,7 @@ def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = No
         content = SuiteFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
         model = Source(content.model, model_fingerprint(content.model))
     except FileNotFoundError:
-        names = sorted(file.stem for file in FOLDER.glob("*.toml"))
+        names = list_suites()
         raise TouchstoneError(f'There is no suite "{name}".{did_you_mean(name, names)} The suites are {", ".join(names)}; '
                               "the path of a suite file ends in .toml.") from None
     except ValidationError as error:

@@ -111,8 +111,8 @@ def position_view(positions: Sequence[Position], release: str) -> RenderableType
             heading = f"rank {format_rank(position.rank, position.rank_interval)} of {of}"
         parts.append(Text.assemble((position.name, "bold"), f": {heading}"))
         if position.overall is not None:
-            parts.append(Text.assemble(f"  {position.axis.title.lower()} {format_number(position.overall, 3)} (95% ",
-                                       format_interval(position.overall, 3), f"; {position.axis.unit})"))
+            parts.append(Text.assemble(f"  {position.axis.lower()} {format_number(position.overall, 3)} (95% ",
+                                       format_interval(position.overall, 3), f"; {position.unit})"))
         if position.rank is not None:
             parts += [Text(f"  significantly better than {list_names(position.better_than)}"),
                       Text(f"  significantly worse than {list_names(position.worse_than)}")]

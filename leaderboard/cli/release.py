@@ -100,16 +100,14 @@ def verify(
     from leaderboard.cli.console import ConsoleProgress, messages
     from leaderboard.publishing import verify as verification
     from leaderboard.publishing.release import read_release
-    from tasks.suite_files import load_suite
 
     set_mirror(data_dir)
     release = read_release(name)
-    messages.print(f"{release.name}: all checksums match." + (f" {release.errata.status}" if release.errata.status else ""),
-                   soft_wrap=True)
+    messages.print(" ".join([f"{release.name}: all checksums match.", *release.errata.sentences()]), soft_wrap=True, markup=False)
     if not sample:
         return
     entries = [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries]
-    suite = load_suite(release.report.suite.name)
+    suite = verification.find_suite(release)
     for kind, changed in (("tasks", verification.find_changed_tasks(release, suite)),
                           ("metrics", verification.find_changed_entries(release, entries))):
         if changed:

@@ -13,6 +13,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 from scipy import stats
 
+from harness.base.errors import TouchstoneError
 from leaderboard.figures.observations import (
     curves_by_title,
     measures_by_stratum,
@@ -167,6 +168,26 @@ def draw_tasks(scored: Sequence[Scored]) -> go.Figure:
                        marker={"symbol": "line-ew", "size": 60, "line": {"width": 2, "color": GREY}})
     figure.update_layout(barmode="group")
     return apply_layout(figure, "Tasks of the text track")
+
+
+def draw_axes(scored: Sequence[Scored]) -> go.Figure:
+    """Draw each entry by its values on the first two axes of the text track, with 95% confidence intervals."""
+    axes = [axis for axis in scored[0].suite.axes if axis.track == "text"][:2]
+    if len(axes) < 2:
+        raise TouchstoneError(f"The suite {scored[0].suite.name} declares fewer than two axes of text metrics.")
+    figure = go.Figure()
+    for number, entry in enumerate(scored):
+        x, y = (entry.in_track("text", axis.name).overall_estimate for axis in axes)
+        if x is None or y is None:
+            raise missing_results(entry, " and ".join(axis.name for axis in axes))
+        errors = [{"type": "data", "symmetric": False, "array": [(one.high or one.value) - one.value],
+                   "arrayminus": [one.value - (one.low if one.low is not None else one.value)]} for one in (x, y)]
+        figure.add_scatter(x=[x.value], y=[y.value], mode="markers+text", text=[entry.name], textposition="top center",
+                           name=entry.name, marker_color=colour_of(number), error_x=errors[0], error_y=errors[1],
+                           showlegend=False)
+    figure.update_xaxes(title_text=axes[0].title)
+    figure.update_yaxes(title_text=axes[1].title)
+    return apply_layout(figure, f"{axes[0].title} and {axes[1].title}")
 
 
 def mean_measures(units: Iterable[Mapping[str, float | None]], names: Mapping[str, str]) -> dict[str, float]:

@@ -28,3 +28,4 @@ class FigureKind(StrEnum):
     faults = "faults", "heat map of faults and metrics"
     sensitivity = "sensitivity", "similarity by size and position of changes"
     tasks = "tasks", "scores of the text tasks as bars"
+    axes = "axes", "values on the first two axes of the text track"

@@ -17,7 +17,8 @@ FIGURES: Mapping[FigureKind, Callable[..., go.Figure]] = {
     FigureKind.distributionality: distributional.draw_distributionality, FigureKind.densities: distributional.draw_densities,
     FigureKind.deviations: distributional.draw_deviations, FigureKind.perturbation: distributional.draw_perturbation,
     FigureKind.fine_tuning: distributional.draw_fine_tuning, FigureKind.faults: distributional.draw_faults,
-    FigureKind.sensitivity: corpus.draw_sensitivity, FigureKind.tasks: corpus.draw_tasks}
+    FigureKind.sensitivity: corpus.draw_sensitivity, FigureKind.tasks: corpus.draw_tasks,
+    FigureKind.axes: corpus.draw_axes}
 BY_PAIR_AND_K = (FigureKind.separation, FigureKind.radar, FigureKind.boxes)
 
 

@@ -19,6 +19,7 @@ from harness.results.store import Store
 from harness.submission.submission import Entry, current_digest
 from leaderboard.publishing.release import Release
 from leaderboard.scoring.results import score_suite
+from tasks.suite_files import list_suites, load_suite
 
 TOLERANCE = 1e-3
 
@@ -37,6 +38,13 @@ class Recomputed:
     def agrees(self) -> bool:
         """Whether both values agree within the tolerance."""
         return self.now is not None and abs(self.now - self.released) <= TOLERANCE
+
+
+def find_suite(release: Release) -> Suite:
+    """Return the suite that has the most test units of a release: the one of its name, or an earlier version of it."""
+    name, released = release.report.suite.name, set(release.units["unit"])
+    names = [name, *(other for other in list_suites() if other.startswith(f"{name}_"))]
+    return max(map(load_suite, names), key=lambda suite: len(released & suite.observation_types.keys()))
 
 
 def find_changed_tasks(release: Release, suite: Suite) -> dict[str, str]:

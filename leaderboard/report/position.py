@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from leaderboard.report.build import describe_axis
-from leaderboard.report.schema import AxisInfo
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.insights import agreement, most_similar
 from leaderboard.scoring.ranking import Ranking
@@ -34,7 +33,8 @@ class Position:
     of: int                                 # ranked entries of the track
     not_ranked: str | None
     overall: Estimate | None
-    axis: AxisInfo
+    axis: str                               # the title of the axis that the track is ranked by
+    unit: str                               # what 0 and 1 are on it
     better_than: tuple[str, ...]            # significantly, after correction for all pairs; best first
     worse_than: tuple[str, ...]
     most_similar: tuple[tuple[str, float], ...]     # rank correlations of the answers
@@ -59,10 +59,11 @@ def find_position(name: str, track: str, ranking: Ranking) -> Position | None:
         significant, index = ranking.parted.better(), names.index(name)
         better, worse = (tuple(other for other, holds in zip(names, row, strict=True) if holds)
                          for row in (significant[index], significant[:, index]))
+    axis = describe_axis(entry.scored.axis)
     ranks = ranking.task_ranks.get(name, {})
     tasks = [TaskPosition(score.task.name, score.task.info.title, score.score, *ranks.get(score.task.name, (None, None)))
              for score in entry.scored.ranked_tasks]
     return Position(
         name, track, entry.rank, entry.interval, len(ranked), entry.reason, entry.scored.overall_estimate,
-        describe_axis(entry.scored.axis), better, worse,
+        axis.title, axis.unit, better, worse,
         tuple(most_similar(name, agreement([other.scored for other in ranking.places]))), tuple(tasks))

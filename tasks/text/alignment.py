@@ -81,6 +81,7 @@ class Alignment(DocumentTask[AlignmentAnswers]):
             "recall": "recall for the choice of the second summary; a tie counts one half",
             "f1": "harmonic mean of precision and recall",
             "accuracy_at_near_length": "accuracy for pairs of summaries of nearly equal length",
+            "balanced_accuracy": "mean accuracy where the preferred summary is the longer one and where it is the shorter one",
             **CONTEXT_MEASURES,
         },
         bounds=CONTEXT_BOUNDS, axis_measures=(USMB,),
@@ -192,8 +193,12 @@ def weighted_measures(observation: AlignmentAnswers, times: np.ndarray) -> dict[
     lengths = np.array(observation.words, dtype=float)
     near = np.abs(lengths[:, 0] - lengths[:, 1]) <= NEAR_LENGTH * lengths.max(axis=1)
     agreed = np.where(chosen == 1, guessed, 1 - guessed)
+    longer = np.where(chosen == 1, lengths[:, 1] > lengths[:, 0], lengths[:, 0] > lengths[:, 1])
+    shorter = np.where(chosen == 1, lengths[:, 1] < lengths[:, 0], lengths[:, 0] < lengths[:, 1])
+    halves = [weighted_means(np.where(half, agreed, np.nan), times) for half in (longer, shorter)]
     return {**choice_measures(guessed, chosen, times),
-            "accuracy_at_near_length": weighted_means(np.where(near, agreed, np.nan), times)}
+            "accuracy_at_near_length": weighted_means(np.where(near, agreed, np.nan), times),
+            "balanced_accuracy": np.mean(halves, axis=0)}
 
 
 def choice_measures(guessed: np.ndarray, chosen: np.ndarray, times: np.ndarray) -> dict[str, np.ndarray]:

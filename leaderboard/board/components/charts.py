@@ -52,6 +52,18 @@ def scaled_points(points: Sequence[Point], logarithmic: bool) -> list[Point]:
     return [(math.log10(x), math.log10(y), log(low), log(high)) for x, y, low, high in points if x > 0 and y > 0]
 
 
+def draw_two_axes(points: Sequence[tuple[str, float, float]], x_title: str, y_title: str) -> Markup:
+    """Return (name, x, y) as labelled points."""
+    x = Axis([value for _, value, _ in points], LEFT, WIDTH - RIGHT)
+    y = Axis([value for _, _, value in points], HEIGHT - BOTTOM, TOP)
+    parts = [draw_grid(x, y, x_title, y_title)]
+    for name, first, second in points:
+        left, top = x.at(first), y.at(second)
+        anchor = "end" if left > WIDTH / 2 else "start"
+        parts.append(DOT.format(0, left, top, 3.4) + NAME.format(left + (-6 if anchor == "end" else 6), top + 3, anchor, name))
+    return make_picture(parts, f"{y_title} against {x_title}")
+
+
 def draw_scatter(points: Sequence[tuple[str, float, float]], x_title: str, y_title: str, joined: Sequence[str] = ()) -> Markup:
     """Return (name, x, y) as points on a logarithmic x axis; those in `joined` are connected and labelled."""
     x = Axis([math.log10(cost) for _, cost, _ in points], LEFT, WIDTH - RIGHT, logarithmic=True)

@@ -12,11 +12,25 @@ from leaderboard.board.rendering import UI, format_estimate, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.papers.published_comparison import PublishedComparison, PublishedTable
 from leaderboard.publishing.citations import cite_release
+from leaderboard.quality.admission import Admission
 from leaderboard.report.schema import SuiteInfo, TaskInfo
 from leaderboard.scoring.estimates import Estimate
 
 STATES = {"submitted": "received as a pull request", "checked": "the header is valid and the metric behaves as it declares",
           "ranked": "run on all of core and listed in the table", "rejected": "not listed, with the reason"}
+
+
+STATISTICS = {
+    "weight": ("Effective weight", "share of the variance of the ranking's value times the number of tasks; 1 is an equal weight"),
+    "rest_correlation": ("Agreement with the other tasks", "Spearman's correlation with their mean"),
+    "signal_to_noise": ("Signal to noise", "standard deviation of the metrics over the median standard error of a score"),
+    "decisions_of_halves": ("Two halves agree", "share of pairs of metrics that random halves of the test units order alike"),
+    "decisions_of_tenth": ("A tenth agrees", "share of pairs that a random tenth of the test units orders as all of them do"),
+    "detectable": ("Detectable difference", "of scores above chance, by a paired comparison with a power of 80%"),
+    "best": ("Best score", "above chance"),
+    "saturation": ("Saturation", "share of pairs of the ten best metrics that do not differ significantly; above 0.8 in two releases, a task becomes a property"),
+    "clusters": ("Clusters", "independent groups of test units, which are resampled"),
+}
 
 
 class TaskSection(NamedTuple):
@@ -30,6 +44,8 @@ class TaskSection(NamedTuple):
     baselines: list[list[str]]
     comparison: PublishedComparison | None
     published: list[list[str | Markup]]
+    quality: list[list[str]]                # statistics of the task: name, value, meaning
+    admission: Admission | None
 
 
 def render_tasks(snapshot: Snapshot, links: Links, query: object = None) -> Markup:
@@ -50,7 +66,17 @@ def describe_task(snapshot: Snapshot, links: Links, task: TaskInfo) -> TaskSecti
         task, describe_use(snapshot.report.suite, task),
         cite_paper(task.paper) if task.paper is not None else task.presentation.origin or "Original task of this benchmark.",
         describe_chance(snapshot, task), snapshot.report.gameable.get(task.track, {}).get(task.name, []), baselines, comparison,
-        published_rows(snapshot, links, table) if table is not None else [])
+        published_rows(snapshot, links, table) if table is not None else [], *describe_quality(snapshot, task))
+
+
+def describe_quality(snapshot: Snapshot, task: TaskInfo) -> tuple[list[list[str]], Admission | None]:
+    """Return the statistics of a task, and whether it may be ranked."""
+    track = snapshot.report.quality.get(task.track)
+    if track is None or task.descriptive:
+        return [], None
+    quality = track.task(task.name)
+    return [] if quality is None else [[title, "-" if (value := getattr(quality, name)) is None else f"{value:.3g}", meaning]
+                                       for name, (title, meaning) in STATISTICS.items()], track.verdict(task.name)
 
 
 def describe_use(suite: SuiteInfo, task: TaskInfo) -> str:

@@ -11,7 +11,8 @@ from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
 from harness.evaluation.task import Role
-from leaderboard.board.components.charts import draw_scatter, draw_tree
+from leaderboard.board.columns import axis_value
+from leaderboard.board.components.charts import draw_scatter, draw_tree, draw_two_axes
 from leaderboard.board.components.layout import Links
 from leaderboard.board.rendering import render
 from leaderboard.board.snapshot import TRACKS, Snapshot
@@ -40,14 +41,24 @@ class TrackMap(NamedTuple):
     """The charts of a track."""
 
     title: str
+    axes: Markup | None                     # values on the first two axes
     cost: CostChart | None
     redundancy: Redundancy | None
 
 
 def render_map(snapshot: Snapshot, links: Links, query: object = None) -> Markup:
     """Return the charts of all tracks."""
-    tracks = [TrackMap(TRACKS[track], cost_chart(snapshot, track), redundancy(snapshot, track)) for track in snapshot.tracks]
+    tracks = [TrackMap(TRACKS[track], axes_chart(snapshot, track), cost_chart(snapshot, track), redundancy(snapshot, track))
+              for track in snapshot.tracks]
     return render("map.html", links=links, tracks=[track for track in tracks if track.cost or track.redundancy])
+
+
+def axes_chart(snapshot: Snapshot, track: str) -> Markup | None:
+    """Return the ranked metrics by their values on the first two axes; None if the track has one."""
+    suite, others = snapshot.report.suite, snapshot.report.suite.other_axes(track)
+    points = [(entry.name, entry.overall_above_chance, value) for entry in snapshot.ranked_entries(track)
+              if others and entry.overall_above_chance is not None and (value := axis_value(entry, others[0].name)) is not None]
+    return draw_two_axes(points, suite.headline(track).title, others[0].title) if len(points) >= FEWEST_POINTS else None
 
 
 def cost_chart(snapshot: Snapshot, track: str) -> CostChart | None:

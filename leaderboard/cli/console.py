@@ -113,6 +113,9 @@ def position_view(positions: Sequence[Position], release: str) -> RenderableType
         if position.overall is not None:
             parts.append(Text.assemble(f"  {position.axis.lower()} {format_number(position.overall, 3)} (95% ",
                                        format_interval(position.overall, 3), f"; {position.unit})"))
+        if position.unseen is not None and position.unseen_level:
+            parts.append(Text(f"  ranks on single tasks {position.unseen[0]}-{position.unseen[1]}: on another such task the rank "
+                              f"would be in this range with a probability of {position.unseen_level:.0%}"))
         if position.rank is not None:
             parts += [Text(f"  significantly better than {list_names(position.better_than)}"),
                       Text(f"  significantly worse than {list_names(position.worse_than)}")]

@@ -35,6 +35,8 @@ class Position:
     overall: Estimate | None
     axis: str                               # the title of the axis that the track is ranked by
     unit: str                               # what 0 and 1 are on it
+    unseen: tuple[int, int] | None          # the range of the ranks on single tasks
+    unseen_level: float                     # the probability that it contains the rank on another such task
     better_than: tuple[str, ...]            # significantly, after correction for all pairs; best first
     worse_than: tuple[str, ...]
     most_similar: tuple[tuple[str, float], ...]     # rank correlations of the answers
@@ -65,5 +67,5 @@ def find_position(name: str, track: str, ranking: Ranking) -> Position | None:
              for score in entry.scored.ranked_tasks]
     return Position(
         name, track, entry.rank, entry.interval, len(ranked), entry.reason, entry.scored.overall_estimate,
-        axis.title, axis.unit, better, worse,
+        axis.title, axis.unit, ranking.unseen.get(name), ranking.unseen_level, better, worse,
         tuple(most_similar(name, agreement([other.scored for other in ranking.places]))), tuple(tasks))

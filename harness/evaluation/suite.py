@@ -100,7 +100,7 @@ class Suite:
         for task in self.tasks:
             if task.info.ranked and task.info.track not in declared:
                 rest.setdefault(task.info.track, []).append(AxisPart(task.name))
-        return (*self.declared_axes, *(Axis(OVERALL, "Overall", track, tuple(parts)) for track, parts in rest.items()))
+        return (*self.declared_axes, *(Axis(OVERALL, "Overall score", track, tuple(parts)) for track, parts in rest.items()))
 
     @property
     def tracks(self) -> tuple[str, ...]:

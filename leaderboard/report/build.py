@@ -145,7 +145,7 @@ def complete(report: Report) -> Report:
     authors of papers; these are taken from the current registries, for those tasks and datasets that still exist.
     """
     if report.schema_version < 3:
-        axes = [AxisInfo(name=OVERALL, title="Overall", track=track, description="", parts=[
+        axes = [AxisInfo(name=OVERALL, title="Overall score", track=track, description="", parts=[
             AxisPart(task=task.name, scale=1.0, measure=None) for task in report.suite.tasks
             if task.ranked and task.track == track]) for track in report.suite.tracks]
         tasks = [task.model_copy(update={"descriptive": not task.ranked}) for task in report.suite.tasks]

@@ -1,0 +1,110 @@
+"""A track with several axes on the board: columns, links, the ranking by another axis, and the figure of two axes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from harness.base.errors import TouchstoneError
+from harness.base.paths import SUBMISSIONS
+from harness.base.progress import NoProgress
+from harness.evaluation.run import run_suite
+from harness.evaluation.suite import AdmissionRule, Axis, AxisPart
+from harness.results.store import Store
+from harness.submission.selection import select_entries
+from leaderboard.board.components.layout import Links
+from leaderboard.board.router import render_snapshot
+from leaderboard.board.snapshot import Snapshot, of_store
+from leaderboard.figures.registry import draw_figure
+from leaderboard.scoring.results import score_suite
+
+AXES = (Axis("meaning", "Meaning", "text", (AxisPart("human_ordering", 0.125), AxisPart("retrieval", 0.149))),
+        Axis("edits", "Edits", "text", (AxisPart("sensitivity", measure="edits"),), "0 is the best constant similarity."))
+NAMES = ["jaccard", "levenshtein", "rouge1", "length_difference"]
+
+
+@pytest.fixture(scope="module")
+def suite(smoke):
+    return replace(smoke, declared_axes=AXES, admission=AdmissionRule({"text": ("length_difference",)}))
+
+
+@pytest.fixture(scope="module")
+def store(smoke, tmp_path_factory) -> Store:
+    path = tmp_path_factory.mktemp("axes") / "store.sqlite"
+    run_suite(select_entries(NAMES, SUBMISSIONS), smoke, path, jobs=2, progress=NoProgress(),
+              only=["human_ordering", "retrieval", "sensitivity", "robustness"])
+    return Store(path, read_only=True)
+
+
+@pytest.fixture(scope="module")
+def snapshot(suite, store) -> Snapshot:
+    return of_store(suite, store)
+
+
+def page(snapshot, **query) -> str:
+    rendered = render_snapshot(snapshot, Links(), query)
+    assert rendered.status == 200
+    return rendered.html
+
+
+def metrics_in_order(html: str) -> list[str]:
+    return re.findall(r'<tr data-name="([^"]+)"[^>]* data-rank=', html)
+
+
+def test_the_default_order_is_that_of_the_first_axis(snapshot):
+    ranked = snapshot.ranked_entries("text")
+    html = page(snapshot, track="text")
+    assert metrics_in_order(html) == [entry.name for entry in ranked]
+    assert [entry.overall.value for entry in ranked] == sorted((entry.overall.value for entry in ranked), reverse=True)
+    assert "Meaning: 0 is chance, 1 is one standard deviation of the reference panel." in html
+    assert 'data-key="axis.edits"' in html
+    assert 'data-key="robustness"' not in html                      # not on the axis
+
+
+def test_another_axis_orders_the_table(snapshot):
+    html = page(snapshot, track="text", axis="edits")
+    values = {entry.name: entry.axes["edits"].value.value for entry in snapshot.ranked_entries("text")}
+    assert metrics_in_order(html) == sorted(values, key=lambda name: (-values[name], name))
+    assert "0 is the best constant similarity." in html
+    assert 'axis=edits" title="0 is the best constant similarity." aria-current="true">Edits</a>' in html
+    missing = render_snapshot(snapshot, Links(), {"track": "text", "axis": "<i>"})
+    assert missing.status == 404
+    assert "<i>" not in missing.html
+
+
+def test_tasks_show_their_use_and_quality(snapshot):
+    html = page(snapshot, view="tasks")
+    sections = {name: html[html.index(f'id="task-{name}"'):] for name in ("human_ordering", "sensitivity", "robustness")}
+    sections = {name: text[:text.index("</section>")] for name, text in sections.items()}
+    assert "not ranked; part of Edits" in sections["sensitivity"]
+    assert "property, not part of any score" in sections["robustness"]
+    assert "Effective weight" in sections["human_ordering"]
+    verdict = snapshot.report.quality["text"].verdict("human_ordering")
+    assert ("Admitted to the ranking" in sections["human_ordering"]) == verdict.admitted
+    for reason in snapshot.report.quality["text"].verdict("robustness").reasons:
+        assert reason in sections["robustness"].replace("&#39;", "'")
+
+
+def test_a_metric_page_has_all_axes(snapshot):
+    html = page(snapshot, metric="jaccard")
+    entry = snapshot.entry("jaccard", "text")
+    assert f"{entry.axes['edits'].value.value:.2f}" in html
+    assert "ranks on single tasks" in html
+
+
+def test_the_map_shows_two_axes(snapshot):
+    assert "Edits against Meaning" in page(snapshot, view="map")
+
+
+def test_the_figure_has_the_values_and_intervals_of_both_axes(suite, store, smoke):
+    scored = [entry for entry in score_suite(store, suite) if entry.name in NAMES[:3]]
+    figure = draw_figure("axes", scored)
+    for trace, entry in zip(figure.data, scored, strict=True):
+        x, y = (entry.in_track("text", axis.name).overall_estimate for axis in AXES)
+        assert (trace.name, trace.x[0], trace.y[0]) == (entry.name, x.value, y.value)
+        assert trace.error_x.array[0] == pytest.approx(x.high - x.value)
+        assert trace.error_y.arrayminus[0] == pytest.approx(y.value - y.low)
+    with pytest.raises(TouchstoneError, match="fewer than two axes"):
+        draw_figure("axes", score_suite(store, smoke)[:1])

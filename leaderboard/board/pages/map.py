@@ -69,7 +69,8 @@ def cost_chart(snapshot: Snapshot, track: str) -> CostChart | None:
     if len(points) < FEWEST_POINTS:
         return None
     optimal, timed = pareto_optimal(points), {name for name, _, _ in points}
-    picture = draw_scatter(points, f"cost, {snapshot.role_unit(Role.COST)}", "overall score", optimal)
+    picture = draw_scatter(points, f"cost, {snapshot.role_unit(Role.COST)}", snapshot.report.suite.headline(track).title,
+                           optimal)
     return CostChart(picture, optimal, [entry.name for entry in ranked if entry.name not in timed])
 
 

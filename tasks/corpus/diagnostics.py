@@ -14,6 +14,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -32,6 +33,7 @@ from tasks.common.corpus_faults import FAULT_DESCRIPTIONS, CorpusFault, FaultMat
 from tasks.common.correlations import pearson
 from tasks.common.curves import mean_points, standardise_rows
 from tasks.common.mixtures import pair_equal_lengths
+from tasks.common.sampling import CACHED_UNITS
 from tasks.data.loading import load_corpus
 
 STRENGTHS = tuple(round(0.1 * step, 1) for step in range(11))
@@ -97,16 +99,10 @@ class Diagnostics(PooledTask[DiagnosticAnswers]):
                 "repetition": repetition, **balanced}, (settings.source, settings.elsewhere))
 
     def texts(self, unit: Unit) -> Iterable[str]:
-        return itertools.chain.from_iterable(self.samples(unit).corpora)
-
-    def samples(self, unit: Unit) -> SourceSamples:
-        """Return the corpora of a unit and the pairs to compare."""
-        p = unit.parameters
-        return draw_samples(p["source"], load_corpus(p["source"]), p["elsewhere"], load_corpus(p["elsewhere"]), p["n"],
-                            CorpusFault(p["fault"]), unit.seed, p.get("balanced", False))
+        return itertools.chain.from_iterable(samples_of(unit).corpora)
 
     def observe(self, unit: Unit, metric: MetricSession) -> DiagnosticAnswers:
-        samples = self.samples(unit)
+        samples = samples_of(unit)
         answers = metric.corpus_distances(samples.corpora, samples.pairs)
         count = len(STRENGTHS)
         last = count + 1 + BANDS
@@ -158,6 +154,14 @@ class SourceSamples:
 
     corpora: list[list[str]]
     pairs: list[tuple[int, int]]
+
+
+@lru_cache(CACHED_UNITS)
+def samples_of(unit: Unit) -> SourceSamples:
+    """Return the corpora of a unit and the pairs to compare."""
+    p = unit.parameters
+    return draw_samples(p["source"], load_corpus(p["source"]), p["elsewhere"], load_corpus(p["elsewhere"]), p["n"],
+                        CorpusFault(p["fault"]), unit.seed, p.get("balanced", False))
 
 
 def draw_samples(source: str, texts: Sequence[str], elsewhere: str, others: Sequence[str], n: int, fault: CorpusFault,

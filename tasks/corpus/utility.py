@@ -37,7 +37,8 @@ TESTED = 200                                # texts per label that the classifie
 CHOICES = 5                                 # texts of another domain of which the one with the best label is taken
 MAIN_SHARE = 0.8                            # of the most frequent label of a target in an unbalanced candidate
 CLEAN_SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the first target's labels in unchanged candidates
-CHANGED_SHARES = (0.25, 0.75)               # in changed ones
+CHANGED_SHARES = (0.1, 0.9)                 # in changed ones, from the smallest to the largest
+COPIES = 2                                  # candidates per change
 FAULTS = ((CorpusFault.EDA_NOISE, 1.0), (CorpusFault.WORD_SALAD, 0.5), (CorpusFault.VOCABULARY_SHRINK, 0.9),
           (CorpusFault.MODE_COLLAPSE, 0.8))
 ORDERS = (1, 3)                             # of the n-grams that generate candidates
@@ -180,11 +181,13 @@ def draw_candidates(unit: Unit) -> Drawn:
         return {label: [write_long(models[label], characters, rng) for _ in range(count)] for label, count in numbers.items()}
 
     candidates = [draw(counts(share)) for share in CLEAN_SHARES]
-    for share in CHANGED_SHARES:
+    changes = COPIES * (len(FAULTS) + len(ORDERS) + 2)
+    shares = iter(rng.permutation(np.linspace(*CHANGED_SHARES, changes)).tolist())
+    for _ in range(COPIES):
         candidates += [{label: insert_balanced_fault(fault, own, strength, (), unit.seed)
-                        for label, own in draw(counts(share)).items()} for fault, strength in FAULTS]
-        candidates += [generate(order, counts(share)) for order in ORDERS]
-        candidates += [contaminate(draw(counts(share))), draw(counts(share, MAIN_SHARE))]
+                        for label, own in draw(counts(next(shares))).items()} for fault, strength in FAULTS]
+        candidates += [generate(order, counts(next(shares))) for order in ORDERS]
+        candidates += [contaminate(draw(counts(next(shares)))), draw(counts(next(shares), MAIN_SHARE))]
     ordered = [candidates[row] for row in rng.permutation(len(candidates))]         # metrics with ties choose at random
     labelled = [([text for texts in candidate.values() for text in texts],
                  [label for label, texts in candidate.items() for _ in texts]) for candidate in ordered]

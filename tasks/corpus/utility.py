@@ -1,8 +1,8 @@
 """Utility of training corpora (after Chen and Zhong 2025): does the distance from a target predict the accuracy of a classifier?
 
 A fixed classifier is trained on labelled candidate corpora and tested on two targets, which are texts of complementary labels of
-one source. A metric compares the texts of candidates and targets; it sees no labels. The score asks for which of both targets a
-candidate is better: a statistic of the candidate alone is equal for both. All texts are cut to one length.
+one source. A metric compares the texts of candidates and targets; it sees no labels. All texts are cut to one length. A candidate
+that is good for one target is bad for the other, so a statistic of candidates alone does not predict both.
 """
 
 from __future__ import annotations
@@ -79,23 +79,24 @@ class Utility(Task[CandidateAnswers]):
     observation_type: ClassVar[type[Any]] = CandidateAnswers
     info: ClassVar[TaskInfo] = TaskInfo(
         title="Utility", short="ut",
-        score="Spearman correlation over candidates of the difference between two targets in closeness and in accuracy",
+        score="Spearman correlation over candidates of closeness and accuracy, mean of two targets",
         chance=0.0, worst=-1.0, unit="pair of targets", strata=("source",), observe_version=1, measure_version=1,
         measures={
-            "within_target": "Spearman correlation over candidates of closeness and accuracy, mean of both targets",
+            "between_targets": "Spearman correlation over candidates of the differences between both targets in closeness and in "
+                               "accuracy; a statistic of one corpus alone has no difference",
             "regret_1": "accuracy of the best candidate minus that of the nearest",
             "regret_3": "accuracy of the best candidate minus that of the best of the three nearest",
             "chosen": "accuracy of the nearest candidate",
             "best": "accuracy of the best candidate",
             "mean": "mean accuracy of the candidates",
         },
-        bounds={"within_target": CORRELATION,
+        bounds={"between_targets": CORRELATION,
                 **dict.fromkeys(("regret_1", "regret_3", "chosen", "best", "mean"), SHARE)},
         presentation=Presentation(
             origin="after SynQuE, Chen and Zhong 2025, arXiv 2511.03928",
             example="a classifier is trained on titles about sport, on titles about business or on noisy ones; the corpus that "
                     "is closer to the texts to be classified should give the better classifier.",
-            columns=("within_target", "regret_1")))
+            columns=("between_targets", "regret_1")))
 
     def datasets(self, settings: Settings) -> set[str]:
         return {name for source in settings.sources for name in (*source.name.split(" + "), source.elsewhere)}
@@ -124,8 +125,8 @@ class Utility(Task[CandidateAnswers]):
         within = [correlate_ranks(-row, of_row) for row, of_row in zip(distances, accuracies, strict=True)]
         nearest = [of_row[np.argsort(row, kind="stable")] for row, of_row in zip(distances, accuracies, strict=True)]
         best = accuracies.max(axis=1)
-        return Measures(correlate_ranks(distances[1] - distances[0], accuracies[0] - accuracies[1]), {
-            "within_target": None if within == [None, None] else float(np.mean([value or 0.0 for value in within])),
+        return Measures(None if within == [None, None] else float(np.mean([value or 0.0 for value in within])), {
+            "between_targets": correlate_ranks(distances[1] - distances[0], accuracies[0] - accuracies[1]),
             "regret_1": float(np.mean([top - order[0] for top, order in zip(best, nearest, strict=True)])),
             "regret_3": float(np.mean([top - order[:3].max() for top, order in zip(best, nearest, strict=True)])),
             "chosen": float(np.mean([order[0] for order in nearest])),
@@ -177,7 +178,7 @@ def draw_candidates(unit: Unit) -> Drawn:
                         if row % 2 else text for row, text in enumerate(own)] for label, own in texts.items()}
 
     def generate(order: int, numbers: Mapping[str, int]) -> dict[str, list[str]]:
-        models = {label: NGrams(pool[label], order) for label in numbers}
+        models = {label: NGrams([text.rpartition(" ")[0] for text in pool[label]], order) for label in numbers}    # whole words
         return {label: [write_long(models[label], characters, rng) for _ in range(count)] for label, count in numbers.items()}
 
     candidates = [draw(counts(share)) for share in CLEAN_SHARES]

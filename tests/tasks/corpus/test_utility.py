@@ -84,9 +84,9 @@ def test_the_measures_by_hand():
     answers = CandidateAnswers(tuple(map(tuple, distances)), tuple(map(tuple, accuracies)), ScoreScale("distance"))
     unit = Unit("utility", 1, ("a",), {}, (), None, 1)
     measured = TASK.measure(unit, answers)
-    assert measured.score == pytest.approx(stats.spearmanr([3, -1, -1, -1], [0.7, 0.2, -0.2, -0.3]).statistic)
+    assert measured.values["between_targets"] == pytest.approx(stats.spearmanr([3, -1, -1, -1], [0.7, 0.2, -0.2, -0.3]).statistic)
     within = [stats.spearmanr(-a, b).statistic for a, b in zip(distances, accuracies, strict=True)]
-    assert measured.values["within_target"] == pytest.approx(np.mean(within))
+    assert measured.score == pytest.approx(np.mean(within))
     assert measured.values["regret_1"] == pytest.approx((0 + 0.6) / 2)          # the nearest: .9 of .9, and .3 of .9
     assert measured.values["regret_3"] == pytest.approx((0 + 0) / 2)
     assert (measured.values["chosen"], measured.values["best"], measured.values["mean"]) == pytest.approx((0.6, 0.9, 0.5))
@@ -94,12 +94,15 @@ def test_the_measures_by_hand():
     assert TASK.measure(unit, similarities).score == pytest.approx(measured.score)
 
 
-def test_a_statistic_of_lengths_or_of_one_corpus_is_unknown(drawn_unit):
+def test_a_statistic_of_lengths_is_unknown_and_one_of_the_candidate_tells_no_targets_apart(drawn_unit):
     drawn = draw_candidates(drawn_unit)
-    of_candidate = tuple(float(len({word for text in texts for word in text.split()})) for texts, _ in drawn.candidates)
-    of_target = tuple((float(len(set(texts))),) * len(drawn.candidates) for texts in drawn.targets)
-    for distances in ((of_candidate, of_candidate), of_target):
-        assert TASK.measure(drawn_unit, CandidateAnswers(distances, drawn.accuracies, ScoreScale("distance"))).score is None
+    def measure(statistic):
+        distances = (tuple(float(statistic(texts)) for texts, _ in drawn.candidates),) * 2
+        return TASK.measure(drawn_unit, CandidateAnswers(distances, drawn.accuracies, ScoreScale("distance")))
+    assert measure(lambda texts: sum(map(len, texts))).score is None
+    vocabulary = measure(lambda texts: len({word for text in texts for word in text.split()}))
+    assert vocabulary.values["between_targets"] is None
+    assert abs(vocabulary.score) < 0.5
 
 
 def test_random_distances_score_chance_on_average(drawn_unit):

@@ -37,6 +37,7 @@ from tasks.common.sampling import CACHED_UNITS
 from tasks.data.loading import load_corpus
 
 STRENGTHS = tuple(round(0.1 * step, 1) for step in range(11))
+NOISE_OF_COPIES = 0.5
 BANDS = 2                                   # pairs of fault-free samples per unit
 
 
@@ -188,6 +189,9 @@ def draw_samples(source: str, texts: Sequence[str], elsewhere: str, others: Sequ
         partners = [others[row] for row in rows[1:3].ravel().tolist()]
         series = [insert_balanced_fault(fault, [*corpus, *other], strength, partners, seed) for strength in STRENGTHS]
         faulty, far = [corpora[:n] for corpora in series], [series[-1][n:]]
+        if fault is CorpusFault.MODE_COLLAPSE:          # copies with noise: shared texts would reveal the modes
+            noisy = insert_balanced_fault(CorpusFault.EDA_NOISE, far[0], NOISE_OF_COPIES, partners, seed)
+            far = [[text for text in noisy if text not in series[-1]]]
     else:
         faulty, far = [insert_fault(fault, corpus, strength, FaultMaterial(other, others), seed) for strength in STRENGTHS], []
     first = 1 + len(faulty)                 # first fault-free sample; strength 0 is the corpus itself

@@ -170,7 +170,7 @@ def test_statistics_of_lengths_or_of_one_corpus_are_at_chance_in_every_balanced_
     clean = [set(samples.corpora[index]) for index in (0, 1, 12, 13, 14, 15)]
     assert len(set.union(*clean)) == sum(map(len, clean))
     controls = {"length_difference": lambda p, q: float(sum(map(len, p)) - sum(map(len, q))), "of the second": lambda p, q: len(set(words(q))),
-                "of the first": lambda p, q: len(set(words(p)))}
+                "of the first": lambda p, q: len(set(words(p))), "shared texts": lambda p, q: -len(set(p) & set(q))}
     for name, control in controls.items():
         answers = [control(samples.corpora[i], samples.corpora[j]) for i, j in samples.pairs]
         observation = DiagnosticAnswers(tuple(answers[:11]), answers[11], tuple(answers[12:14]), ScoreScale("distance"), tuple(answers[14:]))

@@ -169,7 +169,7 @@ def draw_candidates(unit: Unit) -> Drawn:
                 for label, count in zip(half, share_out(size, len(half), main_share), strict=True) if count}
 
     def draw(numbers: Mapping[str, int]) -> dict[str, list[str]]:
-        return {label: [pool[label][row] for row in rng.permutation(len(pool[label]))[:count]]
+        return {label: [pool[label][row][:characters] for row in rng.permutation(len(pool[label]))[:count]]
                 for label, count in numbers.items()}
 
     def contaminate(texts: Texts) -> dict[str, list[str]]:
@@ -199,18 +199,19 @@ def draw_candidates(unit: Unit) -> Drawn:
 
 
 def split_by_label(name: str, sample: int, characters: int, n: int, rng: np.random.Generator) -> tuple[Texts, Texts]:
-    """Return texts to train on and texts of targets, half of each label; labels end at a colon, as in "NUM:date"."""
-    texts: dict[str, list[str]] = defaultdict(list)
+    """Return texts to train on, of up to twice the length, and texts of targets; labels end at a colon, as in "NUM:date"."""
+    texts: dict[str, dict[str, str]] = defaultdict(dict)
     for text, label in sample_labelled(name, sample):
         if len(text) >= characters:
-            texts[label.partition(":")[0]].append(text[:characters])
-    large = {label: list(dict.fromkeys(own)) for label, own in sorted(texts.items()) if len(set(own)) >= 2 * n}
+            texts[label.partition(":")[0]][text[:characters]] = text[:2 * characters]
+    large = {label: list(own.values()) for label, own in sorted(texts.items()) if len(own) >= 2 * n}
     if len(large) < LABELS:
         raise TouchstoneError(f'Utility with n={n} needs {LABELS} labels with {2 * n:,} different texts of at least {characters} '
                               f'characters each; "{name}" has {len(large)}. Choose a smaller n, fewer characters or another '
                               "source.")
     shuffled = {label: [own[row] for row in rng.permutation(len(own))] for label, own in large.items()}
-    return ({label: own[::2] for label, own in shuffled.items()}, {label: own[1::2] for label, own in shuffled.items()})
+    return ({label: own[::2] for label, own in shuffled.items()},
+            {label: [text[:characters] for text in own[1::2]] for label, own in shuffled.items()})
 
 
 def share_out(total: int, parts: int, main_share: float = 0.0) -> list[int]:

@@ -193,7 +193,7 @@ class EntryCheck:
         outcome, _ = self._ask(TaskUnit(task, task.trials(self._context, kind, count, 1)), "on similar and unrelated inputs")
         if outcome.observation is not None:
             self._observed += outcome.observation.answers
-            if outcome.observation.inverted:
+            if outcome.observation.inverted and not self._entry.header.control:         # a control may be wrong on purpose
                 self.report.inversion = describe_inversion(self._entry, outcome.observation)
 
     def check_axioms(self) -> None:

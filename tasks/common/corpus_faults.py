@@ -1,13 +1,13 @@
 """Faults of generated corpora, inserted into a copy of a corpus at a given strength.
 
 The functions are pure: they depend on texts and a seed only. Strength 0 changes nothing. With the same seed, the changes at a
-smaller strength are contained in those at a larger one.
+smaller strength are contained in those at a larger one. The balanced form of a fault keeps the length of every text.
 """
 
 from __future__ import annotations
 
 import enum
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -137,6 +137,79 @@ def edit_text(text: str, selected: np.ndarray, rng: np.random.Generator) -> str:
     for i in np.flatnonzero(selected[3]).tolist():
         remaining.insert(int(positions[1, i] * (len(remaining) + 1)), synonym(words[i], choice[i]))
     return " ".join(remaining)
+
+
+def insert_balanced_fault(fault: CorpusFault, texts: Sequence[str], strength: float, partners: Sequence[str],
+                          seed: int) -> list[str]:
+    """Return a copy of the texts with the fault, every text as long as before; a partner is a text of another domain."""
+    rng = np.random.default_rng(seed)
+    match fault:
+        case CorpusFault.MODE_COLLAPSE:
+            return replace_share(texts, modes_of_lengths(texts, rng), strength, rng)
+        case CorpusFault.CONTAMINATION:
+            return replace_share(texts, partners, strength, rng)
+        case CorpusFault.WORD_SALAD:
+            pool = words_by_length(texts)
+            salads = [" ".join(draw_word(pool, word, rng.random()) for word in text.split(" ")) for text in texts]
+            return replace_share(texts, salads, strength, rng)
+        case CorpusFault.EDA_NOISE:
+            pool = words_by_length(texts)
+            return [balanced_eda(text, strength, pool, rng.spawn(1)[0]) for text in texts]
+        case CorpusFault.VOCABULARY_SHRINK:
+            return shrink_vocabulary_by_length(texts, strength, rng)
+        case CorpusFault.PLAGIARISM:
+            raise ValueError("plagiarism has no balanced form")
+
+
+def words_by_length(texts: Sequence[str]) -> dict[int, list[str]]:
+    """Return all words by their number of characters, a word as often as it occurs."""
+    words = defaultdict(list)
+    for text in texts:
+        for word in text.split(" "):        # no other white space, so that joined words are as long as the text
+            words[len(word)].append(word)
+    return words
+
+
+def draw_word(pool: Mapping[int, Sequence[str]], word: str, draw: float) -> str:
+    """Return a word as long as the given one; `draw` is between 0 and 1."""
+    candidates = pool[len(word)]
+    return candidates[int(draw * len(candidates))]
+
+
+def modes_of_lengths(texts: Sequence[str], rng: np.random.Generator) -> list[str]:
+    """Return for each text the mode of its length: a random text of that length."""
+    mode = {len(texts[row]): texts[row] for row in rng.permutation(len(texts))}
+    return [mode[len(text)] for text in texts]
+
+
+def shrink_vocabulary_by_length(texts: Sequence[str], strength: float, rng: np.random.Generator) -> list[str]:
+    """Keep the most frequent words; replace every other word by one of them of the same length, drawn by frequency."""
+    replacement: dict[str, str] = {}
+    for _, words in sorted(words_by_length(texts).items()):
+        ordered = sorted(counts := Counter(words), key=lambda word: (-counts[word], word))
+        cumulative_counts = np.cumsum([counts[word] for word in ordered])
+        kept_count = max(1, round((1 - strength) * len(ordered)))
+        draws = rng.random(len(ordered)) * cumulative_counts[kept_count - 1]
+        indices = np.searchsorted(cumulative_counts, draws, side="right").tolist()
+        replacement |= {word: ordered[indices[row]] if row >= kept_count else word for row, word in enumerate(ordered)}
+    return [" ".join(replacement[word] for word in text.split(" ")) for text in texts]
+
+
+def balanced_eda(text: str, strength: float, pool: Mapping[int, Sequence[str]], rng: np.random.Generator) -> str:
+    """Apply two operations to words of a text, each of them to each word with half of the strength.
+
+    A word is replaced by a synonym of the same length, or if the thesaurus has none by a word of the corpus, or it changes places
+    with another word.
+    """
+    words = text.split(" ")
+    selected, choice, positions = rng.random((2, len(words))) < strength / 2, rng.random(len(words)), rng.random(len(words))
+    for i in np.flatnonzero(selected[0]).tolist():
+        synonyms = [word for word in SYNONYMS.get(words[i].lower(), ()) if len(word) == len(words[i])]
+        words[i] = draw_word({len(words[i]): synonyms} if synonyms else pool, words[i], choice[i])
+    for i in np.flatnonzero(selected[1]).tolist():
+        j = int(positions[i] * len(words))
+        words[i], words[j] = words[j], words[i]
+    return " ".join(words)
 
 
 FAULTS: Mapping[CorpusFault, Callable[[Sequence[str], float, FaultMaterial, np.random.Generator], list[str]]] = {

@@ -1,9 +1,11 @@
-"""Known-similarity corpora: a series of mixtures of two sources."""
+"""Known-similarity corpora: a series of mixtures of two sources, and texts of equal length in two sources."""
 
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from harness.base.errors import TouchstoneError
 def draw_mixtures(name_a: str, a: Sequence[str], name_b: str, b: Sequence[str], k: int, n: int,
                   rng: np.random.Generator) -> list[list[str]]:
     """Return KSC(A,B): k disjoint corpora of n texts, c_i with round(n(k-i)/(k-1)) texts of A."""
-    from_a = [round(n * (k - i) / (k - 1)) for i in range(1, k + 1)]
+    from_a = count_texts_of_a(k, n)
     needed = {name_a: sum(from_a), name_b: n * k - sum(from_a)}
     for name, texts in ((name_a, a), (name_b, b)):
         if len(texts) < needed[name]:
@@ -26,6 +28,36 @@ def draw_mixtures(name_a: str, a: Sequence[str], name_b: str, b: Sequence[str], 
         texts = [a[i] for i in itertools.islice(rest_a, count)] + [b[i] for i in itertools.islice(rest_b, n - count)]
         corpora.append([texts[i] for i in rng.permutation(n)])
     return corpora
+
+
+def count_texts_of_a(k: int, n: int) -> list[int]:
+    """Return the numbers of texts of A in c_1 (all) to c_k (none)."""
+    return [round(n * (k - i) / (k - 1)) for i in range(1, k + 1)]
+
+
+def draw_balanced_mixtures(name_a: str, a: Sequence[str], name_b: str, b: Sequence[str], k: int, n: int,
+                           rng: np.random.Generator) -> list[list[str]]:
+    """Return KSC(A,B) of texts whose lengths have the same distribution in A and B.
+
+    Every text is from another pair of equally long texts: both texts of a pair would make corpora of different sources alike.
+    """
+    pairs = pair_equal_lengths(tuple(a), tuple(b))
+    if len(pairs) < n * k:
+        raise TouchstoneError(f'A balanced set of k={k} corpora of n={n} needs {n * k:,} pairs of a text of "{name_a}" and one '
+                              f'of "{name_b}" of the same length; there are {len(pairs):,}. Choose a smaller n or k, or other '
+                              "sources.")
+    drawn = [pairs[row] for row in rng.permutation(len(pairs))[:n * k]]
+    of_a = sum(count_texts_of_a(k, n))
+    return draw_mixtures(name_a, [a[i] for i, _ in drawn[:of_a]], name_b, [b[j] for _, j in drawn[of_a:]], k, n, rng)
+
+
+@lru_cache(maxsize=32)
+def pair_equal_lengths(a: tuple[str, ...], b: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Return the positions of as many pairs as there are of a text of `a` and one of `b` with equally many characters."""
+    rows: dict[int, list[int]] = defaultdict(list)
+    for row, text in enumerate(b):
+        rows[len(text)].append(row)
+    return tuple((row, rows[len(text)].pop()) for row, text in enumerate(a) if rows[len(text)])
 
 
 def separated_pairs(k: int) -> list[tuple[int, int]]:

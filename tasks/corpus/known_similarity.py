@@ -39,7 +39,7 @@ from tasks.common.consistency import (
 )
 from tasks.common.correlations import next_power_of_two, omega_squared, pearson
 from tasks.common.curves import mean_points
-from tasks.common.mixtures import draw_mixtures, separated_pairs
+from tasks.common.mixtures import draw_balanced_mixtures, draw_mixtures, separated_pairs
 from tasks.common.references import KOUR_2022
 from tasks.data.loading import load_corpus
 
@@ -61,6 +61,7 @@ class Settings(TaskSettings):
     pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
     levels: Annotated[tuple[CorpusSize, ...], Field(min_length=1)]
     repetitions: Annotated[int, Field(ge=1, le=1000)]
+    balanced: bool = False                  # draw texts of both sources in pairs of equal length
 
 
 @dataclass(frozen=True)
@@ -118,9 +119,11 @@ class KnownSimilarity(Task[MixtureDistances]):
         return {name for pair in settings.pairs for name in pair}
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        balanced = {"balanced": True} if settings.balanced else {}          # other units keep their ids
         for (a, b), level, repetition in itertools.product(settings.pairs, settings.levels, range(settings.repetitions)):
             yield self.unit(context, (f"{a}, {b}", f"k={level.k} n={level.n}"),
-                            {"source_a": a, "source_b": b, "k": level.k, "n": level.n, "repetition": repetition}, (a, b))
+                            {"source_a": a, "source_b": b, "k": level.k, "n": level.n, "repetition": repetition,
+                             **balanced}, (a, b))
 
     def texts(self, unit: Unit) -> Iterable[str]:
         return itertools.chain.from_iterable(self.corpora(unit))
@@ -129,7 +132,8 @@ class KnownSimilarity(Task[MixtureDistances]):
         """Return the mixtures of a unit."""
         p = unit.parameters
         a, b = p["source_a"], p["source_b"]
-        return draw_mixtures(a, load_corpus(a), b, load_corpus(b), p["k"], p["n"], np.random.default_rng(unit.seed))
+        draw = draw_balanced_mixtures if p.get("balanced") else draw_mixtures
+        return draw(a, load_corpus(a), b, load_corpus(b), p["k"], p["n"], np.random.default_rng(unit.seed))
 
     def observe(self, unit: Unit, metric: MetricSession) -> MixtureDistances:
         corpora, k = self.corpora(unit), unit.parameters["k"]

@@ -117,6 +117,19 @@ def test_dice_is_that_of_scipy_on_bigrams_of_scikit_learn():
     assert ours[~np.array(has)].tolist() == [float(one == other) for one, other, some in zip(A, B, has, strict=True) if not some]
 
 
+def test_inverse_jaccard_is_one_less_jaccard():
+    np.testing.assert_allclose(answers(Direct("inverse_jaccard"), A, B), 1 - answers(Direct("jaccard"), A, B), rtol=0, atol=ROUNDING)
+
+
+@pytest.mark.parametrize(("name", "parameters", "expected"), [
+    ("length_of_candidate", {}, [0.0, 0.5]), ("length_of_candidate", {"shorter": True}, [1.0, 0.5]),
+    ("one_side_only", {}, [0.0, 4 / 9]), ("one_side_only", {"statistic": "type_token_ratio"}, [0.0, 1 / 20])])
+def test_controls_that_ignore_the_first_text(name, parameters, expected):
+    candidates = ["", "word " * 20]         # 100 characters, a mean word of four
+    for first in (["", ""], ["some text", "another"]):
+        np.testing.assert_allclose(answers(Direct(name, **parameters), first, candidates), expected, rtol=0, atol=ROUNDING)
+
+
 def test_containment_by_hand():
     """Of "a b" all words are in "B c A", of "a b c" two of three in "a b d e"; words without any are alike, but like no others."""
     ours = answers(Direct("containment"), ["a b", "a b c", "", "", "a, A."], ["B c A", "a b d e", "?", "a", "a b c"])
@@ -181,7 +194,7 @@ ENTRIES = [("jaccard", {}), ("jaccard", {"lower": True}), ("word_overlap", {}), 
            *((name, parameters) for name in ("rouge1", "rouge2", "rouge_l")
              for parameters in ({}, {"recall": True}, {"published": True})),
            ("bleu", {}), ("bleu_sentence", {}), ("chrf", {}), ("chrf", {"published": True}), ("dice_bigrams", {}), ("containment", {}),
-           ("tfidf_cosine", {}), ("bm25_plus", {})]
+           ("tfidf_cosine", {}), ("bm25_plus", {}), ("inverse_jaccard", {}), ("length_of_candidate", {}), ("one_side_only", {})]
 
 
 @pytest.mark.parametrize(("name", "parameters"), ENTRIES)

@@ -17,12 +17,13 @@ from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
 from harness.submission.selection import load_available
 from harness.submission.submission import load_submission
-from tasks.common.corpus_faults import CorpusFault, FaultMaterial, eda, insert_fault
+from tasks.common.corpus_faults import CorpusFault, FaultMaterial, eda, insert_balanced_fault, insert_fault
 from tasks.common.thesaurus import SYNONYMS, parse_groups
 from tasks.corpus.diagnostics import (
     STRENGTHS,
     DiagnosticAnswers,
     Diagnostics,
+    Settings,
     draw_samples,
     find_onset,
     measure_sensitivity,
@@ -34,6 +35,9 @@ from tests.support.corpora import Direct
 TASK = Diagnostics()
 TEXTS = tuple(load_corpus("made_kitchen")[:40])
 MATERIAL = FaultMaterial(load_corpus("made_kitchen")[100:200], load_corpus("made_trains"))
+SHORT, LONG = ([" ".join(words[i] for i in row)[:length] for row, length in zip(rng.integers(len(words), size=(900, 20)), rng.integers(least, least + 20, 900), strict=True)]
+               for words, least, rng in ((" ".join(load_corpus("made_kitchen")).split(), 30, np.random.default_rng(1)),
+                                         (" ".join(load_corpus("made_trains")).split(), 34, np.random.default_rng(2))))
 EVERY = pytest.mark.parametrize("fault", CorpusFault)
 
 
@@ -112,6 +116,39 @@ def test_synonyms_stand_for_each_other():
     assert not any(word in others for word, others in SYNONYMS.items())
 
 
+# ---- balanced faults ---------------------------------------------------------------------------------------------------
+
+BALANCED = [fault for fault in CorpusFault if fault is not CorpusFault.PLAGIARISM]
+PARTNERS = [text[::-1] for text in TEXTS]
+
+
+@pytest.mark.parametrize("fault", BALANCED)
+def test_a_balanced_fault_grows_and_keeps_the_length_of_every_text(fault):
+    series = [insert_balanced_fault(fault, TEXTS, strength, PARTNERS, 3) for strength in STRENGTHS]
+    assert series[0] == list(TEXTS)
+    assert all([len(text) for text in corpus] == [len(text) for text in TEXTS] for corpus in series)
+    changed = [sum(a != b for a, b in zip(TEXTS, corpus, strict=True)) for corpus in series]
+    assert all(less <= more + 2 for less, more in itertools.pairwise(changed))         # a swap may undo a swap
+    assert changed[-1] > changed[1] > 0
+    assert series == [insert_balanced_fault(fault, TEXTS, strength, PARTNERS, 3) for strength in STRENGTHS]
+    assert series[5] != insert_balanced_fault(fault, TEXTS, 0.5, PARTNERS, 4)
+
+
+def test_what_balanced_faults_leave():
+    def whole(fault: CorpusFault) -> list[str]:
+        return insert_balanced_fault(fault, TEXTS, 1.0, PARTNERS, 3)
+    assert whole(CorpusFault.CONTAMINATION) == PARTNERS
+    modes = whole(CorpusFault.MODE_COLLAPSE)
+    assert set(modes) < set(TEXTS)
+    assert len(set(modes)) == len({len(text) for text in TEXTS})
+    for fault in (CorpusFault.WORD_SALAD, CorpusFault.VOCABULARY_SHRINK, CorpusFault.EDA_NOISE):
+        assert set(words(whole(fault))) <= {*words(TEXTS), *(word for others in SYNONYMS.values() for word in others)}
+    counts = Counter(words(TEXTS))
+    left = set(words(whole(CorpusFault.VOCABULARY_SHRINK)))
+    assert len(left) == len({len(word) for word in counts})                        # the most frequent word of each length
+    assert all(counts[word] == max(count for other, count in counts.items() if len(other) == len(word)) for word in left)
+
+
 # ---- the task ----------------------------------------------------------------------------------------------------------
 
 def test_samples_share_no_text_and_strength_0_is_the_corpus():
@@ -123,6 +160,45 @@ def test_samples_share_no_text_and_strength_0_is_the_corpus():
     assert len(set.union(*fault_free)) == sum(map(len, fault_free)) == 6 * 20
     with pytest.raises(TouchstoneError, match=r'n=100 needs 700 texts of "made_kitchen", which has 600'):
         draw_samples("made_kitchen", texts, "made_trains", others, 100, CorpusFault.CONTAMINATION, 5)
+
+
+@pytest.mark.parametrize("fault", BALANCED)
+def test_statistics_of_lengths_or_of_one_corpus_are_at_chance_in_every_balanced_unit(fault):
+    samples = draw_samples("sms", SHORT, "tweets", LONG, 20, fault, 5, balanced=True)
+    assert len(samples.corpora) == 1 + 11 + 4 + 1
+    assert samples.pairs[14:] == [(16, column) for column in range(1, 12)]
+    clean = [set(samples.corpora[index]) for index in (0, 1, 12, 13, 14, 15)]
+    assert len(set.union(*clean)) == sum(map(len, clean))
+    controls = {"length_difference": lambda p, q: float(sum(map(len, p)) - sum(map(len, q))), "of the second": lambda p, q: len(set(words(q))),
+                "of the first": lambda p, q: len(set(words(p))), "shared texts": lambda p, q: -len(set(p) & set(q))}
+    for name, control in controls.items():
+        answers = [control(samples.corpora[i], samples.corpora[j]) for i, j in samples.pairs]
+        observation = DiagnosticAnswers(tuple(answers[:11]), answers[11], tuple(answers[12:14]), ScoreScale("distance"), tuple(answers[14:]))
+        unit = Unit("diagnostics", 1, (fault.value,), {"fault": fault.value, "source": "sms"}, (), None, 1)
+        assert TASK.measure(unit, observation).score in (None, pytest.approx(0, abs=1e-12)), name
+
+
+def test_a_balanced_score_is_the_mean_of_both_ends():
+    unit = Unit("diagnostics", 1, ("word_salad",), {"fault": "word_salad", "source": "a"}, (), None, 1)
+    def score(faulty, from_faulty):
+        return TASK.measure(unit, DiagnosticAnswers(tuple(faulty), 0.0, (1.0, 2.0), ScoreScale("distance"), tuple(from_faulty))).score
+    rising, falling, constant = range(11), range(10, -1, -1), [3.0] * 11
+    assert score(rising, falling) == pytest.approx(1)
+    assert score(falling, rising) == pytest.approx(-1)
+    assert score(rising, rising) == pytest.approx(0)
+    assert score(rising, constant) == score(constant, falling) == pytest.approx(0.5)
+    assert score(constant, constant) is None
+
+
+def test_bad_settings_of_balanced_diagnostics(context):
+    settings = {"source": "made_kitchen", "elsewhere": "made_trains", "n": 20, "repetitions": 1}
+    assert set(next(TASK.units(Settings(**settings), context)).parameters) == {"fault", "source", "elsewhere", "n", "repetition"}
+    with pytest.raises(TouchstoneError, match="two corpora do not reveal plagiarism"):
+        next(TASK.units(Settings(**settings, balanced=True), context))
+    units = list(TASK.units(Settings(**settings, balanced=True, faults=("word_salad", "eda_noise")), context))
+    assert [unit.stratum for unit in units] == [("word_salad",), ("eda_noise",)]
+    with pytest.raises(TouchstoneError, match=r'n=200 needs 1,400 pairs of a text of "a" and one of "b" of the same length; there are 5\. Choose'):
+        draw_samples("a", SHORT[:5], "b", SHORT, 200, CorpusFault.EDA_NOISE, 1, balanced=True)
 
 
 def test_the_band_and_the_onset_by_hand():

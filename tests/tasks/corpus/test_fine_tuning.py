@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,12 +16,12 @@ from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.score_scale import ScoreScale
 from harness.results.outcomes import Status
 from harness.submission.submission import load_submission
-from tasks.corpus.fine_tuning import FineTuning, GeneratorSettings, Settings, TrainingCurve
+from tasks.corpus.fine_tuning import FineTuning, GeneratorSettings, Settings, TrainingCurve, match_lengths
 from tasks.data.loading import load_corpus
 from tasks.generators import causal_lm as gpt2
 from tasks.generators.label_filter import NaiveBayes
 from tasks.generators.ngrams import END, START, NGrams
-from tasks.generators.progressive import Labelled, generate_steps, training_sizes, type_token_ratio
+from tasks.generators.progressive import Labelled, Step, generate_steps, training_sizes, type_token_ratio
 
 TASK = FineTuning()
 KITCHEN = load_corpus("made_kitchen")
@@ -241,6 +242,31 @@ def test_corpora_of_a_unit(smoke):
     assert TASK.corpora(unit)[0] == corpora
 
 
+def test_balanced_corpora_have_texts_of_the_same_lengths(context):
+    sources = (GeneratorSettings(name="made_kitchen"),)
+    plain, balanced = (next(TASK.units(Settings(sources=sources, steps=4, n=20, seeds=1, self_distances=2, **more), context)) for more in ({}, {"balanced": True}))
+    assert "balanced" not in plain.parameters               # units of earlier versions keep their ids
+    corpora, steps = TASK.corpora(balanced)
+    assert [len(corpus) for corpus in corpora] == [20] * (1 + 4 + 2 * 2 + 1)
+    assert corpora[1:5] == [step.texts for step in steps]
+    lengths = [[len(text) for text in corpus] for corpus in (*corpora[:5], corpora[-1])]
+    assert all(of_corpus == lengths[0] for of_corpus in lengths)
+    assert set(corpora[0]) <= set(KITCHEN)
+    assert corpora[-1] != corpora[1]
+    assert corpora == TASK.corpora(balanced)[0]
+
+
+def test_sources_that_cannot_be_balanced(context):
+    sources = (GeneratorSettings(name="made_kitchen"),)
+    with pytest.raises(TouchstoneError, match='n=160 needs 640 texts of "made_kitchen", which has 600'):
+        TASK.corpora(next(TASK.units(Settings(sources=sources, steps=2, n=160, seeds=1, balanced=True), context)))
+    with pytest.raises(TouchstoneError, match='balanced corpora need many texts, so they need generator = "ngrams"'):
+        next(TASK.units(Settings(sources=sources, steps=2, n=5, seeds=1, generator="gpt2", weights="x", balanced=True), context))
+    steps = [Step(["ab", "abc"] * 4, 1, 9, 1.0), Step(["ab", "abcd"] * 4, 1, 9, 1.0)]
+    with pytest.raises(TouchstoneError, match='needs 5 texts of "some" that are as long as generated ones; 2 of 9 are'):
+        match_lengths(["ab"] * 2 + ["a" * 9] * 7, steps, 5, "some")
+
+
 def curve(distances, free, returns="distance") -> TrainingCurve:
     read = (lambda x: x) if returns == "distance" else (lambda x: 20 - x)
     return TrainingCurve(tuple(map(read, distances)), tuple(map(read, free)), ScoreScale(returns, None, None if returns == "distance" else 20.0), (0.5, 0.4, 0.7), 0.6, (9.0, 8.0, 7.0))
@@ -257,6 +283,18 @@ def test_the_measures_by_hand(returns):
     assert first.values["type_token_ratio_rise"] == pytest.approx(0.2)
     assert second.score == pytest.approx(-1)
     assert TASK.measure(unit, curve((3, 3, 3), (1, 2))).score is None
+
+
+def test_a_balanced_score_is_the_mean_of_both_ends():
+    unit = Unit("fine_tuning", 1, ("a",), {}, (), None, 1)
+    def score(distances, from_first):
+        return TASK.measure(unit, replace(curve(distances, (1, 2)), from_first=from_first)).score
+    assert score((9, 7, 5), (1, 2, 3)) == pytest.approx(1)
+    assert score((9, 7, 5), (3, 2, 1)) == pytest.approx(0)          # as any statistic of the generated corpora alone
+    assert score((9, 7, 5), (3, 3, 3)) == pytest.approx(0.5)
+    assert score((9, 9, 9), (3, 3, 3)) is None
+    values = TASK.measure(unit, replace(curve((9, 7, 5), (1, 2)), from_first=(3, 1, 2))).values
+    assert (values["ifc_monotonicity"], values["away_from_first"]) == pytest.approx((1, -0.5))
 
 
 def test_a_metric_sees_the_generator_learn(context, worker_slot, inputs):

@@ -17,7 +17,7 @@ from harness.evaluation.score_scale import ScoreScale
 from harness.submission.submission import load_submission
 from tasks.common.consistency import RecheckedAnswer
 from tasks.common.correlations import omega_squared
-from tasks.common.mixtures import draw_mixtures, separated_pairs
+from tasks.common.mixtures import draw_balanced_mixtures, draw_mixtures, pair_equal_lengths, separated_pairs
 from tasks.corpus.known_similarity import (
     CorpusSize,
     KnownSimilarity,
@@ -166,6 +166,43 @@ def test_corpora_are_disjoint_and_mixed_as_the_paper_says():
 def test_too_few_texts_are_said_with_their_numbers():
     with pytest.raises(TouchstoneError, match='k=12 corpora of n=100 needs 600 texts of "atis", which has 412'):
         draw_mixtures("atis", ["x"] * 412, "yahoo", ["y"] * 600, 12, 100, np.random.default_rng(1))
+
+
+def of_lengths(name: str, *lengths: int) -> list[str]:
+    return [f"{name}{row:03}".ljust(length, "x") for row, length in enumerate(lengths)]
+
+
+def test_as_many_texts_as_possible_are_paired_with_one_of_equal_length():
+    a, b = of_lengths("a", 5, 9, 5, 7, 5, 12), of_lengths("b", 7, 5, 8, 5, 9, 9)
+    pairs = pair_equal_lengths(tuple(a), tuple(b))
+    assert sorted(len(a[i]) for i, _ in pairs) == [5, 5, 7, 9]
+    assert all(len(a[i]) == len(b[j]) for i, j in pairs)
+    assert all(len(set(side)) == len(pairs) for side in zip(*pairs, strict=True))
+
+
+def test_balanced_mixtures_do_not_differ_in_length():
+    rng = np.random.default_rng(1)
+    a, b = (of_lengths(name, *rng.integers(least, least + 60, 2000)) for name, least in (("a", 10), ("b", 40)))
+    corpora = draw_balanced_mixtures("a", a, "b", b, 5, 80, np.random.default_rng(1))
+    assert [sum(text.startswith("a") for text in corpus) for corpus in corpora] == [80, 60, 40, 20, 0]
+    texts = [text for corpus in corpora for text in corpus]
+    assert len(set(texts)) == len(texts)
+    of_a, of_b = ([len(text) for text in texts if text[0] == name] for name in "ab")
+    assert min(*of_a, *of_b) >= 40
+    assert max(*of_a, *of_b) < 70
+    assert stats.ks_2samp(of_a, of_b).pvalue > 0.01
+    assert corpora == draw_balanced_mixtures("a", a, "b", b, 5, 80, np.random.default_rng(1))
+    assert corpora != draw_balanced_mixtures("a", a, "b", b, 5, 80, np.random.default_rng(2))
+    with pytest.raises(TouchstoneError, match=r'k=5 corpora of n=80 needs 400 pairs of a text of "a" and one of "b" of the same length; there are 0'):
+        draw_balanced_mixtures("a", ["x"] * 900, "b", ["yy"] * 900, 5, 80, rng)
+
+
+def test_units_that_are_not_balanced_have_the_ids_of_earlier_versions(context):
+    plain, balanced = (next(TASK.units(Settings(pairs=(("made_weather", "made_trains"),), levels=(CorpusSize(k=5, n=10),), repetitions=1, **more), context))
+                       for more in ({}, {"balanced": True}))
+    assert set(plain.parameters) == {"source_a", "source_b", "k", "n", "repetition"}
+    assert plain.id != balanced.id
+    assert TASK.corpora(plain) != TASK.corpora(balanced)
 
 
 def test_five_percent_of_the_pairs_and_at_least_five_are_asked_again_and_after_two_repetitions_one():

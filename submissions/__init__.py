@@ -1,1 +1,1 @@
-"""The metrics, one file each.  Nothing here is imported by the harness: files are read, and run in workers."""
+"""The metrics, one file each. The harness reads these files and runs them in workers; it never imports them."""

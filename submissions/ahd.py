@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "ahd"
 # title = "Average Hausdorff distance"
-# summary = "Mean of the two directed mean angles to the nearest text of the other corpus."
+# summary = "Mean of the two directed mean angular distances to the nearest text of the other corpus."
 # kind = "corpus"
 # input = "embeddings"
 # returns = "distance"
@@ -15,24 +15,24 @@
 # year = 1994
 # license = "Apache-2.0"
 # ///
-"""Average Hausdorff distance with the angular ground distance, as Ackerman, Kour and Farchi use it as a prototype."""
+"""Average Hausdorff distance with the angular ground distance, one of the prototypes of Ackerman, Kour and Farchi."""
 
 import numpy as np
 
 
 def prepare(corpus: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(corpus, axis=1, keepdims=True)
-    return corpus / np.where(lengths > 0, lengths, 1)       # a zero vector stays one: at right angles to all
+    norms = np.linalg.norm(corpus, axis=1, keepdims=True)
+    return corpus / np.where(norms > 0, norms, 1)           # zero vectors stay zero: orthogonal to every vector
 
 
 def distance(p: np.ndarray, q: np.ndarray) -> float:
     cosines = p @ q.T
-    nearest = angles(np.concatenate([cosines.max(axis=1), cosines.max(axis=0)]))
-    return float(nearest[:len(p)].sum() / len(p) + nearest[len(p):].sum() / len(q)) / 2
+    nearest_distances = angular_distances(np.concatenate([cosines.max(axis=1), cosines.max(axis=0)]))
+    return float(nearest_distances[:len(p)].sum() / len(p) + nearest_distances[len(p):].sum() / len(q)) / 2
 
 
-def angles(cosines: np.ndarray) -> np.ndarray:
-    """arccos(cosine)/pi; up to 0.005 is 0, as in the authors' code."""
-    found = np.arccos(cosines.clip(-1, 1)) / np.pi
-    found[found <= 0.005] = 0.0
-    return found
+def angular_distances(cosines: np.ndarray) -> np.ndarray:
+    """Return arccos(cosine)/pi, with 0 for values up to 0.005 as in the authors' code."""
+    distances = np.arccos(cosines.clip(-1, 1)) / np.pi
+    distances[distances <= 0.005] = 0.0
+    return distances

@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "bertscore"
 # title = "BERTScore with MiniLM"
-# summary = "F-measure of how near the tokens of each text come to those of the other, by cosine of MiniLM's vectors in context."
+# summary = "F-measure of greedy token matching by the cosine similarity of contextual MiniLM embeddings."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -21,13 +21,13 @@
 # [[tool.touchstone.variants]]
 # name = "idf"
 # parameters = { weighted = true }
-# summary = "Tokens count by how few of the texts at hand have them."
+# summary = "Tokens are weighted by inverse document frequency in the texts of the collection."
 # ///
-"""The F of bert-score 0.3, not rescaled, of the last layer.  The marks around a text can be found, but do not count themselves.
+"""F1 of bert-score 0.3 on the last layer, without rescaling. Special tokens can be matched, but have weight 0.
 
-The model is computed here, in NumPy: to import torch and transformers takes each worker longer than all its answers.  Texts of
-equally many tokens go through it together, without padding, so that a vector does not depend on who else is asked about.
-With another BERT in `models` (`touchstone models fetch OWNER/NAME`) a copy of this file is BERTScore with that one.
+The model is evaluated in NumPy, because importing torch and transformers takes a worker longer than computing all scores. Texts
+with the same number of tokens are encoded in one batch without padding, so that vectors do not depend on the other texts. To use
+another BERT model, copy this file and list the model in `models` (`touchstone models fetch OWNER/NAME`).
 """
 
 import json
@@ -42,52 +42,52 @@ from tokenizers import Tokenizer
 
 TOKENS_AT_ONCE = 2_048
 PAIRS_AT_ONCE = 1_000
-KEPT = 3_000                                # texts whose vectors are at hand, of some 30 kB each
+CACHED_TEXTS = 3_000                        # texts whose vectors are cached, about 30 kB each
 
 
-class Shape(NamedTuple):
-    """What a model's weights do not say of themselves."""
+class Config(NamedTuple):
+    """Hyperparameters that the weights of a model do not determine."""
 
     heads: int
-    epsilon: float                          # of the layer norms
+    epsilon: float                          # of layer normalization
 
 
-class Read(NamedTuple):
-    """A text's tokens: their vectors, of unit length, and how much each counts."""
+class WeightedTokens(NamedTuple):
+    """The unit vectors and the weights of a text's tokens."""
 
     vectors: np.ndarray
-    counts: np.ndarray
+    weights: np.ndarray
 
 
 class Encoded(NamedTuple):
-    """A text's tokens and their vectors."""
+    """The tokens of a text and their unit vectors."""
 
     tokens: list[int]
     vectors: np.ndarray
 
 
 class Frequencies(NamedTuple):
-    """How many texts there are, and how many have each token."""
+    """The number of texts and the document frequency of each token."""
 
     texts: int
-    having: Counter[int]
+    by_token: Counter[int]
 
 
 weights: dict[str, np.ndarray]
-shape: Shape
+config: Config
 tokenizer: Tokenizer
 frequencies = Frequencies(0, Counter())
-known: dict[str, Encoded] = {}
+cache: dict[str, Encoded] = {}
 
 
 def setup(models: dict[str, str]) -> None:
-    global weights, shape, tokenizer
+    global weights, config, tokenizer
     (name, path), = models.items()
     folder = Path(path)
-    stated = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    if (stated["model_type"], stated["hidden_act"]) != ("bert", "gelu"):
-        raise ValueError(f"{name} is no BERT with GELU, which is what is computed here")
-    shape = Shape(stated["num_attention_heads"], stated["layer_norm_eps"])
+    options = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if (options["model_type"], options["hidden_act"]) != ("bert", "gelu"):
+        raise ValueError(f"{name} is not a BERT model with GELU activation; list another model in `models`.")
+    config = Config(options["num_attention_heads"], options["layer_norm_eps"])
     weights = {key.removeprefix("bert."): values for key, values in tensors(folder / "model.safetensors").items()}
     tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
     tokenizer.no_padding()
@@ -95,132 +95,132 @@ def setup(models: dict[str, str]) -> None:
 
 
 def tensors(path: Path) -> dict[str, np.ndarray]:
-    """The float32 tensors of a safetensors file: the length of its head, the head as JSON, the numbers."""
+    """Return the float32 tensors of a safetensors file: header length, JSON header, data."""
     content = path.read_bytes()
     start = 8 + struct.unpack_from("<Q", content)[0]
     rest = memoryview(content)[start:]
-    return {name: np.frombuffer(rest[slice(*about["data_offsets"])], "<f4").reshape(about["shape"])
-            for name, about in json.loads(content[8:start]).items() if about.get("dtype") == "F32"}
+    return {name: np.frombuffer(rest[slice(*entry["data_offsets"])], "<f4").reshape(entry["shape"])
+            for name, entry in json.loads(content[8:start]).items() if entry.get("dtype") == "F32"}
 
 
 def fit(texts: list[str], weighted: bool = False) -> None:
     global frequencies
     if weighted:
-        frequencies = Frequencies(len(texts), Counter(token for tokens in tokenized(texts) for token in set(tokens)))
+        frequencies = Frequencies(len(texts), Counter(token for tokens in tokenize(texts) for token in set(tokens)))
 
 
 def similarity(a: list[str], b: list[str], weighted: bool = False) -> list[float]:
-    found = []
+    scores = []
     for start in range(0, len(a), PAIRS_AT_ONCE):
         x, y = a[start:start + PAIRS_AT_ONCE], b[start:start + PAIRS_AT_ONCE]
-        here = read([*x, *y], weighted)
-        found += [float(f_measures([here[one]], [here[other]])[0, 0]) for one, other in zip(x, y, strict=True)]
-    return found
+        tokens = embed([*x, *y], weighted)
+        scores += [float(f_measures([tokens[text_a]], [tokens[text_b]])[0, 0]) for text_a, text_b in zip(x, y, strict=True)]
+    return scores
 
 
 def matrix(a: list[str], b: list[str], weighted: bool = False) -> np.ndarray:
-    here = read([*a, *b], weighted)
-    others = [here[text] for text in b]
-    rows = max(1, TOKENS_AT_ONCE // max(len(here[text].counts) for text in a))
-    parts = [[here[text] for text in a[start:start + rows]] for start in range(0, len(a), rows)]
-    return np.concatenate([f_measures(part, others) for part in parts])
+    tokens = embed([*a, *b], weighted)
+    columns = [tokens[text] for text in b]
+    size = max(1, TOKENS_AT_ONCE // max(len(tokens[text].weights) for text in a))
+    batches = [[tokens[text] for text in a[start:start + size]] for start in range(0, len(a), size)]
+    return np.concatenate([f_measures(rows, columns) for rows in batches])
 
 
-def f_measures(texts: list[Read], others: list[Read]) -> np.ndarray:
-    """2pr/(p + r) of each text with each of the others; 0 for a text without tokens, and where F is negative."""
-    cosines = np.concatenate([one.vectors for one in texts]) @ np.concatenate([one.vectors for one in others]).T
-    (x, at_x), (y, at_y) = joined(texts), joined(others)
-    nearest_to_x, nearest_to_y = np.maximum.reduceat(cosines, at_y, axis=1), np.maximum.reduceat(cosines, at_x, axis=0)
-    recall = share(np.add.reduceat(nearest_to_x * x[:, None], at_x, axis=0), np.add.reduceat(x, at_x)[:, None])
-    precision = share(np.add.reduceat(nearest_to_y * y[None, :], at_y, axis=1), np.add.reduceat(y, at_y)[None, :])
-    both = precision + recall
-    return np.clip(np.divide(2 * precision * recall, both, out=np.zeros_like(both), where=both > 0), 0, 1)
+def f_measures(rows: list[WeightedTokens], columns: list[WeightedTokens]) -> np.ndarray:
+    """Return 2pr/(p + r) of all pairs; 0 for a text without tokens and for negative values."""
+    cosines = np.concatenate([text.vectors for text in rows]) @ np.concatenate([text.vectors for text in columns]).T
+    (x, starts_x), (y, starts_y) = concatenate_weights(rows), concatenate_weights(columns)
+    best_x, best_y = np.maximum.reduceat(cosines, starts_y, axis=1), np.maximum.reduceat(cosines, starts_x, axis=0)
+    recall = ratio(np.add.reduceat(best_x * x[:, None], starts_x, axis=0), np.add.reduceat(x, starts_x)[:, None])
+    precision = ratio(np.add.reduceat(best_y * y[None, :], starts_y, axis=1), np.add.reduceat(y, starts_y)[None, :])
+    total = precision + recall
+    return np.clip(np.divide(2 * precision * recall, total, out=np.zeros_like(total), where=total > 0), 0, 1)
 
 
-def joined(texts: list[Read]) -> tuple[np.ndarray, np.ndarray]:
-    """The counts of all their tokens, and where each text begins."""
-    return np.concatenate([one.counts for one in texts]), np.cumsum([0, *(len(one.counts) for one in texts[:-1])])
+def concatenate_weights(texts: list[WeightedTokens]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the weights of all tokens, and the index of each text's first token."""
+    return np.concatenate([text.weights for text in texts]), np.cumsum([0, *(len(text.weights) for text in texts[:-1])])
 
 
-def share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
+def ratio(part: np.ndarray, whole: np.ndarray) -> np.ndarray:
     return np.divide(part, whole, out=np.zeros_like(part), where=np.broadcast_to(whole, part.shape) > 0)
 
 
-def tokenized(texts: list[str]) -> list[list[int]]:
-    return [one.ids for one in tokenizer.encode_batch(texts)]
+def tokenize(texts: list[str]) -> list[list[int]]:
+    return [encoding.ids for encoding in tokenizer.encode_batch(texts)]
 
 
-def read(texts: list[str], weighted: bool) -> dict[str, Read]:
-    """What there is to know of each text."""
-    encoded = {text: known[text] for text in texts if text in known}
+def embed(texts: list[str], weighted: bool) -> dict[str, WeightedTokens]:
+    """Return the vectors and weights of the tokens of each text, from the cache if possible."""
+    encoded = {text: cache[text] for text in texts if text in cache}
     new = [text for text in dict.fromkeys(texts) if text not in encoded]
     encoded |= encode_all(new)
-    if len(known) + len(new) > KEPT:
-        known.clear()
-    known.update({text: encoded[text] for text in new[:KEPT]})
-    return {text: Read(one.vectors, counted(one.tokens, weighted)) for text, one in encoded.items()}
+    if len(cache) + len(new) > CACHED_TEXTS:
+        cache.clear()
+    cache.update({text: encoded[text] for text in new[:CACHED_TEXTS]})
+    return {text: WeightedTokens(item.vectors, token_weights(item.tokens, weighted)) for text, item in encoded.items()}
 
 
 def encode_all(texts: list[str]) -> dict[str, Encoded]:
-    """In batches of texts of equally many tokens."""
+    """Encode texts in batches of equal numbers of tokens."""
     by_length: dict[int, list[tuple[str, list[int]]]] = {}
-    for text, tokens in zip(texts, tokenized(texts), strict=True):
+    for text, tokens in zip(texts, tokenize(texts), strict=True):
         by_length.setdefault(len(tokens), []).append((text, tokens))
-    found = {}
+    encoded = {}
     for length, group in by_length.items():
         for start in range(0, len(group), size := max(1, TOKENS_AT_ONCE // length)):
             batch = group[start:start + size]
             vectors = encode(np.array([tokens for _, tokens in batch]))
             vectors /= np.linalg.norm(vectors, axis=2, keepdims=True)
-            found.update({text: Encoded(tokens, vectors[row]) for row, (text, tokens) in enumerate(batch)})
-    return found
+            encoded.update({text: Encoded(tokens, vectors[row]) for row, (text, tokens) in enumerate(batch)})
+    return encoded
 
 
-def counted(tokens: list[int], weighted: bool) -> np.ndarray:
-    """How much each token counts: 1, or ln((N + 1)/(df + 1)); the first and the last, marks, nothing."""
-    counts = np.ones(len(tokens))
+def token_weights(tokens: list[int], weighted: bool) -> np.ndarray:
+    """Return the weights 1, or ln((N + 1)/(df + 1)); 0 for the special tokens at both ends."""
+    values = np.ones(len(tokens))
     if weighted:
-        counts = np.array([np.log((frequencies.texts + 1) / (frequencies.having[token] + 1)) for token in tokens])
-    counts[[0, -1]] = 0
-    return counts
+        values = np.array([np.log((frequencies.texts + 1) / (frequencies.by_token[token] + 1)) for token in tokens])
+    values[[0, -1]] = 0
+    return values
 
 
 # ---- the model: BERT of Devlin et al. 2019 -----------------------------------------------------------------------------------
 
 def encode(tokens: np.ndarray) -> np.ndarray:
-    """The last layer's vector of each token; a row a text."""
+    """Return the last layer's vectors: texts x tokens x dimensions."""
     embedded = (weights["embeddings.word_embeddings.weight"][tokens] + weights["embeddings.token_type_embeddings.weight"][0]
                 + weights["embeddings.position_embeddings.weight"][:tokens.shape[1]])
-    hidden = normed(embedded, "embeddings.LayerNorm")
+    hidden = layer_norm(embedded, "embeddings.LayerNorm")
     layer = 0
     while f"encoder.layer.{layer}.output.dense.weight" in weights:
-        at = f"encoder.layer.{layer}."
-        hidden = normed(hidden + linear(attended(hidden, f"{at}attention.self."), f"{at}attention.output.dense"),
-                        f"{at}attention.output.LayerNorm")
-        inner = linear(hidden, f"{at}intermediate.dense")
+        prefix = f"encoder.layer.{layer}."
+        hidden = layer_norm(hidden + linear(attention(hidden, f"{prefix}attention.self."), f"{prefix}attention.output.dense"),
+                            f"{prefix}attention.output.LayerNorm")
+        inner = linear(hidden, f"{prefix}intermediate.dense")
         inner *= 0.5 * (1 + erf(inner * np.float32(0.5 ** 0.5)))                # GELU
-        hidden = normed(hidden + linear(inner, f"{at}output.dense"), f"{at}output.LayerNorm")
+        hidden = layer_norm(hidden + linear(inner, f"{prefix}output.dense"), f"{prefix}output.LayerNorm")
         layer += 1
     return hidden
 
 
-def attended(hidden: np.ndarray, at: str) -> np.ndarray:
-    """Softmax(q k / sqrt(d)) v of each head."""
+def attention(hidden: np.ndarray, prefix: str) -> np.ndarray:
+    """Return softmax(q k / sqrt(d)) v of each head."""
     texts, length, width = hidden.shape
-    query, key, value = (linear(hidden, f"{at}{part}").reshape(texts, length, shape.heads, -1).transpose(0, 2, 1, 3)
+    query, key, value = (linear(hidden, f"{prefix}{part}").reshape(texts, length, config.heads, -1).transpose(0, 2, 1, 3)
                          for part in ("query", "key", "value"))
-    scores = query @ key.transpose(0, 1, 3, 2) / np.float32((width / shape.heads) ** 0.5)
+    scores = query @ key.transpose(0, 1, 3, 2) / np.float32((width / config.heads) ** 0.5)
     scores = np.exp(scores - scores.max(axis=3, keepdims=True))
     scores /= scores.sum(axis=3, keepdims=True)
     return (scores @ value).transpose(0, 2, 1, 3).reshape(texts, length, width)
 
 
-def linear(rows: np.ndarray, at: str) -> np.ndarray:
-    flat = rows.reshape(-1, rows.shape[2])      # one product of matrices, not one a text
-    return (flat @ weights[f"{at}.weight"].T + weights[f"{at}.bias"]).reshape(*rows.shape[:2], -1)
+def linear(rows: np.ndarray, name: str) -> np.ndarray:
+    flat = rows.reshape(-1, rows.shape[2])      # one matrix product instead of one per text
+    return (flat @ weights[f"{name}.weight"].T + weights[f"{name}.bias"]).reshape(*rows.shape[:2], -1)
 
 
-def normed(rows: np.ndarray, at: str) -> np.ndarray:
+def layer_norm(rows: np.ndarray, name: str) -> np.ndarray:
     centred = rows - rows.mean(axis=2, keepdims=True)
-    spread = np.sqrt((centred ** 2).mean(axis=2, keepdims=True) + np.float32(shape.epsilon))
-    return centred / spread * weights[f"{at}.weight"] + weights[f"{at}.bias"]
+    deviation = np.sqrt((centred ** 2).mean(axis=2, keepdims=True) + np.float32(config.epsilon))
+    return centred / deviation * weights[f"{name}.weight"] + weights[f"{name}.bias"]

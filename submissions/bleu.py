@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "bleu"
 # title = "BLEU-4 without smoothing"
-# summary = "BLEU-4 of the second text against the first: 0 unless they share a run of four words split at white space."
+# summary = "BLEU-4 of the second text against the first: 0 unless they share a 4-gram of whitespace-separated words."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -15,11 +15,10 @@
 # year = 2002
 # license = "Apache-2.0"
 # ///
-"""NLTK's `sentence_bleu` with its defaults, case and punctuation kept, as in Yamshchikov et al. 2020.
+"""NLTK's `sentence_bleu` with default settings, keeping case and punctuation, as in Yamshchikov et al. 2020.
 
-Where a precision is 0 NLTK takes the smallest float for it and answers 1e-78 or less, which still would be ranked; under 1e-10
-counts as 0 here.  A text's k-th occurrence of an n-gram has a column of its own, so that clipped matches are a product of
-0/1 rows.
+NLTK replaces a precision of 0 by the smallest float and returns about 1e-77 or less, which would still be ranked; here the result
+is 0. The k-th occurrence of an n-gram in a text has its own column, so that clipped matches are a product of 0/1 rows.
 """
 
 from collections import Counter
@@ -32,41 +31,41 @@ ORDERS = (1, 2, 3, 4)
 
 def similarity(a: list[str], b: list[str]) -> np.ndarray:
     words = [text.split() for text in [*a, *b]]
-    sizes = np.array([len(one) for one in words], dtype=float)
+    sizes = np.array([len(tokens) for tokens in words], dtype=float)
     shared = []
     for order in ORDERS:
-        has = occurrences(words, order)
-        shared.append(has[:len(a)].multiply(has[len(a):]).sum(axis=1))
+        indicators = occurrence_matrix(words, order)
+        shared.append(indicators[:len(a)].multiply(indicators[len(a):]).sum(axis=1))
     return bleu(shared, sizes[:len(a)], sizes[len(a):])
 
 
 def matrix(a: list[str], b: list[str]) -> np.ndarray:
     words = [text.split() for text in [*a, *b]]
-    sizes = np.array([len(one) for one in words], dtype=float)
+    sizes = np.array([len(tokens) for tokens in words], dtype=float)
     shared = []
     for order in ORDERS:
-        has = occurrences(words, order)
-        shared.append((has[:len(a)] @ has[len(a):].T).toarray())
+        indicators = occurrence_matrix(words, order)
+        shared.append((indicators[:len(a)] @ indicators[len(a):].T).toarray())
     return bleu(shared, sizes[:len(a), None], sizes[None, len(a):])
 
 
 def bleu(shared: list[np.ndarray], reference: np.ndarray, candidate: np.ndarray) -> np.ndarray:
-    """Geometric mean of the precisions, with the brevity penalty exp(1 - r/c)."""
-    matched = np.all([one > 0 for one in shared], axis=0)
-    precisions = [np.where(matched, one, 1) / np.maximum(1, candidate - order + 1)
-                  for order, one in zip(ORDERS, shared, strict=True)]
+    """Return the geometric mean of the precisions times the brevity penalty exp(1 - r/c)."""
+    matched = np.all([matches > 0 for matches in shared], axis=0)
+    precisions = [np.where(matched, matches, 1) / np.maximum(1, candidate - order + 1)
+                  for order, matches in zip(ORDERS, shared, strict=True)]
     brevity = np.minimum(0, 1 - reference / np.maximum(1, candidate))
     return np.where(matched, np.exp(np.mean(np.log(precisions), axis=0) + brevity), 0)
 
 
-def occurrences(texts: list[list[str]], order: int) -> sparse.csr_array:
-    """A row a text, 1 for each n-gram it has, and for its second, third, ... occurrence."""
+def occurrence_matrix(texts: list[list[str]], order: int) -> sparse.csr_array:
+    """Return a 0/1 matrix with one row per text and one column per n-gram and occurrence number."""
     columns: dict[tuple[tuple[str, ...], int], int] = {}
-    found = []
+    rows = []
     for words in texts:
         counts = Counter(zip(*(words[start:] for start in range(order)), strict=False))
-        found.append([columns.setdefault((gram, level), len(columns))
-                      for gram, count in counts.items() for level in range(count)])
-    indices = [column for row in found for column in row]
-    starts = np.cumsum([0, *map(len, found)])
+        rows.append([columns.setdefault((ngram, occurrence), len(columns))
+                     for ngram, count in counts.items() for occurrence in range(count)])
+    indices = [column for row in rows for column in row]
+    starts = np.cumsum([0, *map(len, rows)])
     return sparse.csr_array((np.ones(len(indices)), indices, starts), shape=(len(texts), max(1, len(columns))))

@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "bm25_plus"
 # title = "BM25+"
-# summary = "BM25+ of the second text for the first as a query, over what the first text gets for itself."
+# summary = "BM25+ score of the second text for the first as query, over the score of the first text for itself."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -18,15 +18,15 @@
 # [[tool.touchstone.variants]]
 # name = "published"
 # parameters = { published = true }
-# summary = "As in USMB: rank-bm25's BM25Plus of second texts as queries over the first ones, scaled within each call."
+# summary = "As in USMB: rank-bm25's BM25Plus with second texts as queries over the first ones, scaled within each call."
 # ///
-"""s(q, d) / s(q, q), at most 1: it orders the documents of a query as s does.  k1 = 1.5, b = 0.75, delta = 1, for matched terms.
+"""BM25+ with k1 = 1.5, b = 0.75 and delta = 1 for matched terms, divided by the query's own score: s(q, d) / s(q, q), at most 1.
 
-Terms are lower-cased words; idf is ln((N + 1)/df) of the texts of `fit`, as is the mean length, and 0 for a term that none of
-them has.  The variant `published` is what users of rank-bm25 0.2.2 get: terms split at white space, delta for unmatched terms
-too, min-max over the call.  Of pairs the second texts are the queries and the first ones the documents that all is counted over:
-USMB's figures come out nearer so than the other way round.  In a matrix, as in retrieval, the first are the queries.  Its answers
-depend on their neighbours by nature, and it is marked for that.
+Terms are lower-cased words. The idf, ln((N + 1)/df), and the mean length are those of the texts of `fit`; a term that does not
+occur there has idf 0. The variant `published` follows rank-bm25 0.2.2: terms are split at white space, delta applies to unmatched
+terms too, and scores are min-max scaled over the call. In pairs, the second texts are the queries and the first ones the
+documents, which fits USMB's figures better than the reverse; in `matrix`, as in retrieval, the first are the queries. Answers of
+this variant depend on the other texts of the call, and it is marked as context-dependent.
 """
 
 import re
@@ -42,47 +42,47 @@ WORD = re.compile(r"\w+")
 Terms = list[list[str]]
 
 
-class Collection(NamedTuple):
-    """What is counted over a collection: the idf of each term, and the mean length of a document."""
+class Statistics(NamedTuple):
+    """Statistics of a collection: the idf of each term and the mean length of a document."""
 
     idf: Mapping[str, float]
     mean_length: float
 
 
-collection = Collection({}, 1.0)
+fitted = Statistics({}, 1.0)
 
 
 def fit(texts: list[str]) -> None:
-    global collection
-    collection = counted(words_of(texts))
+    global fitted
+    fitted = statistics_of(words_of(texts))
 
 
 def similarity(a: list[str], b: list[str], published: bool = False) -> np.ndarray:
     if published:
         documents, queries = split(a), split(b)
-        here = counted(documents)
-        columns = columns_of(here)
-        scores = pairwise(counts(queries, columns), weights(documents, columns, here, 0.0)) + unmatched(queries, here)
-        return scaled(scores)
+        statistics = statistics_of(documents)
+        columns = columns_of(statistics)
+        scores = pairwise(counts(queries, columns), weights(documents, columns, statistics, 0.0)) + offsets(queries, statistics)
+        return min_max_scale(scores)
     queries, documents = words_of(a), words_of(b)
-    columns = columns_of(collection)
-    asked = counts(queries, columns)
-    scores = pairwise(asked, weights(documents, columns, collection, DELTA))
-    return relative(scores, pairwise(asked, weights(queries, columns, collection, DELTA)))
+    columns = columns_of(fitted)
+    query_counts = counts(queries, columns)
+    scores = pairwise(query_counts, weights(documents, columns, fitted, DELTA))
+    return normalize(scores, pairwise(query_counts, weights(queries, columns, fitted, DELTA)))
 
 
 def matrix(a: list[str], b: list[str], published: bool = False) -> np.ndarray:
     if published:
         queries, documents = split(a), split(b)
-        here = counted(documents)
-        columns = columns_of(here)
-        scores = (counts(queries, columns) @ weights(documents, columns, here, 0.0).T).toarray()
-        return scaled(scores + unmatched(queries, here)[:, None])
+        statistics = statistics_of(documents)
+        columns = columns_of(statistics)
+        scores = (counts(queries, columns) @ weights(documents, columns, statistics, 0.0).T).toarray()
+        return min_max_scale(scores + offsets(queries, statistics)[:, None])
     queries, documents = words_of(a), words_of(b)
-    columns = columns_of(collection)
-    asked = counts(queries, columns)
-    scores = (asked @ weights(documents, columns, collection, DELTA).T).toarray()
-    return relative(scores, pairwise(asked, weights(queries, columns, collection, DELTA))[:, None])
+    columns = columns_of(fitted)
+    query_counts = counts(queries, columns)
+    scores = (query_counts @ weights(documents, columns, fitted, DELTA).T).toarray()
+    return normalize(scores, pairwise(query_counts, weights(queries, columns, fitted, DELTA))[:, None])
 
 
 def words_of(texts: list[str]) -> Terms:
@@ -93,50 +93,50 @@ def split(texts: list[str]) -> Terms:
     return [text.split() for text in texts]
 
 
-def counted(documents: Terms) -> Collection:
-    having = Counter(term for terms in documents for term in set(terms))
+def statistics_of(documents: Terms) -> Statistics:
+    frequencies = Counter(term for terms in documents for term in set(terms))
     mean_length = sum(map(len, documents)) / max(1, len(documents))
-    return Collection({term: float(np.log((len(documents) + 1) / df)) for term, df in having.items()}, mean_length or 1.0)
+    return Statistics({term: float(np.log((len(documents) + 1) / df)) for term, df in frequencies.items()}, mean_length or 1.0)
 
 
-def columns_of(here: Collection) -> dict[str, int]:
-    return {term: column for column, term in enumerate(here.idf)}
+def columns_of(statistics: Statistics) -> dict[str, int]:
+    return {term: column for column, term in enumerate(statistics.idf)}
 
 
 def counts(texts: Terms, columns: Mapping[str, int]) -> sparse.csr_array:
-    """How often each text has each term: a row a text, a column a term of the collection."""
-    found = [{columns[term]: count for term, count in Counter(terms).items() if term in columns} for terms in texts]
-    starts = np.cumsum([0, *map(len, found)])
-    indices = np.array([column for row in found for column in row], dtype=int)
-    values = np.array([count for row in found for count in row.values()], dtype=float)
+    """Return the term counts, with one row per text and one column per term of the collection."""
+    rows = [{columns[term]: count for term, count in Counter(terms).items() if term in columns} for terms in texts]
+    starts = np.cumsum([0, *map(len, rows)])
+    indices = np.array([column for row in rows for column in row], dtype=int)
+    values = np.array([count for row in rows for count in row.values()], dtype=float)
     return sparse.csr_array((values, indices, starts), shape=(len(texts), max(1, len(columns))))
 
 
-def weights(documents: Terms, columns: Mapping[str, int], here: Collection, delta: float) -> sparse.csr_array:
-    """What a matched term of a query gets from each document."""
-    found = counts(documents, columns)
-    sizes = np.repeat(np.array([len(terms) for terms in documents], dtype=float), np.diff(found.indptr))
-    idf = np.array([*here.idf.values(), 0.0])[found.indices]
-    found.data = idf * (delta + found.data * (K1 + 1) / (K1 * (1 - B + B * sizes / here.mean_length) + found.data))
-    return found
+def weights(documents: Terms, columns: Mapping[str, int], statistics: Statistics, delta: float) -> sparse.csr_array:
+    """Return the weight of each matched term in each document."""
+    weighted = counts(documents, columns)
+    sizes = np.repeat(np.array([len(terms) for terms in documents], dtype=float), np.diff(weighted.indptr))
+    idf = np.array([*statistics.idf.values(), 0.0])[weighted.indices]
+    weighted.data = idf * (delta + weighted.data * (K1 + 1) / (K1 * (1 - B + B * sizes / statistics.mean_length) + weighted.data))
+    return weighted
 
 
-def unmatched(queries: Terms, here: Collection) -> np.ndarray:
-    """What rank-bm25 gives a query's terms in any document, matched or not: delta times their idf."""
-    return np.array([DELTA * sum(here.idf.get(term, 0.0) for term in terms) for terms in queries])
+def offsets(queries: Terms, statistics: Statistics) -> np.ndarray:
+    """Return what rank-bm25 adds for a query's terms in every document, matched or not: delta times their idf."""
+    return np.array([DELTA * sum(statistics.idf.get(term, 0.0) for term in terms) for terms in queries])
 
 
-def pairwise(asked: sparse.csr_array, gets: sparse.csr_array) -> np.ndarray:
-    return asked.multiply(gets).sum(axis=1)
+def pairwise(query_counts: sparse.csr_array, document_weights: sparse.csr_array) -> np.ndarray:
+    return query_counts.multiply(document_weights).sum(axis=1)
 
 
-def relative(scores: np.ndarray, themselves: np.ndarray) -> np.ndarray:
-    """Of a query of which no term is known: 0."""
-    whole = np.broadcast_to(themselves, scores.shape)
-    return np.minimum(1, np.divide(scores, whole, out=np.zeros_like(scores), where=whole > 0))
+def normalize(scores: np.ndarray, self_scores: np.ndarray) -> np.ndarray:
+    """Divide by the query's own score; 0 for a query without known terms."""
+    maxima = np.broadcast_to(self_scores, scores.shape)
+    return np.minimum(1, np.divide(scores, maxima, out=np.zeros_like(scores), where=maxima > 0))
 
 
-def scaled(scores: np.ndarray) -> np.ndarray:
-    """From 0 for the least to 1 for the greatest; 0 where all are the same."""
+def min_max_scale(scores: np.ndarray) -> np.ndarray:
+    """Scale to [0, 1]; 0 if all scores are equal."""
     low, high = scores.min(initial=np.inf), scores.max(initial=-np.inf)
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)

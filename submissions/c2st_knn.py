@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "c2st_knn"
 # title = "Nearest neighbours' two-sample test"
-# summary = "Share of texts whose five nearest neighbours vote for their own corpus, mean of the two corpora."
+# summary = "Share of texts whose five nearest neighbours are mostly from their own corpus; mean over the two corpora."
 # kind = "corpus"
 # input = "embeddings"
 # returns = "distance"
@@ -15,17 +15,17 @@
 # year = 2017
 # license = "Apache-2.0"
 # ///
-"""Classifier two-sample test of Lopez-Paz and Oquab 2017 with k nearest neighbours, k = 5, each text left out in turn.
+"""Classifier two-sample test of Lopez-Paz and Oquab 2017 with k nearest neighbours, k = 5 and leave-one-out evaluation.
 
-About 1/2 where the corpora come from one source, 1 where they are apart; under 1/2 for identical corpora, where the nearest
-neighbour of every text is its twin in the other one.
+About 1/2 for corpora from the same source and 1 for separable corpora; below 1/2 for identical corpora, where the nearest
+neighbour of every text is its copy in the other corpus.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-RESOLUTION = 1e-15                          # of a squared distance, relative to the squared lengths it is made of
+RESOLUTION = 1e-15                          # of a squared distance, relative to the sum of the squared norms
 
 
 class Prepared(NamedTuple):
@@ -36,31 +36,30 @@ class Prepared(NamedTuple):
 def prepare(corpus: np.ndarray) -> Prepared:
     rows = corpus.astype(np.float64)
     within = squared_distances(rows, rows)
-    np.fill_diagonal(within, np.inf)        # nobody is their own neighbour
+    np.fill_diagonal(within, np.inf)        # a text is not its own neighbour
     return Prepared(rows, within)
 
 
 def distance(p: Prepared, q: Prepared, k: int = 5) -> float:
     across = squared_distances(p.rows, q.rows)
-    return (right(p.within, across, k) + right(q.within, across.T, k)) / 2
+    return (accuracy(p.within, across, k) + accuracy(q.within, across.T, k)) / 2
 
 
-def right(own: np.ndarray, other: np.ndarray, k: int) -> float:
-    """Share of rows with more neighbours among their own; a tied vote counts one half.
+def accuracy(within: np.ndarray, across: np.ndarray, k: int) -> float:
+    """Return the share of rows whose neighbours are mostly from their own corpus; a tied vote counts one half.
 
-    As many neighbours are asked as are no further than the k-th: all who are equally far have a vote.  With fewer than k others
-    all of them are asked.
+    All rows that are as near as the k-th neighbour vote. With fewer than k other rows, all of them vote.
     """
-    both = np.concatenate([own, other], axis=1)
-    k = min(k, both.shape[1] - 1)
-    reach = np.partition(both, k - 1, axis=1)[:, k - 1:k]
-    votes = (own <= reach).sum(axis=1) - (other <= reach).sum(axis=1)
+    distances = np.concatenate([within, across], axis=1)
+    k = min(k, distances.shape[1] - 1)
+    radius = np.partition(distances, k - 1, axis=1)[:, k - 1:k]
+    votes = (within <= radius).sum(axis=1) - (across <= radius).sum(axis=1)
     return float((np.sign(votes) + 1).mean() / 2)
 
 
 def squared_distances(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Rounded to float32, and equal rows 0 apart, so that what is equally far is equal."""
-    lengths = (x ** 2).sum(axis=1)[:, None] + (y ** 2).sum(axis=1)
-    squared = lengths - 2 * x @ y.T
-    squared[squared < RESOLUTION * lengths] = 0
+    """Return squared distances rounded to float32, with 0 for equal rows, so that ties are exact."""
+    scales = (x ** 2).sum(axis=1)[:, None] + (y ** 2).sum(axis=1)
+    squared = scales - 2 * x @ y.T
+    squared[squared < RESOLUTION * scales] = 0
     return squared.astype(np.float32)

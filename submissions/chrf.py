@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "chrf"
 # title = "chrF"
-# summary = "F-measure, recall counted twice, of the character n-grams up to 6 that the second text shares with the first."
+# summary = "F-measure (beta = 2) of the character n-grams up to order 6 that the second text shares with the first."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -20,10 +20,10 @@
 # parameters = { published = true }
 # summary = "As in Yamshchikov et al. 2020 and NLTK: beta = 3, and the mean of the six F-measures instead of the F of means."
 # ///
-"""chrF of sacreBLEU 2 with its defaults, over 100: white space removed, case kept, beta = 2.
+"""chrF of sacreBLEU 2 with default settings, divided by 100: white space removed, case kept, beta = 2.
 
-Precision and recall are means over the orders that both texts have, F is made of the means.  NLTK takes F of each order, and
-the mean of the six.
+F is computed from the mean precision and recall over the orders of which both texts have n-grams. NLTK returns the mean of the
+six F-measures.
 """
 
 import numpy as np
@@ -33,54 +33,54 @@ ORDERS = range(1, 7)
 
 
 def similarity(a: list[str], b: list[str], published: bool = False) -> np.ndarray:
-    texts = {text: row for row, text in enumerate(dict.fromkeys([*a, *b]))}         # one that is asked often is counted once
-    x, y = ([texts[text] for text in side] for side in (a, b))
-    counts, lengths = counted(list(texts))
-    shared = np.array([one[x].minimum(one[y]).sum(axis=1) for one in counts])
+    rows = {text: row for row, text in enumerate(dict.fromkeys([*a, *b]))}          # count repeated texts once
+    x, y = ([rows[text] for text in side] for side in (a, b))
+    counts, lengths = count_ngrams(list(rows))
+    shared = np.array([table[x].minimum(table[y]).sum(axis=1) for table in counts])
     return chrf(shared, lengths[x], lengths[y], published)
 
 
 def matrix(a: list[str], b: list[str], published: bool = False) -> np.ndarray:
-    """The sum of the smaller counts is the sum over c of the n-grams that both have at least c times: one product."""
-    counts, lengths = counted([*a, *b])
+    """Compute the sum of minimum counts as the sum over c of the n-grams that both texts have at least c times: one product."""
+    counts, lengths = count_ngrams([*a, *b])
     shared = []
-    for one in counts:
-        has = sparse.hstack([one >= c for c in range(1, int(one.max()) + 1)] or [one], format="csr").astype(float)
-        shared.append((has[:len(a)] @ has[len(a):].T).toarray())
+    for table in counts:
+        levels = sparse.hstack([table >= c for c in range(1, int(table.max()) + 1)] or [table], format="csr").astype(float)
+        shared.append((levels[:len(a)] @ levels[len(a):].T).toarray())
     return chrf(np.array(shared), lengths[:len(a), None], lengths[None, len(a):], published)
 
 
 def chrf(shared: np.ndarray, reference: np.ndarray, candidate: np.ndarray, published: bool) -> np.ndarray:
-    """`shared` counts what two texts share of each order; of an order that one of them has not, nothing."""
-    precisions = np.array([one / np.maximum(1, candidate - order + 1) for order, one in zip(ORDERS, shared, strict=True)])
-    recalls = np.array([one / np.maximum(1, reference - order + 1) for order, one in zip(ORDERS, shared, strict=True)])
+    """Return chrF from the number of shared n-grams of each order, which is 0 for orders that one of the texts lacks."""
+    precisions = np.array([matches / np.maximum(1, candidate - order + 1) for order, matches in zip(ORDERS, shared, strict=True)])
+    recalls = np.array([matches / np.maximum(1, reference - order + 1) for order, matches in zip(ORDERS, shared, strict=True)])
     if published:
         return f_measure(precisions, recalls, 3.0).mean(axis=0)
-    used = np.clip(np.minimum(reference, candidate), 1, len(ORDERS))
-    return f_measure(precisions.sum(axis=0) / used, recalls.sum(axis=0) / used, 2.0)
+    orders = np.clip(np.minimum(reference, candidate), 1, len(ORDERS))
+    return f_measure(precisions.sum(axis=0) / orders, recalls.sum(axis=0) / orders, 2.0)
 
 
 def f_measure(precision: np.ndarray, recall: np.ndarray, beta: float) -> np.ndarray:
-    """(1 + beta^2) p r / (beta^2 p + r)."""
-    below = beta ** 2 * precision + recall
-    return np.divide((1 + beta ** 2) * precision * recall, below, out=np.zeros_like(below), where=below > 0)
+    """Return (1 + beta^2) p r / (beta^2 p + r)."""
+    denominator = beta ** 2 * precision + recall
+    return np.divide((1 + beta ** 2) * precision * recall, denominator, out=np.zeros_like(denominator), where=denominator > 0)
 
 
-def counted(texts: list[str]) -> tuple[list[sparse.csr_array], np.ndarray]:
-    """For each order how often each text (a row) has each n-gram (a column); and the texts' lengths."""
-    bare = ["".join(text.split()) for text in texts]
-    lengths = np.array([len(text) for text in bare], dtype=int)
+def count_ngrams(texts: list[str]) -> tuple[list[sparse.csr_array], np.ndarray]:
+    """Return the n-gram counts of each order, with one row per text and one column per n-gram, and the lengths of the texts."""
+    stripped = ["".join(text.split()) for text in texts]
+    lengths = np.array([len(text) for text in stripped], dtype=int)
     row = np.repeat(np.arange(len(texts)), lengths)
-    left = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(row))         # characters from here to the text's end
-    codes = np.frombuffer("".join(bare).encode("utf-32-le", "surrogatepass"), np.uint32)
+    remaining = np.repeat(np.cumsum(lengths), lengths) - np.arange(len(row))    # characters to the end of the text
+    codes = np.frombuffer("".join(stripped).encode("utf-32-le", "surrogatepass"), np.uint32)
     characters = np.unique(codes, return_inverse=True)[1]
-    gram, place, counts = characters, np.arange(len(row)), []
+    ngrams, starts, counts = characters, np.arange(len(row)), []
     for order in ORDERS:
-        if order > 1:                       # an n-gram is one of the order before, where the text goes on, and a character more
-            longer = left[place] >= order
-            place = place[longer]
-            pairs = gram[longer] * len(codes) + characters[place + order - 1]
-            gram = np.unique(pairs, return_inverse=True)[1]
-        shape = len(texts), int(gram.max(initial=0)) + 1
-        counts.append(sparse.coo_array((np.ones(len(place)), (row[place], gram)), shape=shape).tocsr())     # adds up equal ones
+        if order > 1:                       # extend the (n-1)-grams that do not end the text by a character
+            extensible = remaining[starts] >= order
+            starts = starts[extensible]
+            pairs = ngrams[extensible] * len(codes) + characters[starts + order - 1]
+            ngrams = np.unique(pairs, return_inverse=True)[1]
+        shape = len(texts), int(ngrams.max(initial=0)) + 1
+        counts.append(sparse.coo_array((np.ones(len(starts)), (row[starts], ngrams)), shape=shape).tocsr())   # sums duplicates
     return counts, lengths

@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "constant"
 # title = "Control: a constant"
-# summary = "One half for every pair."
+# summary = "The constant 0.5 for every pair of texts."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"

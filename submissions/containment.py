@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "containment"
 # title = "Containment of words"
-# summary = "Share of the distinct lower-cased words of the text that has fewer of them which the other text has too."
+# summary = "Number of distinct lower-cased words in both texts over the smaller of their numbers of distinct words."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -15,7 +15,7 @@
 # year = 1997
 # license = "Apache-2.0"
 # ///
-"""Broder's containment |x and y| / |x| of the smaller set of words, x, in the other one: the overlap coefficient."""
+"""Broder's containment |x and y| / |x| of the smaller word set x in the larger set y: the overlap coefficient."""
 
 import re
 
@@ -26,25 +26,25 @@ WORD = re.compile(r"\w+")
 
 
 def similarity(a: list[str], b: list[str]) -> np.ndarray:
-    has = indicator([*a, *b])
-    x, y = has[:len(a)], has[len(a):]
-    return contained(x.multiply(y).sum(axis=1), x.sum(axis=1), y.sum(axis=1))
+    indicators = indicator_matrix([*a, *b])
+    x, y = indicators[:len(a)], indicators[len(a):]
+    return containment(x.multiply(y).sum(axis=1), x.sum(axis=1), y.sum(axis=1))
 
 
 def matrix(a: list[str], b: list[str]) -> np.ndarray:
-    has = indicator([*a, *b])
-    x, y = has[:len(a)], has[len(a):]
-    return contained((x @ y.T).toarray(), x.sum(axis=1)[:, None], y.sum(axis=1)[None, :])
+    indicators = indicator_matrix([*a, *b])
+    x, y = indicators[:len(a)], indicators[len(a):]
+    return containment((x @ y.T).toarray(), x.sum(axis=1)[:, None], y.sum(axis=1)[None, :])
 
 
-def contained(shared: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Two texts without words are alike, a text without words is like no other: nothing of it can be found there."""
-    fewer = np.minimum(x, y)
-    return np.divide(shared, fewer, out=np.where(np.maximum(x, y) > 0, 0.0, 1.0), where=fewer > 0)
+def containment(shared: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the containment; 1 for two texts without words, and 0 if only one has none."""
+    smaller = np.minimum(x, y)
+    return np.divide(shared, smaller, out=np.where(np.maximum(x, y) > 0, 0.0, 1.0), where=smaller > 0)
 
 
-def indicator(texts: list[str]) -> sparse.csr_array:
-    """A row a text, a column a word, 1 where the text has the word."""
+def indicator_matrix(texts: list[str]) -> sparse.csr_array:
+    """Return a 0/1 matrix with one row per text and one column per word."""
     columns: dict[str, int] = {}
     sets = [sorted(set(WORD.findall(text.lower()))) for text in texts]
     indices = [columns.setdefault(word, len(columns)) for words in sets for word in words]

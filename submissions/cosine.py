@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "cosine"
 # title = "Cosine of embeddings"
-# summary = "Cosine of the two texts' embeddings, negative values counted as 0."
+# summary = "Cosine similarity of the two texts' embeddings; negative values become 0."
 # kind = "text"
 # input = "embeddings"
 # returns = "similarity"
@@ -16,7 +16,7 @@
 # name = "chunk_mean"
 # in_chunks = true
 # on_request = true
-# summary = "Of a text longer than the model reads, the mean of the vectors of its parts; so the end of a long text counts too."
+# summary = "Texts longer than the model's window are embedded in chunks, and the embedding is the mean over the chunks."
 #
 # [[tool.touchstone.variants]]
 # name = "minilm"
@@ -29,22 +29,22 @@
 # [[tool.touchstone.variants]]
 # name = "averaged"
 # vectors_of = ["minilm", "wordllama"]
-# summary = "The mean of the cosines of both models' embeddings."
+# summary = "The mean of the cosine similarities of both models' embeddings."
 # ///
-"""Without a variant, of the vectors of the suite's model."""
+"""Cosine similarity; the default entry uses the embeddings of the suite's model."""
 
 import numpy as np
 
 
 def similarity(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.clip(np.einsum("nd,nd->n", unit(a), unit(b)), 0, 1)
+    return np.clip(np.einsum("nd,nd->n", normalize(a), normalize(b)), 0, 1)
 
 
 def matrix(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    return np.clip(unit(a) @ unit(b).T, 0, 1)
+    return np.clip(normalize(a) @ normalize(b).T, 0, 1)
 
 
-def unit(vectors: np.ndarray) -> np.ndarray:
-    """Rows of length one; a zero vector stays zero.  In float64, so that a row's result does not depend on its batch."""
-    wide = vectors.astype(np.float64)
-    return wide / np.maximum(np.linalg.norm(wide, axis=1, keepdims=True), 1e-12)
+def normalize(vectors: np.ndarray) -> np.ndarray:
+    """Return rows of unit length; zero vectors stay zero. Uses float64, so that results do not depend on the batch."""
+    rows = vectors.astype(np.float64)
+    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)

@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "cosine_fasttext"
 # title = "Cosine distance of fastText vectors"
-# summary = "1 - cosine of the concatenated minimum, maximum and mean of the fastText word vectors of a text."
+# summary = "1 - cosine similarity of the concatenated minimum, maximum and mean of the texts' fastText word vectors."
 # kind = "text"
 # input = "texts"
 # returns = "distance"
@@ -20,14 +20,14 @@
 # [[tool.touchstone.variants]]
 # name = "mean"
 # parameters = { mean_only = true }
-# summary = "1 - cosine of the means of the two texts' word vectors."
+# summary = "1 - cosine similarity of the means of the two texts' word vectors."
 # ///
-"""The content preservation of Fu et al. 2018, which Yamshchikov et al. 2020 use: minimum, maximum and mean of the word vectors.
+"""Content preservation of Fu et al. 2018, as used by Yamshchikov et al. 2020: minimum, maximum and mean of the word vectors.
 
-Vectors: fastText (Bojanowski et al. 2017), of words as they are written or else in lower case, if fastText has a vector for
-the whole word, each as often as it occurs.  A text without such a word is at 1 from every other text.  The vectors are on no
-package index: place them into the cache.  Without them the published means could not be compared, and the paper does not say how
-it looks words up.
+A word's vector is that of fastText (Bojanowski et al. 2017) for the word as written or else in lower case; words without a vector
+of their own are ignored, repeated words count repeatedly. A text without vectors has distance 1 from every other text. The
+vectors are not on the package index and must be placed into the cache. The published means were not compared without them, and
+the paper does not state how words are looked up.
 """
 
 import re
@@ -59,15 +59,15 @@ def matrix(a: list[str], b: list[str], mean_only: bool = False) -> np.ndarray:
 
 
 def directions(texts: list[str], mean_only: bool) -> np.ndarray:
-    """Return one row per text, of length one, or zeros for a text without known words."""
+    """Return one row of unit length per text; zeros for a text without vectors."""
     rows_of_texts = [[row for word in WORD.findall(text) if (row := rows.get(word, rows.get(word.lower()))) is not None]
                      for text in texts]
-    pooled = np.array([pool(np.asarray(vectors[numbers], dtype=np.float64), mean_only) for numbers in rows_of_texts])
+    pooled = np.array([pool(np.asarray(vectors[text_rows], dtype=np.float64), mean_only) for text_rows in rows_of_texts])
     return pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
 
 
 def pool(words: np.ndarray, mean_only: bool) -> np.ndarray:
-    """Return minimum, maximum and mean of the rows, concatenated, or the mean alone; zeros without rows."""
+    """Return the concatenated minimum, maximum and mean of the rows, or the mean only; zeros without rows."""
     if not len(words):
         return np.zeros(words.shape[1] * (1 if mean_only else 3))
     mean = words.mean(axis=0)

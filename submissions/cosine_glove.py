@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "cosine_glove"
 # title = "Cosine of GloVe vectors"
-# summary = "Cosine of the concatenated minimum, maximum and mean of a text's GloVe word vectors; negative values count as 0."
+# summary = "Cosine of the concatenated minimum, maximum and mean of the GloVe vectors of a text; negative values become 0."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -20,12 +20,12 @@
 # [[tool.touchstone.variants]]
 # name = "mean"
 # parameters = { mean_only = true }
-# summary = "Cosine of the means of the two texts' word vectors."
+# summary = "Cosine similarity of the means of the two texts' word vectors."
 # ///
-"""The content preservation of Fu et al. 2018, which Yamshchikov et al. 2020 use: minimum, maximum and mean of the word vectors.
+"""Content preservation of Fu et al. 2018, as used by Yamshchikov et al. 2020: minimum, maximum and mean of the word vectors.
 
-Vectors: GloVe (Pennington et al. 2014), of words in lower case, each as often as it occurs.  A text without a word that GloVe
-has is at 0 from every other text.
+The vectors are those of GloVe (Pennington et al. 2014) for lower-cased words; repeated words count repeatedly. A text without
+GloVe vectors has similarity 0 to every other text.
 """
 
 import re
@@ -56,14 +56,14 @@ def matrix(a: list[str], b: list[str], mean_only: bool = False) -> np.ndarray:
 
 
 def directions(texts: list[str], mean_only: bool) -> np.ndarray:
-    """Return one row per text, of length one, or zeros for a text without known words."""
+    """Return one row of unit length per text; zeros for a text without vectors."""
     rows_of_texts = [[row for word in WORD.findall(text.lower()) if (row := rows.get(word)) is not None] for text in texts]
-    pooled = np.array([pool(np.asarray(vectors[numbers], dtype=np.float64), mean_only) for numbers in rows_of_texts])
+    pooled = np.array([pool(np.asarray(vectors[text_rows], dtype=np.float64), mean_only) for text_rows in rows_of_texts])
     return pooled / np.maximum(np.linalg.norm(pooled, axis=1, keepdims=True), 1e-12)
 
 
 def pool(words: np.ndarray, mean_only: bool) -> np.ndarray:
-    """Return minimum, maximum and mean of the rows, concatenated, or the mean alone; zeros without rows."""
+    """Return the concatenated minimum, maximum and mean of the rows, or the mean only; zeros without rows."""
     if not len(words):
         return np.zeros(words.shape[1] * (1 if mean_only else 3))
     mean = words.mean(axis=0)

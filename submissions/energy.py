@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "energy"
 # title = "Energy distance"
-# summary = "Twice the mean angle between the corpora, less the mean angles within them."
+# summary = "Twice the mean angular distance between the corpora minus the mean angular distances within them."
 # kind = "corpus"
 # input = "embeddings"
 # returns = "distance"
@@ -15,7 +15,7 @@
 # year = 2013
 # license = "Apache-2.0"
 # ///
-"""Székely and Rizzo's energy distance as Kour et al. 2022 use it: V-statistic, no root, angular ground distance."""
+"""Energy distance of Székely and Rizzo as used by Kour et al. 2022: V-statistic, no root, angular ground distance."""
 
 from typing import NamedTuple
 
@@ -28,8 +28,8 @@ class Prepared(NamedTuple):
 
 
 def prepare(corpus: np.ndarray) -> Prepared:
-    lengths = np.linalg.norm(corpus, axis=1, keepdims=True)
-    unit = corpus / np.where(lengths > 0, lengths, 1)       # a zero vector stays one: at right angles to all
+    norms = np.linalg.norm(corpus, axis=1, keepdims=True)
+    unit = corpus / np.where(norms > 0, norms, 1)           # zero vectors stay zero: orthogonal to every vector
     return Prepared(unit, mean_angle(unit, unit))
 
 
@@ -38,6 +38,6 @@ def distance(p: Prepared, q: Prepared) -> float:
 
 
 def mean_angle(a: np.ndarray, b: np.ndarray) -> float:
-    """Mean of arccos(cosine)/pi over all ordered pairs; up to 0.005 is 0, as in the authors' code."""
+    """Return the mean of arccos(cosine)/pi over all ordered pairs, with 0 for values up to 0.005 as in the authors' code."""
     angles = np.arccos(np.clip(a @ b.T, -1, 1)) / np.pi
     return float(np.where(angles <= 0.005, 0.0, angles).mean())

@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "exact_match"
 # title = "Control: the same text or not"
-# summary = "One for two equal texts, else zero."
+# summary = "1 for equal texts, 0 otherwise."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -21,6 +21,6 @@ def similarity(a: list[str], b: list[str]) -> list[float]:
 
 
 def matrix(a: list[str], b: list[str]) -> np.ndarray:
-    known: dict[str, int] = {}
-    left, right = (np.array([known.setdefault(text, len(known)) for text in texts]) for texts in (a, b))
-    return (left[:, None] == right[None, :]).astype(float)
+    numbers: dict[str, int] = {}
+    x, y = (np.array([numbers.setdefault(text, len(numbers)) for text in texts]) for texts in (a, b))
+    return (x[:, None] == y[None, :]).astype(float)

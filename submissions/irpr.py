@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "irpr"
 # title = "Information-retrieval precision and recall"
-# summary = "Harmonic mean of the two directed mean angles to the nearest text of the other corpus."
+# summary = "Harmonic mean of the two directed mean angular distances to the nearest text of the other corpus."
 # kind = "corpus"
 # input = "embeddings"
 # returns = "distance"
@@ -12,14 +12,14 @@
 # symmetric = true
 # license = "Apache-2.0"
 # ///
-"""IRPR of Zhao et al. 2017 as Kour et al. 2022 use it; each directed mean is over the corpus it starts from."""
+"""IRPR of Zhao et al. 2017 as used by Kour et al. 2022; each directed mean is over the texts that it starts from."""
 
 import numpy as np
 
 
 def prepare(corpus: np.ndarray) -> np.ndarray:
-    lengths = np.linalg.norm(corpus, axis=1, keepdims=True)
-    return corpus / np.where(lengths > 0, lengths, 1)       # a zero vector stays one: at right angles to all
+    norms = np.linalg.norm(corpus, axis=1, keepdims=True)
+    return corpus / np.where(norms > 0, norms, 1)           # zero vectors stay zero: orthogonal to every vector
 
 
 def distance(p: np.ndarray, q: np.ndarray) -> float:
@@ -29,6 +29,6 @@ def distance(p: np.ndarray, q: np.ndarray) -> float:
 
 
 def nearest_angles(cosines: np.ndarray, axis: int) -> np.ndarray:
-    """arccos(cosine)/pi of the nearest; up to 0.005 is 0, as in the authors' code."""
+    """Return arccos(cosine)/pi of the nearest texts, with 0 for values up to 0.005 as in the authors' code."""
     angles = np.arccos(np.clip(cosines.max(axis=axis), -1, 1)) / np.pi
     return np.where(angles <= 0.005, 0.0, angles)

@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "jaccard"
 # title = "Jaccard index of words"
-# summary = "Shared share of the two texts' sets of words, split at white space, case kept."
+# summary = "Jaccard index of the two texts' sets of whitespace-separated words; case is kept."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -15,7 +15,7 @@
 # [[tool.touchstone.variants]]
 # name = "lower"
 # parameters = { lower = true }
-# summary = "Of lower-cased words: runs of letters, digits and underscores."
+# summary = "The Jaccard index of lower-cased words: runs of letters, digits and underscores."
 # ///
 import re
 
@@ -34,22 +34,22 @@ def split(texts: list[str], lower: bool) -> list[list[str]]:
 
 
 def jaccard(x: set[str], y: set[str]) -> float:
-    """|x and y| / |x or y|; two empty sets are alike."""
+    """Return |x and y| / |x or y|; 1 for two empty sets."""
     return len(x & y) / len(x | y) if x | y else 1.0
 
 
 def matrix(a: list[str], b: list[str], lower: bool = False) -> np.ndarray:
-    """The same for all pairs: the sizes of the intersections are one sparse product of 0/1 rows."""
-    has = indicator(split([*a, *b], lower))
-    shared = (has[:len(a)] @ has[len(a):].T).toarray()
-    sizes = has.sum(axis=1)
-    either = sizes[:len(a), None] + sizes[None, len(a):] - shared
-    alike: np.ndarray = np.divide(shared, either, out=np.ones_like(shared), where=either > 0)
-    return alike
+    """Return the index of all pairs; a sparse product of 0/1 rows gives the sizes of the intersections."""
+    indicators = indicator_matrix(split([*a, *b], lower))
+    shared = (indicators[:len(a)] @ indicators[len(a):].T).toarray()
+    sizes = indicators.sum(axis=1)
+    union = sizes[:len(a), None] + sizes[None, len(a):] - shared
+    similarities: np.ndarray = np.divide(shared, union, out=np.ones_like(shared), where=union > 0)
+    return similarities
 
 
-def indicator(texts: list[list[str]]) -> sparse.csr_array:
-    """A row a text, a column a word, 1 where the text has the word."""
+def indicator_matrix(texts: list[list[str]]) -> sparse.csr_array:
+    """Return a 0/1 matrix with one row per text and one column per word."""
     columns: dict[str, int] = {}
     sets = [sorted(set(words)) for words in texts]
     indices = [columns.setdefault(word, len(columns)) for words in sets for word in words]

@@ -15,9 +15,9 @@
 # year = 2018
 # license = "Apache-2.0"
 # ///
-"""KID of Bińkowski et al. 2018 on text embeddings, of whole corpora instead of sampled blocks.
+"""KID of Bińkowski et al. 2018 on text embeddings, for whole corpora instead of sampled blocks.
 
-Being unbiased, it is about 0 and as often below as above it where both corpora come from one source; identical corpora are below.
+The estimate is unbiased: its mean is 0 for corpora from the same source, and it is negative for identical corpora.
 """
 
 from typing import NamedTuple
@@ -33,7 +33,7 @@ class Prepared(NamedTuple):
 def prepare(corpus: np.ndarray) -> Prepared:
     n = len(corpus)
     if n < 2:
-        raise ValueError("The kernel inception distance needs two texts or more in each corpus: one has no pair.")
+        raise ValueError("The kernel inception distance needs at least two texts per corpus.")
     rows = corpus.astype(np.float64)
     kernel = cubic(rows, rows)
     return Prepared(rows, float((kernel.sum() - np.trace(kernel)) / (n * (n - 1))))

@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "length_difference"
 # title = "Control: length alone"
-# summary = "The shorter length over the longer, in characters."
+# summary = "Ratio of the shorter to the longer length, in characters."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -29,6 +29,6 @@ def lengths(texts: list[str]) -> np.ndarray:
 
 
 def ratio(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Shorter over longer; two empty texts are alike."""
+    """Return the shorter length over the longer; 1 for two empty texts."""
     longer = np.maximum(x, y)
     return np.divide(np.minimum(x, y), longer, out=np.ones_like(longer), where=longer > 0)

@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "levenshtein"
 # title = "Levenshtein similarity"
-# summary = "One less the edit distance of characters over the summed length of the two texts."
+# summary = "1 - character edit distance over the summed length of the two texts."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -12,7 +12,7 @@
 # symmetric = true
 # license = "Apache-2.0"
 # ///
-"""(l1 + l2 - distance)/(l1 + l2) with unit costs, substitution 1, as USMB defines it; RapidFuzz counts the edits."""
+"""(l1 + l2 - distance)/(l1 + l2) with unit costs, also for substitutions, as defined by USMB; computed by RapidFuzz."""
 
 import numpy as np
 from rapidfuzz.distance import Levenshtein
@@ -20,16 +20,16 @@ from rapidfuzz.process import cdist
 
 
 def similarity(a: list[str], b: list[str]) -> list[float]:
-    return [relative(len(x) + len(y), Levenshtein.distance(x, y)) for x, y in zip(a, b, strict=True)]
+    return [normalize(len(x) + len(y), Levenshtein.distance(x, y)) for x, y in zip(a, b, strict=True)]
 
 
-def relative(length: int, edits: int) -> float:
+def normalize(length: int, edits: int) -> float:
     return (length - edits) / length if length else 1.0
 
 
 def matrix(a: list[str], b: list[str]) -> np.ndarray:
-    # Given the same list twice, it counts the edits from one text to another, and not back.
+    # For one list compared with itself, cdist computes each pair once.
     edits = cdist(a, a if a == b else b, scorer=Levenshtein.distance, dtype=np.int32).astype(float)
     length = np.array([len(x) for x in a])[:, None] + np.array([len(y) for y in b])[None, :]
-    alike: np.ndarray = np.divide(length - edits, length, out=np.ones_like(edits), where=length > 0)
-    return alike
+    similarities: np.ndarray = np.divide(length - edits, length, out=np.ones_like(edits), where=length > 0)
+    return similarities

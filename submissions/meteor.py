@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "meteor"
 # title = "METEOR"
-# summary = "How many of the words of the texts match, as they are, by stem or by WordNet, less a penalty for scattered matches."
+# summary = "Weighted F-measure of words that match exactly, by stem or by synonym, reduced by a fragmentation penalty."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -20,13 +20,13 @@
 # [[tool.touchstone.variants]]
 # name = "published"
 # parameters = { published = true }
-# summary = "As in Yamshchikov et al. 2020, with NLTK up to 3.6.2: words that matched by stem can match again by WordNet."
+# summary = "As in Yamshchikov et al. 2020, with NLTK up to 3.6.2: words that match by stem can match again by WordNet."
 # ///
-"""NLTK's `single_meteor_score` with its defaults, of lower-cased words split at white space; the second text is the hypothesis.
+"""NLTK's `single_meteor_score` with default settings, on lower-cased words split at white space (second text: hypothesis).
 
-Alpha 0.9, beta 3, gamma 0.5; stems of NLTK's Porter stemmer, synonyms of WordNet 3.0.  Both are here in short, since to import
-NLTK takes each worker longer than a thousand answers; stems and synonyms are those of NLTK 3.10.  Up to 3.6.2 a
-mistake leaves the words that matched by stem among those to match by synonyms.  Then a few values exceed 1, and count as 1 here.
+Alpha 0.9, beta 3, gamma 0.5; stems of NLTK's Porter stemmer, synonyms of WordNet 3.0. Both are implemented here, as in NLTK 3.10,
+because importing NLTK takes a worker longer than a thousand scores. NLTK up to 3.6.2 does not remove words that match by stem
+before it matches synonyms; a few scores then exceed 1 and become 1 here.
 """
 
 from collections.abc import Iterable, Sequence
@@ -37,8 +37,8 @@ from pathlib import Path
 import numpy as np
 
 ALPHA, BETA, GAMMA = 0.9, 3, 0.5
-Numbered = list[tuple[int, str]]            # words with their places
-Matches = list[tuple[int, int]]             # places in the hypothesis and in the reference
+NumberedWords = list[tuple[int, str]]       # positions and words
+Matches = list[tuple[int, int]]             # positions in the hypothesis and in the reference
 
 
 def setup(models: dict[str, str]) -> None:
@@ -57,152 +57,157 @@ def meteor(reference: Sequence[str], hypothesis: Sequence[str], published: bool)
 
 
 def score(matches: np.ndarray, chunks: np.ndarray, reference: np.ndarray, hypothesis: np.ndarray) -> np.ndarray:
-    """pr/(alpha p + (1 - alpha) r), less the penalty, of precision m/h and recall m/r; 0 without a match."""
+    """Return pr/(alpha p + (1 - alpha) r) times 1 - penalty, for precision m/h and recall m/r; 0 without a match."""
     mean = matches / np.maximum(ALPHA * reference + (1 - ALPHA) * hypothesis, ALPHA / 2)
     return np.minimum(1, mean * (1 - GAMMA * (chunks / np.maximum(1, matches)) ** BETA))
 
 
-def align(hypothesis: Numbered, reference: Numbered, published: bool) -> Matches:
-    """First equal words, then equal stems, then synonyms; in order of the hypothesis."""
+def align(hypothesis: NumberedWords, reference: NumberedWords, published: bool) -> Matches:
+    """Match equal words, then equal stems, then synonyms; return the matches in order of the hypothesis."""
     exact, hypothesis, reference = match(hypothesis, reference)
-    by_stem, left, left_there = match([(i, stem(word)) for i, word in hypothesis], [(j, stem(word)) for j, word in reference])
-    if not published:                       # NLTK goes on with the stems
-        hypothesis, reference = left, left_there
+    by_stem, unmatched, unmatched_reference = match([(i, stem(word)) for i, word in hypothesis],
+                                                    [(j, stem(word)) for j, word in reference])
+    if not published:                       # NLTK matches the stems, not the words, with synonyms
+        hypothesis, reference = unmatched, unmatched_reference
     return sorted(exact + by_stem + match_synonyms(hypothesis, reference), key=lambda pair: pair[0])
 
 
-def match(hypothesis: Numbered, reference: Numbered) -> tuple[Matches, Numbered, Numbered]:
-    """Equal words, both from the end; and what is left of either."""
-    places = places_of(reference)
-    found = {i: places[word].pop() for i, word in reversed(hypothesis) if places.get(word)}
-    taken = set(found.values())
-    return (list(found.items()), [pair for pair in hypothesis if pair[0] not in found],
-            [pair for pair in reference if pair[0] not in taken])
+def match(hypothesis: NumberedWords, reference: NumberedWords) -> tuple[Matches, NumberedWords, NumberedWords]:
+    """Return matches of equal words, both texts from the end, and the unmatched words of each text."""
+    positions = positions_of(reference)
+    matches = {i: positions[word].pop() for i, word in reversed(hypothesis) if positions.get(word)}
+    matched = set(matches.values())
+    return (list(matches.items()), [pair for pair in hypothesis if pair[0] not in matches],
+            [pair for pair in reference if pair[0] not in matched])
 
 
-def match_synonyms(hypothesis: Numbered, reference: Numbered) -> Matches:
-    """Each word, from the end, with the last word left of the reference that is one of its synonyms."""
-    places, found = places_of(reference), []
+def match_synonyms(hypothesis: NumberedWords, reference: NumberedWords) -> Matches:
+    """Match each word, from the end, with the last unmatched word of the reference that is a synonym."""
+    positions, matches = positions_of(reference), []
     for i, word in reversed(hypothesis):
-        fitting = [synonym for synonym in synonyms(word) if places.get(synonym)]
-        if fitting:
-            found.append((i, places[max(fitting, key=lambda synonym: places[synonym][-1])].pop()))
-    return found
+        candidates = [synonym for synonym in synonyms(word) if positions.get(synonym)]
+        if candidates:
+            matches.append((i, positions[max(candidates, key=lambda synonym: positions[synonym][-1])].pop()))
+    return matches
 
 
-def places_of(words: Numbered) -> dict[str, list[int]]:
-    places: dict[str, list[int]] = {}
-    for place, word in words:
-        places.setdefault(word, []).append(place)
-    return places
+def positions_of(words: NumberedWords) -> dict[str, list[int]]:
+    positions: dict[str, list[int]] = {}
+    for position, word in words:
+        positions.setdefault(word, []).append(position)
+    return positions
 
 
 def chunks(matches: Matches) -> int:
-    """Runs of matches that are neighbours in both texts."""
-    return 1 + sum(other != (i + 1, j + 1) for (i, j), other in pairwise(matches))
+    """Return the number of runs of matches that are adjacent in both texts."""
+    return 1 + sum(following != (i + 1, j + 1) for (i, j), following in pairwise(matches))
 
 
 # ---- all pairs at once ----------------------------------------------------------------------------------------------------
 
 class Labels:
-    """The words, or the stems, of all references as numbers, and where each occurs."""
+    """The words, or the stems, of all references as numbers, with the positions of each."""
 
     def __init__(self, references: list[list[str]]) -> None:
         self.numbers: dict[str, int] = {}
         self.table = np.full((len(references), max([1, *map(len, references)])), -1)
         for row, labels in zip(self.table, references, strict=True):
             row[:len(labels)] = [self.numbers.setdefault(label, len(self.numbers)) for label in labels]
-        by_place = self.table.T.ravel()
-        order = np.argsort(by_place, kind="stable")
-        self._order = order[by_place[order] >= 0]           # by label, then by place
-        self._starts = np.searchsorted(by_place[self._order], np.arange(len(self.numbers) + 1))
-        self._related: dict[str, np.ndarray] = {}
+        by_position = self.table.T.ravel()
+        order = np.argsort(by_position, kind="stable")
+        self._order = order[by_position[order] >= 0]           # by label, then by position
+        self._starts = np.searchsorted(by_position[self._order], np.arange(len(self.numbers) + 1))
+        self._synonyms: dict[str, np.ndarray] = {}
 
-    def related(self, label: str) -> tuple[np.ndarray, np.ndarray]:
-        """Rows and places of a label's synonyms in the references, but for its own, the places rising."""
-        if label not in self._related:
-            here = [self.numbers[synonym] for synonym in synonyms(label) if synonym != label and synonym in self.numbers]
-            parts = [self._order[self._starts[number]:self._starts[number + 1]] for number in here]
-            self._related[label] = np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=int)
-        places, rows = np.divmod(self._related[label], len(self.table))
-        return rows, places
+    def synonym_positions(self, label: str) -> tuple[np.ndarray, np.ndarray]:
+        """Return the rows and positions, in ascending order, of a label's synonyms other than itself in the references."""
+        if label not in self._synonyms:
+            numbers = [self.numbers[synonym] for synonym in synonyms(label) if synonym != label and synonym in self.numbers]
+            parts = [self._order[self._starts[number]:self._starts[number + 1]] for number in numbers]
+            self._synonyms[label] = np.sort(np.concatenate(parts)) if parts else np.empty(0, dtype=int)
+        positions, rows = np.divmod(self._synonyms[label], len(self.table))
+        return rows, positions
 
-    def of(self, hypothesis: list[str]) -> np.ndarray:
-        """A hypothesis' labels as numbers; those that no reference has are beyond."""
+    def encode(self, hypothesis: list[str]) -> np.ndarray:
+        """Return a hypothesis' labels as numbers; labels that occur in no reference get further numbers."""
         unknown: dict[str, int] = {}
         return np.array([self.numbers.get(label, len(self.numbers) + unknown.setdefault(label, len(unknown)))
                          for label in hypothesis], dtype=int)
 
 
 def matrix(a: list[str], b: list[str], published: bool = False) -> np.ndarray:
-    """The same for all pairs: each hypothesis is aligned with all references at once."""
+    """Return the scores of all pairs; each hypothesis is aligned with all references at once."""
     references, hypotheses = ([text.lower().split() for text in side] for side in (a, b))
-    words, stems = Labels(references), Labels([[stem(word) for word in one] for one in references])
-    sizes = np.array([len(one) for one in references])
-    return np.array([score(*align_all(one, words, stems, published), sizes, np.array(len(one))) for one in hypotheses]).T
+    words, stems = Labels(references), Labels([[stem(word) for word in reference] for reference in references])
+    sizes = np.array([len(reference) for reference in references])
+    return np.array([score(*align_all(hypothesis, words, stems, published), sizes, np.array(len(hypothesis)))
+                     for hypothesis in hypotheses]).T
 
 
 def align_all(hypothesis: list[str], words: Labels, stems: Labels, published: bool) -> tuple[np.ndarray, np.ndarray]:
-    """How many matches a hypothesis has with each reference, and how many chunks; as `align` does it."""
+    """Return the numbers of matches and of chunks of a hypothesis with each reference, as from `align`."""
     roots = [stem(word) for word in hypothesis]
-    free = np.ones((len(words.table), len(hypothesis)), dtype=bool), words.table >= 0
-    exact = equal(words.of(hypothesis), words.table, *free)
-    after_exact = left(exact, *free)
-    by_stem = equal(stems.of(roots), stems.table, *after_exact)
-    again = related(hypothesis, words, *after_exact) if published else related(roots, stems, *left(by_stem, *after_exact))
-    found = np.maximum(exact, by_stem)
-    first, last = np.where(found >= 0, found, again), np.where(again >= 0, again, found)
-    neighbours = (last[:, :-1] >= 0) & (first[:, 1:] >= 0) & (first[:, 1:] == last[:, :-1] + 1)
-    matches = (found >= 0).sum(axis=1) + (again >= 0).sum(axis=1)
-    return matches, matches - neighbours.sum(axis=1)
+    unmatched = np.ones((len(words.table), len(hypothesis)), dtype=bool), words.table >= 0
+    exact = match_all(words.encode(hypothesis), words.table, *unmatched)
+    after_exact = remaining(exact, *unmatched)
+    by_stem = match_all(stems.encode(roots), stems.table, *after_exact)
+    by_synonym = (match_all_synonyms(hypothesis, words, *after_exact) if published
+                  else match_all_synonyms(roots, stems, *remaining(by_stem, *after_exact)))
+    direct = np.maximum(exact, by_stem)
+    first, last = np.where(direct >= 0, direct, by_synonym), np.where(by_synonym >= 0, by_synonym, direct)
+    adjacent = (last[:, :-1] >= 0) & (first[:, 1:] >= 0) & (first[:, 1:] == last[:, :-1] + 1)
+    matches = (direct >= 0).sum(axis=1) + (by_synonym >= 0).sum(axis=1)
+    return matches, matches - adjacent.sum(axis=1)
 
 
-def left(found: np.ndarray, free: np.ndarray, free_there: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """What is free after these matches: of the hypothesis, beside each reference, and of the references."""
-    rows, there = np.nonzero(found >= 0)[0], free_there.copy()
-    there[rows, found[found >= 0]] = False
-    return free & (found < 0), there
+def remaining(matches: np.ndarray, unmatched: np.ndarray, unmatched_references: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the masks of unmatched words after these matches: of the hypothesis for each reference, and of the references."""
+    rows, references = np.nonzero(matches >= 0)[0], unmatched_references.copy()
+    references[rows, matches[matches >= 0]] = False
+    return unmatched & (matches < 0), references
 
 
-def equal(labels: np.ndarray, table: np.ndarray, free: np.ndarray, free_there: np.ndarray) -> np.ndarray:
-    """`match` for all references: of equal labels the last free ones match, then those before them.  The place, or -1."""
+def match_all(labels: np.ndarray, table: np.ndarray, unmatched: np.ndarray, unmatched_references: np.ndarray) -> np.ndarray:
+    """Return the positions from `match` in all references, or -1: equal unmatched labels match in order from the end."""
     kinds, group, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     starts = np.cumsum(sizes) - sizes
-    order = np.lexsort((-np.arange(len(labels)), group))                # group by group, from the end
-    counted = np.cumsum(free[:, order], axis=1)
-    before = (counted - free[:, order])[:, starts]          # all free ones of the groups before
-    slot = np.empty(free.shape, dtype=int)                  # of a free label, after the start of its group: how many come later
-    slot[:, order] = counted - free[:, order] - before[:, group[order]] + starts[group[order]]
+    order = np.lexsort((-np.arange(len(labels)), group))                # by group, from the end
+    counts = np.cumsum(unmatched[:, order], axis=1)
+    previous = (counts - unmatched[:, order])[:, starts]    # number of unmatched labels in previous groups
+    slot = np.empty(unmatched.shape, dtype=int)             # start of the group plus number of later unmatched labels
+    slot[:, order] = counts - unmatched[:, order] - previous[:, group[order]] + starts[group[order]]
 
-    group_of = np.full(max(int(table.max()), int(labels.max(initial=0))) + 2, -1)       # the last for what is past a text's end
+    group_of = np.full(max(int(table.max()), int(labels.max(initial=0))) + 2, -1)       # the last: padding, -1
     group_of[kinds] = np.arange(len(kinds))
-    rows, places = np.nonzero(free_there & (group_of[table] >= 0))
-    groups = group_of[table[rows, places]]
+    rows, positions = np.nonzero(unmatched_references & (group_of[table] >= 0))
+    groups = group_of[table[rows, positions]]
     key = rows * len(kinds) + groups
-    by_key = np.lexsort((-places, key))
-    rows, places, groups, key = rows[by_key], places[by_key], groups[by_key], key[by_key]
+    by_key = np.lexsort((-positions, key))
+    rows, positions, groups, key = rows[by_key], positions[by_key], groups[by_key], key[by_key]
     rank = np.arange(len(key)) - np.searchsorted(key, key)
-    fits = rank < sizes[groups]
-    taken = np.full(free.shape, -1)
-    taken[rows[fits], starts[groups[fits]] + rank[fits]] = places[fits]
-    return np.where(free, np.take_along_axis(taken, slot, axis=1), -1)
+    valid = rank < sizes[groups]
+    matches = np.full(unmatched.shape, -1)
+    matches[rows[valid], starts[groups[valid]] + rank[valid]] = positions[valid]
+    return np.where(unmatched, np.take_along_axis(matches, slot, axis=1), -1)
 
 
-def related(labels: list[str], references: Labels, free: np.ndarray, free_there: np.ndarray) -> np.ndarray:
-    """`match_synonyms` for all references: each label, from the end, takes the last free place of a synonym, or -1."""
-    found, there = np.full(free.shape, -1), free_there.copy()
+def match_all_synonyms(
+    labels: list[str], references: Labels, unmatched: np.ndarray, unmatched_references: np.ndarray
+) -> np.ndarray:
+    """Return the positions from `match_synonyms` in all references, or -1."""
+    matches, available = np.full(unmatched.shape, -1), unmatched_references.copy()
     for i in reversed(range(len(labels))):
-        rows, places = references.related(labels[i])
-        fits = there[rows, places] & free[rows, i]
-        rows, places = rows[fits], places[fits]
-        found[rows, i] = places             # of several the last stays, and places rise
-        there[rows, found[rows, i]] = False
-    return found
+        rows, positions = references.synonym_positions(labels[i])
+        valid = available[rows, positions] & unmatched[rows, i]
+        rows, positions = rows[valid], positions[valid]
+        matches[rows, i] = positions        # for repeated rows the last assignment, the largest position, remains
+        available[rows, matches[rows, i]] = False
+    return matches
 
 
 # ---- WordNet -------------------------------------------------------------------------------------------------------------
 
-# By part of speech: endings that may be taken for others.
+# Ending replacements that may give a base form, by part of speech.
 ENDINGS = {
     "noun": [("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"), ("shes", "sh"), ("men", "man"),
              ("ies", "y")],
@@ -213,7 +218,7 @@ ENDINGS = {
 
 
 class WordNet:
-    """The files of WordNet's database: an index line holds a lemma's offsets, at which the data file has a line a synset."""
+    """The files of the WordNet database: an index line lists the offsets of a lemma's synsets in the data file."""
 
     def __init__(self, folder: Path) -> None:
         self.index, self.data, self.exceptions = {}, {}, {}
@@ -225,16 +230,16 @@ class WordNet:
             self.exceptions[part] = {line.split()[0]: line.split()[1:] for line in lines}
 
     def lemmas(self, word: str) -> set[str]:
-        """Of all synsets of the word, in all its base forms."""
-        return {lemma for part in ENDINGS for form in self.forms(word, part) for lemma in self.of_form(form, part)}
+        """Return the lemmas of all synsets of the word's base forms."""
+        return {lemma for part in ENDINGS for form in self.forms(word, part) for lemma in self.lemmas_of_form(form, part)}
 
     def forms(self, word: str, part: str) -> list[str]:
-        """The word and its base forms, as far as the index has them."""
+        """Return those of the word and its base forms that are in the index."""
         irregular = self.exceptions[part].get(word)
         regular = [word[:-len(old)] + new for old, new in ENDINGS[part] if word.endswith(old)]
         return [form for form in [word, *(regular if irregular is None else irregular)] if form in self.index[part]]
 
-    def of_form(self, form: str, part: str) -> Iterable[str]:
+    def lemmas_of_form(self, form: str, part: str) -> Iterable[str]:
         fields = self.index[part][form].split()
         for offset in fields[-int(fields[2]):]:
             data = self.data[part]
@@ -247,16 +252,16 @@ wordnet: WordNet
 
 @lru_cache(maxsize=200_000)
 def synonyms(word: str) -> frozenset[str]:
-    """The word itself, and lemmas of one word that share a synset with it."""
+    """Return the word and all single-word lemmas that share a synset with it."""
     return frozenset({word, *(lemma for lemma in wordnet.lemmas(word) if "_" not in lemma)})
 
 
-# ---- Porter's stemmer, as NLTK extends it ----------------------------------------------------------------------------------
+# ---- the Porter stemmer with NLTK's extensions -------------------------------------------------------------------------------
 
 IRREGULAR = {"skies": "sky", "sky": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news", "innings": "inning",
              "inning": "inning", "outings": "outing", "outing": "outing", "cannings": "canning", "canning": "canning",
              "howe": "howe", "proceed": "proceed", "exceed": "exceed", "succeed": "succeed"}
-# The first ending that a word has decides; it is replaced if enough is left of the word.
+# Only the first matching ending is considered; it is replaced if the rest of the word is long enough.
 STEP2 = [("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("bli", "ble"),
          ("alli", "al"), ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"), ("ator", "ate"),
          ("alism", "al"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"),
@@ -271,11 +276,11 @@ def stem(word: str) -> str:
     if word in IRREGULAR or len(word) <= 2:
         return IRREGULAR.get(word, word)
     word = without_y(without_ed_and_ing(without_plural(word)))
-    word = replaced(replaced(without_alli(word), STEP2), STEP3)
+    word = replace_ending(replace_ending(without_alli(word), STEP2), STEP3)
     ending = next((ending for ending in STEP4 if word.endswith(ending)), "")
-    left = word.removesuffix(ending)
-    if ending and measure(left) > 1 and (ending != "ion" or left[-1] in "st"):
-        word = left
+    rest = word.removesuffix(ending)
+    if ending and measure(rest) > 1 and (ending != "ion" or rest[-1] in "st"):
+        word = rest
     if word.endswith("e") and (measure(word[:-1]) > 1 or (measure(word[:-1]) == 1 and not ends_short(word[:-1]))):
         word = word[:-1]
     return word[:-1] if word.endswith("ll") and measure(word[:-1]) > 1 else word
@@ -292,15 +297,15 @@ def without_ed_and_ing(word: str) -> str:
         return word[:-1] if len(word) == 4 else word[:-2]
     if word.endswith("eed"):
         return word[:-1] if measure(word[:-3]) > 0 else word
-    left = next((word.removesuffix(ending) for ending in ("ed", "ing")
+    rest = next((word.removesuffix(ending) for ending in ("ed", "ing")
                  if word.endswith(ending) and "v" in shape(word.removesuffix(ending))), None)
-    if left is None:
+    if rest is None:
         return word
-    if left.endswith(("at", "bl", "iz")):
-        return left + "e"
-    if len(left) > 1 and left[-1] == left[-2] and shape(left)[-1] == "c":
-        return left if left[-1] in "lsz" else left[:-1]
-    return left + "e" if measure(left) == 1 and ends_short(left) else left
+    if rest.endswith(("at", "bl", "iz")):
+        return rest + "e"
+    if len(rest) > 1 and rest[-1] == rest[-2] and shape(rest)[-1] == "c":
+        return rest if rest[-1] in "lsz" else rest[:-1]
+    return rest + "e" if measure(rest) == 1 and ends_short(rest) else rest
 
 
 def without_y(word: str) -> str:
@@ -311,20 +316,20 @@ def without_alli(word: str) -> str:
     return without_alli(word[:-2]) if word.endswith("alli") and measure(word[:-4]) > 0 else word
 
 
-def replaced(word: str, rules: list[tuple[str, str]]) -> str:
-    for ending, other in rules:
+def replace_ending(word: str, rules: list[tuple[str, str]]) -> str:
+    for ending, replacement in rules:
         if word.endswith(ending):
-            left = word[:-3] if ending == "logi" else word.removesuffix(ending)     # the l of -logi counts as left
-            return word.removesuffix(ending) + other if measure(left) > 0 else word
+            rest = word[:-3] if ending == "logi" else word.removesuffix(ending)     # the l of -logi belongs to the rest
+            return word.removesuffix(ending) + replacement if measure(rest) > 0 else word
     return word
 
 
 def shape(word: str) -> str:
-    """c for each consonant, v for each vowel; y is a vowel after a consonant."""
-    shaped = ""
+    """Return "c" for each consonant and "v" for each vowel; y is a vowel after a consonant."""
+    pattern = ""
     for letter in word:
-        shaped += "v" if letter in "aeiou" or (letter == "y" and shaped.endswith("c")) else "c"
-    return shaped
+        pattern += "v" if letter in "aeiou" or (letter == "y" and pattern.endswith("c")) else "c"
+    return pattern
 
 
 def measure(word: str) -> int:
@@ -332,5 +337,5 @@ def measure(word: str) -> int:
 
 
 def ends_short(word: str) -> bool:
-    """Consonant, vowel, consonant but w, x and y; or nothing but vowel, consonant."""
+    """Return whether a word ends with consonant, vowel and consonant other than w, x, y, or is a vowel and a consonant."""
     return (shape(word).endswith("cvc") and word[-1] not in "wxy") or shape(word) == "vc"

@@ -18,12 +18,12 @@
 # [[tool.touchstone.variants]]
 # name = "bandwidth=0.5"
 # parameters = { bandwidth = 0.5 }
-# summary = "The same with a kernel of half the width."
+# summary = "Bandwidth 0.5."
 # ///
 """Squared maximum mean discrepancy of Gretton et al. 2012, the biased (V-statistic) estimate: 0 for identical corpora.
 
-The kernel is exp(-|x - y|^2 / (2 bandwidth^2)) between unit vectors, whose distances are 0 to 2: a bandwidth of 1 is of the
-order of the distances of unrelated texts, and unlike their median it is the same for every pair of corpora.
+The kernel is exp(-|x - y|^2 / (2 bandwidth^2)) on unit vectors, whose distances are 0 to 2. A bandwidth of 1 is of the order of
+the distances of unrelated texts and, unlike their median, the same for every pair of corpora.
 """
 
 from typing import NamedTuple
@@ -37,14 +37,14 @@ class Prepared(NamedTuple):
 
 
 def prepare(corpus: np.ndarray, bandwidth: float = 1.0) -> Prepared:
-    lengths = np.linalg.norm(corpus, axis=1, keepdims=True)
-    unit = (corpus / np.where(lengths > 0, lengths, 1)).astype(np.float64)      # a zero vector stays one
+    norms = np.linalg.norm(corpus, axis=1, keepdims=True)
+    unit = (corpus / np.where(norms > 0, norms, 1)).astype(np.float64)          # zero vectors stay zero
     return Prepared(unit, mean_kernel(unit, unit, bandwidth))
 
 
 def distance(p: Prepared, q: Prepared, bandwidth: float = 1.0) -> float:
     squared = p.within + q.within - 2 * mean_kernel(p.unit, q.unit, bandwidth)
-    return max(0.0, squared)                # identical corpora: 0 but for rounding
+    return max(0.0, squared)                # identical corpora: 0 up to rounding
 
 
 def mean_kernel(x: np.ndarray, y: np.ndarray, bandwidth: float) -> float:

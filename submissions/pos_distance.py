@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "pos_distance"
 # title = "POS distance"
-# summary = "Mean distance of a noun to the nearest noun of the other text, between GloVe vectors; mean of both directions."
+# summary = "Mean distance of each noun's GloVe vector to the nearest noun of the other text, averaged over both directions."
 # kind = "text"
 # input = "texts"
 # returns = "distance"
@@ -20,14 +20,14 @@
 # ///
 """Yamshchikov et al. 2020: nouns of both texts, and "a pairwise distance between the embeddings of the found nouns".
 
-Distances are Euclidean, between the vectors of the nouns in lower case, each as often as it occurs.  A text without a noun that
-GloVe has is at the mean length of the other's vectors, their distance from zero; two such texts are equal.
+Distances are Euclidean, between the GloVe vectors of lower-cased nouns; repeated nouns count repeatedly. If only one text has
+nouns with vectors, the distance is the mean norm of these vectors; if neither has any, it is 0.
 
-Tags of Brill's rule-based tagger (1992) with the lexicon and the rules of the package pattern, as TextBlob carries them.
+Tags are those of Brill's rule-based tagger (1992) with the lexicon and rules of the package pattern, as included in TextBlob.
 
-A listed word has its most frequent tag, another one NNP if it is capitalised, CD if it is a number, else NN as the rules of its
-form change it; then the rules of the context change all.  Words are numbers, runs of letters and digits with apostrophes
-inside, or single other characters; a text is one sentence.
+A word of the lexicon gets its most frequent tag; any other word gets NNP if it is capitalised, CD if it is a number, and else NN,
+modified by the rules of word form. The context rules then modify all tags. Words are numbers, runs of letters and digits with
+inner apostrophes, or other single characters; a text is one sentence.
 """
 
 import re
@@ -41,44 +41,45 @@ from scipy.spatial.distance import cdist
 WORD = re.compile(r"\d+(?:[.,:/]\d+)+|\w+(?:['\u2019]\w+)*|[^\w\s]")
 NUMBER = re.compile(r"[\d.,:/%$+-]*\d[\d.,:/%$+-]*")
 EDGE = ("STAART", "STAART")
-KEPT = 50_000                               # texts whose nouns are cached
+CACHE_SIZE = 50_000                         # texts whose nouns are cached
 Tagged = tuple[str, str]
 
 lexicon: dict[str, str]
-forms: list[list[str]]                      # rules of a word's form
-contexts: list[tuple[str, str, str, str, str]]                 # of its context: tag or *, new tag, command, x, y
+form_rules: list[list[str]]                 # rules of word form
+context_rules: list[tuple[str, str, str, str, str]]       # old tag or *, new tag, command, x, y
 rows: dict[str, int]
 vectors: np.ndarray
 
 
 def setup(models: dict[str, str]) -> None:
-    global lexicon, forms, contexts, rows, vectors
+    global lexicon, form_rules, context_rules, rows, vectors
     folder, glove = Path(models["brill-tagger"]), Path(models["glove-6b-50d"])
     lexicon = {line[0]: line[1] for line in fields(folder / "lexicon.txt")}
-    forms = fields(folder / "morphology.txt")
-    contexts = [(old, new, command.lower(), x, y[0] if y else "") for old, new, command, x, *y in fields(folder / "context.txt")]
+    form_rules = fields(folder / "morphology.txt")
+    context_rules = [(old, new, command.lower(), x, y[0] if y else "")
+                     for old, new, command, x, *y in fields(folder / "context.txt")]
     rows = {word: row for row, word in enumerate((glove / "words.txt").read_text(encoding="utf-8").split("\n"))}
     vectors = np.load(glove / "vectors.npy", mmap_mode="r")
-    for kept in (rules_for, noun_vectors):
-        kept.cache_clear()
+    for cached in (rules_for, noun_vectors):
+        cached.cache_clear()
 
 
 def distance(a: list[str], b: list[str]) -> np.ndarray:
-    return np.array([nearest(noun_vectors(x), noun_vectors(y)) for x, y in zip(a, b, strict=True)])
+    return np.array([mean_nearest_distance(noun_vectors(x), noun_vectors(y)) for x, y in zip(a, b, strict=True)])
 
 
-def nearest(p: np.ndarray, q: np.ndarray) -> float:
-    """Return the mean of both directed mean distances to the nearest row; from no rows, the mean length of the others."""
+def mean_nearest_distance(p: np.ndarray, q: np.ndarray) -> float:
+    """Return the mean of both directed mean distances to the nearest row; the mean norm if one side has no rows."""
     if not len(p) or not len(q):
         return float(np.linalg.norm([*p, *q], axis=1).mean()) if len(p) or len(q) else 0.0
     distances = cdist(p, q)
     return float(distances.min(axis=1).mean() + distances.min(axis=0).mean()) / 2
 
 
-@lru_cache(KEPT)
+@lru_cache(CACHE_SIZE)
 def noun_vectors(text: str) -> np.ndarray:
-    """Return the vectors of the nouns of a text."""
-    nouns = [row for word, tag in tagged(text) if tag.startswith("NN") and (row := rows.get(word.lower())) is not None]
+    """Return the vectors of a text's nouns, one row per occurrence."""
+    nouns = [row for word, tag in tag_text(text) if tag.startswith("NN") and (row := rows.get(word.lower())) is not None]
     return np.asarray(vectors[nouns], dtype=np.float64)
 
 
@@ -87,28 +88,28 @@ def fields(path: Path) -> list[list[str]]:
     return [line.split() for line in lines if line.strip() and not line.startswith(";;;")]
 
 
-def tagged(text: str) -> tuple[Tagged, ...]:
+def tag_text(text: str) -> tuple[Tagged, ...]:
     words = WORD.findall(text)
-    listed = [lexicon.get(word) or (lexicon.get(word.lower()) if index == 0 else None) for index, word in enumerate(words)]
-    first = [tag or guess(words, index) for index, tag in enumerate(listed)]
-    return tuple(zip(words, in_context(words, first), strict=True))
+    lexicon_tags = [lexicon.get(word) or (lexicon.get(word.lower()) if index == 0 else None) for index, word in enumerate(words)]
+    initial_tags = [tag or guess_tag(words, index) for index, tag in enumerate(lexicon_tags)]
+    return tuple(zip(words, in_context(words, initial_tags), strict=True))
 
 
-def guess(words: list[str], index: int) -> str:
+def guess_tag(words: list[str], index: int) -> str:
     """Return the tag of an unknown word by its form and its neighbours."""
     word = words[index]
     if word.istitle():
         return "NNP"
     if NUMBER.fullmatch(word):
         return "CD"
-    before, after = words[index - 1] if index else None, words[index + 1] if index + 1 < len(words) else None
+    previous, following = words[index - 1] if index else None, words[index + 1] if index + 1 < len(words) else None
     tag = "NN"
-    for rule in forms:
+    for rule in form_rules:
         if rule[1] in COMMANDS:
             old, x, command = None, rule[0], rule[1]
         else:
             old, x, command = rule[0], rule[1], rule[2].removeprefix("f")
-        if (old is None or old == tag) and has_form(word, command, x, before, after):
+        if (old is None or old == tag) and has_form(word, command, x, previous, following):
             tag = rule[-2]
     return tag
 
@@ -116,7 +117,7 @@ def guess(words: list[str], index: int) -> str:
 COMMANDS = frozenset({"char", "haspref", "hassuf", "addpref", "addsuf", "deletepref", "deletesuf", "goodleft", "goodright"})
 
 
-def has_form(word: str, command: str, x: str, before: str | None, after: str | None) -> bool:
+def has_form(word: str, command: str, x: str, previous: str | None, following: str | None) -> bool:
     if command == "char":
         return x in word
     if command == "haspref":
@@ -129,60 +130,60 @@ def has_form(word: str, command: str, x: str, before: str | None, after: str | N
         return word.startswith(x) and word[len(x):] in lexicon
     if command == "deletesuf":
         return word.endswith(x) and word[:-len(x)] in lexicon
-    return x == (after if command == "goodleft" else before)
+    return x == (following if command == "goodleft" else previous)
 
 
-def in_context(words: list[str], first: list[str]) -> list[str]:
-    """Return the tags after the rules of the context, word by word: of those that fit a word's first tag the last counts."""
-    around = [EDGE] * 3 + list(zip(words, first, strict=True)) + [EDGE] * 3
-    for i in range(3, len(around) - 3):
-        rules, last, tag = rules_for(around[i][1]), -1, around[i][1]
-        for at, kind in rules.looked_at:
-            for number, new, other in rules.by_cell.get((at, kind, around[i + at][kind]), ()):
-                if number > last and (other is None or around[i + other.at][other.kind] == other.value):
+def in_context(words: list[str], initial_tags: list[str]) -> list[str]:
+    """Apply the context rules word by word; of the rules that match a word's initial tag, the last one decides."""
+    padded = [EDGE] * 3 + list(zip(words, initial_tags, strict=True)) + [EDGE] * 3
+    for i in range(3, len(padded) - 3):
+        rules, last, tag = rules_for(padded[i][1]), -1, padded[i][1]
+        for offset, kind in rules.offsets:
+            for number, new, second in rules.by_condition.get((offset, kind, padded[i + offset][kind]), ()):
+                if number > last and (second is None or padded[i + second.offset][second.kind] == second.value):
                     last, tag = number, new
-        around[i] = (around[i][0], tag)
-    return [tag for _, tag in around[3:-3]]
+        padded[i] = (padded[i][0], tag)
+    return [tag for _, tag in padded[3:-3]]
 
 
-class Cell(NamedTuple):
-    """What stands at an offset from a word: kind 0 is a word, 1 its tag."""
+class Condition(NamedTuple):
+    """A required word (kind 0) or tag (kind 1) at an offset from the current word."""
 
-    at: int
+    offset: int
     kind: int
     value: str
 
 
 class Rules(NamedTuple):
-    """The rules that may change a tag: by a required cell, their number, the new tag and the other required cell."""
+    """The rules that can change a tag: number, new tag and second condition by first condition; and all offsets and kinds."""
 
-    by_cell: dict[tuple[int, int, str], list[tuple[int, str, Cell | None]]]
-    looked_at: list[tuple[int, int]]
+    by_condition: dict[tuple[int, int, str], list[tuple[int, str, Condition | None]]]
+    offsets: list[tuple[int, int]]
 
 
 @lru_cache(None)
 def rules_for(tag: str) -> Rules:
-    by_cell: dict[tuple[int, int, str], list[tuple[int, str, Cell | None]]] = {}
-    for number, (old, new, command, x, y) in enumerate(contexts):
+    by_condition: dict[tuple[int, int, str], list[tuple[int, str, Condition | None]]] = {}
+    for number, (old, new, command, x, y) in enumerate(context_rules):
         if old in (tag, "*"):
-            for cell, other in cells_of(command, x, y):
-                by_cell.setdefault(cell, []).append((number, new, other))
-    return Rules(by_cell, sorted({(at, kind) for at, kind, _ in by_cell}))
+            for first, second in conditions_of(command, x, y):
+                by_condition.setdefault(first, []).append((number, new, second))
+    return Rules(by_condition, sorted({(offset, kind) for offset, kind, _ in by_condition}))
 
 
-def cells_of(command: str, x: str, y: str) -> list[tuple[Cell, Cell | None]]:
-    """Return the cells that a rule requires: any of these, or both of a pair."""
+def conditions_of(command: str, x: str, y: str) -> list[tuple[Condition, Condition | None]]:
+    """Return the alternative conditions of a rule; each is a single condition or a pair."""
     if command in PAIRS:
-        at, kind, at_y, kind_y = PAIRS[command]
-        return [(Cell(at, kind, x), Cell(at_y, kind_y, y))]
+        offset, kind, offset_y, kind_y = PAIRS[command]
+        return [(Condition(offset, kind, x), Condition(offset_y, kind_y, y))]
     kind = 1 if command.endswith("tag") else 0
-    return [(Cell(at, kind, x), None) for at in PLACES.get(command, ())]
+    return [(Condition(offset, kind, x), None) for offset in OFFSETS.get(command, ())]
 
 
-PLACES = {"prevtag": (-1,), "nexttag": (1,), "prev2tag": (-2,), "next2tag": (2,), "prev1or2tag": (-1, -2), "next1or2tag": (1, 2),
-          "prev1or2or3tag": (-1, -2, -3), "next1or2or3tag": (1, 2, 3), "curwd": (0,), "prevwd": (-1,), "nextwd": (1,),
-          "prev1or2wd": (-1, -2), "next1or2wd": (1, 2)}
-# Places and kinds (0 a word, 1 its tag) of x and of y.
+OFFSETS = {"prevtag": (-1,), "nexttag": (1,), "prev2tag": (-2,), "next2tag": (2,), "prev1or2tag": (-1, -2),
+           "next1or2tag": (1, 2), "prev1or2or3tag": (-1, -2, -3), "next1or2or3tag": (1, 2, 3), "curwd": (0,), "prevwd": (-1,),
+           "nextwd": (1,), "prev1or2wd": (-1, -2), "next1or2wd": (1, 2)}
+# Offset and kind (0: word, 1: tag) of x, then of y.
 PAIRS = {"surroundtag": (-1, 1, 1, 1), "prevwdtag": (-1, 0, -1, 1), "nextwdtag": (1, 0, 1, 1), "wdprevtag": (-1, 1, 0, 0),
          "wdnexttag": (0, 0, 1, 1), "wdand2aft": (0, 0, 2, 0), "wdand2tagbfr": (-2, 1, 0, 0), "wdand2tagaft": (0, 0, 2, 1),
          "lbigram": (-1, 0, 0, 0), "rbigram": (0, 0, 1, 0), "prevbigram": (-2, 1, -1, 1), "nextbigram": (1, 1, 2, 1)}

@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "pr"
 # title = "Precision and recall"
-# summary = "One less the harmonic mean of the shares of each corpus that lie in the other's neighbourhoods, k = 5."
+# summary = "1 - harmonic mean of the shares of each corpus that lie in the other's neighbourhoods, k = 5."
 # kind = "corpus"
 # input = "embeddings"
 # returns = "distance"
@@ -18,29 +18,29 @@
 # [[tool.touchstone.variants]]
 # name = "k=2"
 # parameters = { k = 2 }
-# summary = "The same with neighbourhoods that reach to the second neighbour."
+# summary = "Neighbourhoods up to the second nearest neighbour."
 #
 # [[tool.touchstone.variants]]
 # name = "k=15"
 # parameters = { k = 15 }
-# summary = "The same with neighbourhoods that reach to the 15th neighbour."
+# summary = "Neighbourhoods up to the 15th nearest neighbour."
 # ///
-"""Improved precision and recall of Kynkäänniemi et al. 2019 as Kour et al. 2022 use them: 1 - F1 of those of the package `prdc`.
+"""Improved precision and recall of Kynkäänniemi et al. 2019 as used by Kour et al. 2022: 1 - F1 of those of `prdc`.
 
-A text's neighbourhood is the open ball that reaches to its k-th nearest other text in its own corpus.
-Where precision or recall is 0, so is F1; the authors add 1e-6 to the recall instead.
+The neighbourhood of a text is the open ball up to its k-th nearest other text of the same corpus. F1 is 0 if precision or recall
+is 0; the authors add 1e-6 to the recall instead.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-RESOLUTION = 1e-15                          # of a squared distance, relative to the squared lengths it is made of
+RESOLUTION = 1e-15                          # of a squared distance, relative to the sum of the squared norms
 
 
 class Prepared(NamedTuple):
     rows: np.ndarray
-    squares: np.ndarray                     # squared lengths of the rows
+    squares: np.ndarray                     # squared norms of the rows
     radii: np.ndarray
 
 
@@ -60,14 +60,14 @@ def distance(p: Prepared, q: Prepared) -> float:
 
 
 def radii(distances: np.ndarray, k: int) -> np.ndarray:
-    """Of each row the k-th smallest distance but its own; of fewer than k the largest; without any 0, an empty ball."""
+    """Return each row's k-th smallest distance to another row; the largest if there are fewer; 0, an empty ball, if none."""
     k = min(k, len(distances) - 1)
     return np.partition(distances, k, axis=1)[:, k]
 
 
 def euclidean(x: np.ndarray, x_squares: np.ndarray, y: np.ndarray, y_squares: np.ndarray) -> np.ndarray:
-    """All distances, rounded to float32 as `prdc`'s are, so that ties are the same; equal rows are 0 apart, not 1e-8."""
-    lengths = x_squares[:, None] + y_squares[None, :]
-    squared = lengths - 2 * (x @ y.T)
-    squared[squared < RESOLUTION * lengths] = 0
+    """Return all distances, rounded to float32 as in `prdc` to give the same ties; exactly 0 for equal rows."""
+    scales = x_squares[:, None] + y_squares[None, :]
+    squared = scales - 2 * (x @ y.T)
+    squared[squared < RESOLUTION * scales] = 0
     return np.sqrt(squared.astype(np.float32))

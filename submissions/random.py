@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "random"
 # title = "Control: a random number"
-# summary = "A number between 0 and 1 that has nothing to do with the texts."
+# summary = "A random number between 0 and 1 that does not depend on the texts."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -13,7 +13,7 @@
 # control = true
 # license = "Apache-2.0"
 # ///
-"""What chance looks like.  NumPy's global generator is seeded by the harness before every call."""
+"""Random scores. The harness seeds NumPy's global generator before every call."""
 
 import numpy as np
 

@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "rouge2"
 # title = "ROUGE-2"
-# summary = "F-measure of the pairs of words that the second text shares with the first, as Google's rouge-score counts them."
+# summary = "F-measure of the word bigrams that the second text shares with the first, as in Google's rouge-score."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -18,17 +18,17 @@
 # [[tool.touchstone.variants]]
 # name = "recall"
 # parameters = { recall = true }
-# summary = "The share of the first text's pairs of words that the second has."
+# summary = "Recall: the share of the first text's word bigrams that occur in the second."
 #
 # [[tool.touchstone.variants]]
 # name = "published"
 # parameters = { published = true }
-# summary = "As in Yamshchikov et al. 2020: distinct pairs of words, split at spaces, case kept, as in rouge 0.3.2."
+# summary = "As in Yamshchikov et al. 2020: distinct word bigrams, split at spaces, with case kept, as in rouge 0.3.2."
 # ///
-"""ROUGE-2 of rouge-score 0.1.2 without its stemmer: runs of a-z and 0-9 of the lower-cased text.  F is symmetric.
+"""ROUGE-2 of rouge-score 0.1.2 without stemming; words are runs of a-z and 0-9 in the lower-cased text. F is symmetric.
 
-A text's k-th occurrence of an n-gram has a column of its own, so that what two texts share, each n-gram counted as often as
-both have it, is the product of 0/1 rows.
+The k-th occurrence of an n-gram in a text has its own column, so that the number of shared n-grams, the sum of the minimum
+counts, is a product of 0/1 rows.
 """
 
 import re
@@ -42,37 +42,37 @@ WORD = re.compile(r"[a-z0-9]+")
 
 
 def similarity(a: list[str], b: list[str], recall: bool = False, published: bool = False) -> np.ndarray:
-    has = occurrences([*a, *b], published)
-    x, y = has[:len(a)], has[len(a):]
+    indicators = occurrence_matrix([*a, *b], published)
+    x, y = indicators[:len(a)], indicators[len(a):]
     return rouge(x.multiply(y).sum(axis=1), x.sum(axis=1), y.sum(axis=1), recall)
 
 
 def matrix(a: list[str], b: list[str], recall: bool = False, published: bool = False) -> np.ndarray:
-    has = occurrences([*a, *b], published)
-    x, y = has[:len(a)], has[len(a):]
+    indicators = occurrence_matrix([*a, *b], published)
+    x, y = indicators[:len(a)], indicators[len(a):]
     return rouge((x @ y.T).toarray(), x.sum(axis=1)[:, None], y.sum(axis=1)[None, :], recall)
 
 
 def rouge(shared: np.ndarray, reference: np.ndarray, candidate: np.ndarray, recall: bool) -> np.ndarray:
-    """2pr/(p + r), or r; 0 where a text has no n-gram, even if they are the same: so has rouge-score."""
-    whole = reference + np.zeros_like(candidate) if recall else (reference + candidate) / 2
-    return np.divide(shared, whole, out=np.zeros_like(shared), where=whole > 0)
+    """Return 2pr/(p + r), or r; 0 if a text has no n-gram, even for equal texts, as in rouge-score."""
+    denominator = reference + np.zeros_like(candidate) if recall else (reference + candidate) / 2
+    return np.divide(shared, denominator, out=np.zeros_like(shared), where=denominator > 0)
 
 
-def occurrences(texts: list[str], published: bool) -> sparse.csr_array:
-    """A row a text, 1 for each n-gram it has, and for its second, third, ... occurrence (not so if published)."""
+def occurrence_matrix(texts: list[str], published: bool) -> sparse.csr_array:
+    """Return a 0/1 matrix with one row per text and one column per n-gram and occurrence number (n-gram only if published)."""
     columns: dict[tuple[tuple[str, ...], int], int] = {}
-    found = []
+    rows = []
     for text in texts:
         words = published_words(text) if published else WORD.findall(text.lower())
         counts = Counter(zip(*(words[start:] for start in range(N)), strict=False))
-        found.append([columns.setdefault((gram, level), len(columns))
-                      for gram, count in counts.items() for level in range(1 if published else count)])
-    indices = [column for row in found for column in row]
-    starts = np.cumsum([0, *map(len, found)])
+        rows.append([columns.setdefault((ngram, occurrence), len(columns))
+                     for ngram, count in counts.items() for occurrence in range(1 if published else count)])
+    indices = [column for row in rows for column in row]
+    starts = np.cumsum([0, *map(len, rows)])
     return sparse.csr_array((np.ones(len(indices)), indices, starts), shape=(len(texts), max(1, len(columns))))
 
 
 def published_words(text: str) -> list[str]:
-    """Of each sentence, what stands between full stops, its words; one of nothing but spaces counts as an empty word."""
+    """Return the words of the sentences between full stops; a sentence of spaces only is one empty word."""
     return [word for sentence in text.split(".") if sentence for word in " ".join(sentence.split()).split(" ")]

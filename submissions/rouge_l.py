@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "rouge_l"
 # title = "ROUGE-L"
-# summary = "F-measure of the longest common subsequence of words of the two texts, as Google's rouge-score has it."
+# summary = "F-measure of the longest common subsequence of the two texts' words, as in Google's rouge-score."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -18,19 +18,19 @@
 # [[tool.touchstone.variants]]
 # name = "recall"
 # parameters = { recall = true }
-# summary = "The length of the subsequence over the length of the first text."
+# summary = "Recall: the length of the subsequence over the length of the first text."
 #
 # [[tool.touchstone.variants]]
 # name = "published"
 # parameters = { published = true }
 # on_request = true
-# summary = "As in Yamshchikov et al. 2020: the union of the sentences' subsequences over distinct words, as in rouge 0.3.2."
+# summary = "As in Yamshchikov et al. 2020: union of the sentences' subsequences over distinct words, as in rouge 0.3.2."
 # ///
-"""ROUGE-L of rouge-score 0.1.2 without its stemmer: runs of a-z and 0-9 of the lower-cased text; F is symmetric.
+"""ROUGE-L of rouge-score 0.1.2 without stemming; words are runs of a-z and 0-9 in the lower-cased text. F is symmetric.
 
-RapidFuzz finds the lengths, of words written as one character each.  The variant `published` is `rouge_l_summary_level` of the
+RapidFuzz computes the lengths on words encoded as single characters. The variant `published` is `rouge_l_summary_level` of the
 package rouge 0.3.2: a text is split into sentences at full stops, m and n are the numbers of distinct words of the first and the
-second text, and F is that package's, with beta = precision/recall.
+second text, and F is that of the package, with beta = precision/recall.
 """
 
 import re
@@ -41,39 +41,39 @@ from rapidfuzz.distance import LCSseq
 from rapidfuzz.process import cdist
 
 WORD = re.compile(r"[a-z0-9]+")
-SURROGATES = range(0xD800, 0xE000)          # no characters
+SURROGATES = range(0xD800, 0xE000)          # not characters
 
 
 def similarity(a: list[str], b: list[str], recall: bool = False, published: bool = False) -> np.ndarray:
     if published:
         return np.array([summary_level(sentences(x), sentences(y)) for x, y in zip(a, b, strict=True)])
-    written = as_characters([*a, *b])
-    x, y = written[:len(a)], written[len(a):]
-    common = np.array([LCSseq.similarity(one, other) for one, other in zip(x, y, strict=True)], dtype=float)
+    encoded = as_characters([*a, *b])
+    x, y = encoded[:len(a)], encoded[len(a):]
+    common = np.array([LCSseq.similarity(text_a, text_b) for text_a, text_b in zip(x, y, strict=True)], dtype=float)
     return rouge(common, lengths(x), lengths(y), recall)
 
 
 def matrix(a: list[str], b: list[str], recall: bool = False, published: bool = False) -> np.ndarray:
     if published:
         x, y = [sentences(text) for text in a], [sentences(text) for text in b]
-        return np.array([[summary_level(one, other) for other in y] for one in x])
-    written = as_characters([*a, *b])
-    one, other = written[:len(a)], written[len(a):]
-    common = cdist(one, other, scorer=LCSseq.similarity, dtype=np.int32).astype(float)
-    return rouge(common, lengths(one)[:, None], lengths(other)[None, :], recall)
+        return np.array([[summary_level(reference, candidate) for candidate in y] for reference in x])
+    encoded = as_characters([*a, *b])
+    references, candidates = encoded[:len(a)], encoded[len(a):]
+    common = cdist(references, candidates, scorer=LCSseq.similarity, dtype=np.int32).astype(float)
+    return rouge(common, lengths(references)[:, None], lengths(candidates)[None, :], recall)
 
 
 def rouge(common: np.ndarray, reference: np.ndarray, candidate: np.ndarray, recall: bool) -> np.ndarray:
-    """2pr/(p + r), or r; 0 where a text has no word, even if they are the same: so has rouge-score."""
-    whole = reference + np.zeros_like(candidate) if recall else (reference + candidate) / 2
-    return np.divide(common, whole, out=np.zeros_like(common), where=whole > 0)
+    """Return 2pr/(p + r), or r; 0 if a text has no word, even for equal texts, as in rouge-score."""
+    denominator = reference + np.zeros_like(candidate) if recall else (reference + candidate) / 2
+    return np.divide(common, denominator, out=np.zeros_like(common), where=denominator > 0)
 
 
 def as_characters(texts: list[str]) -> list[str]:
-    """Each text with every word as one character; a million different words can be told apart."""
+    """Return each text with every word replaced by one character, for up to a million different words."""
     numbers: dict[str, int] = {}
-    read = [[numbers.setdefault(word, len(numbers)) for word in WORD.findall(text.lower())] for text in texts]
-    return ["".join(chr(n if n < SURROGATES.start else n + len(SURROGATES)) for n in row) for row in read]
+    texts_as_numbers = [[numbers.setdefault(word, len(numbers)) for word in WORD.findall(text.lower())] for text in texts]
+    return ["".join(chr(n if n < SURROGATES.start else n + len(SURROGATES)) for n in row) for row in texts_as_numbers]
 
 
 def lengths(texts: list[str]) -> np.ndarray:
@@ -84,12 +84,12 @@ def lengths(texts: list[str]) -> np.ndarray:
 
 @lru_cache(maxsize=4096)
 def sentences(text: str) -> tuple[tuple[str, ...], ...]:
-    """The words of what stands between full stops; a sentence of nothing but spaces has one empty word."""
+    """Return the words of the sentences between full stops; a sentence of spaces only has one empty word."""
     return tuple(tuple(" ".join(sentence.split()).split(" ")) for sentence in text.split(".") if sentence)
 
 
 def summary_level(reference: tuple[tuple[str, ...], ...], candidate: tuple[tuple[str, ...], ...]) -> float:
-    """0 for a text without sentences, which rouge refuses."""
+    """Return summary-level ROUGE-L; 0 for a text without sentences, which the package rejects."""
     if not reference or not candidate:
         return 0.0
     union = {word for x in reference for y in candidate for word in common_subsequence(x, y)}
@@ -100,13 +100,13 @@ def summary_level(reference: tuple[tuple[str, ...], ...], candidate: tuple[tuple
 
 
 def common_subsequence(x: tuple[str, ...], y: tuple[str, ...]) -> set[str]:
-    """The words of the longest common subsequence; of several that one which the package finds from the end."""
+    """Return the words of the longest common subsequence that the package finds by backtracking from the end."""
     if not set(x) & set(y):
         return set()
     numbers: dict[str, int] = {}
     rows, columns = (np.array([numbers.setdefault(word, len(numbers)) for word in side]) for side in (x, y))
     longest = np.zeros((len(x) + 1, len(y) + 1), np.int16 if min(len(x), len(y)) < 1 << 15 else np.int32)
-    for i, word in enumerate(rows):         # the largest of above, above to the left plus one if the words are equal, left
+    for i, word in enumerate(rows):         # maximum of above, left, and upper left plus 1 if the words are equal
         np.maximum.accumulate(np.maximum(longest[i, 1:], longest[i, :-1] + (columns == word)), out=longest[i + 1, 1:])
     words, i, j = set(), len(x), len(y)
     while i and j:

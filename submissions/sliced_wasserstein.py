@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "sliced_wasserstein"
 # title = "Sliced Wasserstein distance"
-# summary = "Mean earth mover's distance of the two corpora's projections on 200 random directions."
+# summary = "Mean 1-Wasserstein distance of the two corpora's projections on 200 random directions."
 # kind = "corpus"
 # input = "embeddings"
 # returns = "distance"
@@ -15,7 +15,7 @@
 # year = 2015
 # license = "Apache-2.0"
 # ///
-"""Bonneel et al. 2015 with the 1-Wasserstein distance, `scipy.stats.wasserstein_distance`, on 200 directions from seed 0."""
+"""Bonneel et al. 2015 with the 1-Wasserstein distance, `scipy.stats.wasserstein_distance`, on 200 directions, seed 0."""
 
 import numpy as np
 
@@ -24,13 +24,13 @@ SEED = 0
 
 
 def prepare(corpus: np.ndarray) -> np.ndarray:
-    """The projections, sorted along each direction: texts x directions."""
+    """Return the projections, sorted along each direction: texts x directions."""
     directions = np.random.default_rng(SEED).normal(size=(corpus.shape[1], DIRECTIONS))
     return np.sort(corpus @ (directions / np.linalg.norm(directions, axis=0)), axis=0)
 
 
 def distance(p: np.ndarray, q: np.ndarray) -> float:
-    """The area between the two quantile functions, which are steps of 1/n and 1/m: counted in units of 1/(nm)."""
+    """Return the area between the two quantile functions, with steps of 1/n and 1/m in units of 1/(nm)."""
     n, m = len(p), len(q)
     if n == m:
         return float(np.abs(p - q).mean())

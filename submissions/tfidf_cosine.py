@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "tfidf_cosine"
 # title = "Cosine of TF-IDF vectors"
-# summary = "Cosine of the texts' word counts, each weighted by how few of the texts at hand have the word."
+# summary = "Cosine similarity of the texts' TF-IDF vectors, with document frequencies of the collection's texts."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -12,9 +12,9 @@
 # symmetric = true
 # license = "Apache-2.0"
 # ///
-"""As scikit-learn's TfidfVectorizer with its defaults: lower-cased words of two characters or more, idf ln((1+N)/(1+df)) + 1.
+"""TfidfVectorizer of scikit-learn with default settings: lower-cased words of at least two characters, idf ln((1+N)/(1+df)) + 1.
 
-A word that none of the texts of `fit` has counts for nothing, as there.
+Words that do not occur in the texts of `fit` are ignored.
 """
 
 import re
@@ -28,7 +28,7 @@ WORD = re.compile(r"\b\w\w+\b")
 
 
 class Weights(NamedTuple):
-    """The column of each word, and the weight of each column."""
+    """The column of each word and the idf of each column."""
 
     columns: dict[str, int]
     idf: np.ndarray
@@ -39,13 +39,13 @@ weights = Weights({}, np.empty(0))
 
 def fit(texts: list[str]) -> None:
     global weights
-    having = Counter(word for text in texts for word in set(words_of(text)))
-    idf = np.log((1 + len(texts)) / (1 + np.fromiter(having.values(), float, len(having)))) + 1
-    weights = Weights({word: column for column, word in enumerate(having)}, idf)
+    frequencies = Counter(word for text in texts for word in set(words_of(text)))
+    idf = np.log((1 + len(texts)) / (1 + np.fromiter(frequencies.values(), float, len(frequencies)))) + 1
+    weights = Weights({word: column for column, word in enumerate(frequencies)}, idf)
 
 
 def similarity(a: list[str], b: list[str]) -> np.ndarray:
-    return np.minimum(1, rows(a).multiply(rows(b)).sum(axis=1))         # the cosine of equal rows is 1 but for rounding
+    return np.minimum(1, rows(a).multiply(rows(b)).sum(axis=1))         # equal rows: 1 up to rounding
 
 
 def matrix(a: list[str], b: list[str]) -> np.ndarray:
@@ -57,12 +57,12 @@ def words_of(text: str) -> list[str]:
 
 
 def rows(texts: list[str]) -> sparse.csr_array:
-    """Weighted counts of length one, a row a text; a text without known words is a row of zeros."""
+    """Return TF-IDF vectors of unit length, one row per text; zeros for a text without known words."""
     counts = [{column: count for word, count in Counter(words_of(text)).items()
                if (column := weights.columns.get(word)) is not None} for text in texts]
-    columns = np.array([column for one in counts for column in one], dtype=int)
-    values = np.array([count for one in counts for count in one.values()], dtype=float) * weights.idf[columns]
+    columns = np.array([column for text_counts in counts for column in text_counts], dtype=int)
+    values = np.array([count for text_counts in counts for count in text_counts.values()], dtype=float) * weights.idf[columns]
     starts = np.cumsum([0, *map(len, counts)])
-    lengths = np.sqrt(np.bincount(np.repeat(np.arange(len(texts)), np.diff(starts)), values ** 2, minlength=len(texts)))
-    values /= np.repeat(lengths, np.diff(starts))
+    norms = np.sqrt(np.bincount(np.repeat(np.arange(len(texts)), np.diff(starts)), values ** 2, minlength=len(texts)))
+    values /= np.repeat(norms, np.diff(starts))
     return sparse.csr_array((values, columns, starts), shape=(len(texts), max(1, len(weights.idf))))

@@ -15,28 +15,28 @@
 # year = 1991
 # license = "Apache-2.0"
 # ///
-"""Lin 1991: the mean Kullback-Leibler divergence of the two from their middle; `scipy.spatial.distance.jensenshannon` squared."""
+"""Lin 1991: the mean Kullback-Leibler divergence from the mixture; `scipy.spatial.distance.jensenshannon` squared, in bits."""
 
 from collections import Counter
 from itertools import chain
 
 import numpy as np
 
-Shares = dict[str, float]
+Distribution = dict[str, float]
 
 
-def prepare(corpus: list[list[str]]) -> Shares:
+def prepare(corpus: list[list[str]]) -> Distribution:
     counts = Counter(chain.from_iterable(corpus))
     size = sum(counts.values())
     return {token: count / size for token, count in counts.items()}
 
 
-def distance(p: Shares, q: Shares) -> float:
-    """The mean over both corpora of log2(share / mean share); a token that only one corpus has adds a bit, times its share."""
+def distance(p: Distribution, q: Distribution) -> float:
+    """Return the mean over both corpora of the expected log2(share / mean share), which is one bit for an unshared token."""
     if not (p and q):
-        return float(bool(p) != bool(q))    # nothing and nothing are alike, nothing and something share nothing
+        return float(bool(p) != bool(q))    # 0 for two empty corpora, 1 if one is empty
     shared = p.keys() & q.keys()
     a, b = (np.fromiter(map(shares.__getitem__, shared), float, len(shared)) for shares in (p, q))
-    of_shared = (a * np.log2(2 * a / (a + b)) + b * np.log2(2 * b / (a + b))).sum()
-    alone = 2 - a.sum() - b.sum()
-    return min(1.0, max(0.0, float(of_shared + alone) / 2))     # 0 and 1 but for rounding
+    shared_sum = (a * np.log2(2 * a / (a + b)) + b * np.log2(2 * b / (a + b))).sum()
+    unshared_sum = 2 - a.sum() - b.sum()
+    return min(1.0, max(0.0, float(shared_sum + unshared_sum) / 2))    # within [0, 1] up to rounding

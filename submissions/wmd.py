@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "wmd"
 # title = "Word mover's distance"
-# summary = "How far the words of one text must travel to become those of the other, between GloVe vectors of unit length."
+# summary = "Minimum cost of moving the words of one text to those of the other, by Euclidean distance of unit GloVe vectors."
 # kind = "text"
 # input = "texts"
 # returns = "distance"
@@ -22,15 +22,14 @@
 # [[tool.touchstone.variants]]
 # name = "published"
 # parameters = { centred = true }
-# summary = "Vectors less the mean and the two top components of the words at hand: nearest to Yamshchikov et al. 2020."
+# summary = "Vectors minus the mean and top two components of the collection's words: closest to Yamshchikov et al. 2020."
 # ///
-"""Kusner et al. 2015, solved exactly by the network simplex of POT.
+"""Kusner et al. 2015, solved exactly by the network simplex algorithm of POT.
 
-Lower-cased words that are no stop words and that GloVe knows, each with its share of the text; Euclidean distances.  What both
-texts have of a word stays where it is: no plan is better, since the distances obey the triangle inequality.  A text of which no
-word is left is as far as can be, 2, from any other; two such are at 0.  The vectors of the paper cannot be had; with GloVe's its
-order of data sets comes out, but for two of the same printed mean, once the vectors lose the mean and the two top components of
-the words at hand.
+Words are lower-cased, without stop words and words that GloVe lacks, and weighted by relative frequency. Mass that both texts
+have at a word stays there, which is optimal because of the triangle inequality. A text without words has the maximum distance, 2,
+to any other text, and 0 to another such text. The vectors of Yamshchikov et al. 2020 are not available; with GloVe vectors minus
+the mean and the two top principal components, their order of data sets is reproduced except for two with nearly equal means.
 """
 
 import re
@@ -44,9 +43,9 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 FARTHEST = 2.0
-STEPS = 1_000_000
+MAX_ITERATIONS = 1_000_000
 WORD = re.compile(r"\w+")
-# Function words of English, and what contractions leave.
+# English function words and parts of contractions.
 STOP_WORDS = frozenset("""
 i me my myself we our ours ourselves you your yours yourself yourselves he him his himself she her hers herself it its itself
 they them their theirs themselves what which who whom this that these those am is are was were be been being have has had
@@ -59,28 +58,28 @@ ll m o re ve y ain aren couldn didn doesn hadn hasn haven isn ma mightn mustn ne
 
 rows: dict[str, int]
 vectors: np.ndarray
-known: np.ndarray                           # the vectors as GloVe has them
+original: np.ndarray                        # GloVe vectors without centring
 solve: Callable[..., tuple[float, dict[str, Any]]]
 
 
 def setup(models: dict[str, str]) -> None:
-    global solve, rows, vectors, known
+    global solve, rows, vectors, original
     from ot import emd2 as solve
 
     folder = Path(models["glove-6b-50d"])
     rows = {word: row for row, word in enumerate((folder / "words.txt").read_text(encoding="utf-8").split("\n"))}
-    vectors = known = np.load(folder / "vectors.npy", mmap_mode="r")
+    vectors = original = np.load(folder / "vectors.npy", mmap_mode="r")
     bag.cache_clear()
 
 
 def fit(texts: list[str], centred: bool = False) -> None:
-    """Takes from all vectors the mean of those at hand, and their parts along its two directions of most variance."""
+    """Remove from all vectors the mean and the two top principal components of the words of the texts."""
     global vectors
-    here = sorted({rows[word] for text in texts for word in WORD.findall(text.lower()) if word in rows}) if centred else []
-    if here:                                # Mu and Viswanath 2018, "All-but-the-top"
-        wide = known.astype(np.float64)
-        mean = wide[here].mean(axis=0)
-        top = np.linalg.eigh((wide[here] - mean).T @ (wide[here] - mean))[1][:, -2:]
+    present = sorted({rows[word] for text in texts for word in WORD.findall(text.lower()) if word in rows}) if centred else []
+    if present:                             # Mu and Viswanath 2018, "All-but-the-top"
+        wide = original.astype(np.float64)
+        mean = wide[present].mean(axis=0)
+        top = np.linalg.eigh((wide[present] - mean).T @ (wide[present] - mean))[1][:, -2:]
         vectors = (wide - mean) - ((wide - mean) @ top) @ top.T
 
 
@@ -91,8 +90,8 @@ def distance(a: list[str], b: list[str]) -> list[float]:
 def matrix(a: list[str], b: list[str]) -> np.ndarray:
     if a != b:
         return np.array([[wmd(x, y) for y in b] for x in a])
-    there = np.array([[wmd(x, y) if i < j else 0.0 for j, y in enumerate(a)] for i, x in enumerate(a)])
-    return there + there.T                  # and back: as far
+    upper = np.array([[wmd(x, y) if i < j else 0.0 for j, y in enumerate(a)] for i, x in enumerate(a)])
+    return upper + upper.T                  # symmetric
 
 
 def wmd(x: str, y: str) -> float:
@@ -101,34 +100,34 @@ def wmd(x: str, y: str) -> float:
         return FARTHEST if p or q else 0.0
     supply = {row: share - q.get(row, 0.0) for row, share in p.items() if share > q.get(row, 0.0)}
     demand = {row: share - p.get(row, 0.0) for row, share in q.items() if share > p.get(row, 0.0)}
-    return moved(supply, demand) if supply and demand else 0.0
+    return transport_cost(supply, demand) if supply and demand else 0.0
 
 
 @lru_cache(maxsize=20_000)
 def bag(text: str) -> dict[int, float]:
-    """The share of each word of the text, by its row among the vectors."""
-    found = Counter(row for word in WORD.findall(text.lower())
-                    if word not in STOP_WORDS and (row := rows.get(word)) is not None)
-    return {row: count / found.total() for row, count in found.items()}
+    """Return the relative frequency of each word of a text, by its row of the vectors."""
+    counts = Counter(row for word in WORD.findall(text.lower())
+                     if word not in STOP_WORDS and (row := rows.get(word)) is not None)
+    return {row: count / counts.total() for row, count in counts.items()}
 
 
-def moved(supply: dict[int, float], demand: dict[int, float]) -> float:
-    """The least cost of bringing what there is to where it is wanted."""
-    there, wanted = (np.array(list(side.values())) for side in (supply, demand))
+def transport_cost(supply: dict[int, float], demand: dict[int, float]) -> float:
+    """Return the minimum cost of moving the supply to the demand."""
+    sources, targets = (np.array(list(masses.values())) for masses in (supply, demand))
     costs = euclidean(list(supply), list(demand))
-    if len(there) == 1 or len(wanted) == 1:
-        return float(there @ costs @ wanted / there.sum())
-    total = there.sum()
-    cost, log = solve(there / total, wanted / wanted.sum(), costs, numItermax=STEPS, log=True, center_dual=False,
+    if len(sources) == 1 or len(targets) == 1:
+        return float(sources @ costs @ targets / sources.sum())
+    total = sources.sum()
+    cost, log = solve(sources / total, targets / targets.sum(), costs, numItermax=MAX_ITERATIONS, log=True, center_dual=False,
                       check_marginals=False)
     if log["warning"] is not None:
-        raise ArithmeticError(f"the transport was not solved in {STEPS:,} steps: {log['warning']}")
+        raise ArithmeticError(f"The optimal transport problem was not solved in {MAX_ITERATIONS:,} iterations: {log['warning']}")
     return float(cost * total)
 
 
 def euclidean(p: list[int], q: list[int]) -> np.ndarray:
-    x, y = (unit(np.asarray(vectors[side], dtype=np.float64)) for side in (p, q))
-    return np.asarray(cdist(x, y))          # from products, words that are nearly the same would be 1e-8 off
+    x, y = (unit(np.asarray(vectors[words], dtype=np.float64)) for words in (p, q))
+    return np.asarray(cdist(x, y))          # inner products would have errors of 1e-8 for nearly equal words
 
 
 def unit(rows: np.ndarray) -> np.ndarray:

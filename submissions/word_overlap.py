@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "word_overlap"
 # title = "Word overlap"
-# summary = "Distinct words that both texts have over those that either has, split at white space; the same number as jaccard."
+# summary = "Number of distinct whitespace-separated words in both texts over the number in either; equal to jaccard."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -15,32 +15,32 @@
 # year = 2021
 # license = "Apache-2.0"
 # ///
-"""The word overlap of Yamshchikov et al. 2020, whose published means come out with case and punctuation kept."""
+"""Word overlap of Yamshchikov et al. 2020, whose published means are reproduced with case and punctuation kept."""
 
 import numpy as np
 from scipy import sparse
 
 
 def similarity(a: list[str], b: list[str]) -> np.ndarray:
-    has = indicator([*a, *b])
-    x, y = has[:len(a)], has[len(a):]
+    indicators = indicator_matrix([*a, *b])
+    x, y = indicators[:len(a)], indicators[len(a):]
     return overlap(x.multiply(y).sum(axis=1), x.sum(axis=1), y.sum(axis=1))
 
 
 def matrix(a: list[str], b: list[str]) -> np.ndarray:
-    has = indicator([*a, *b])
-    x, y = has[:len(a)], has[len(a):]
+    indicators = indicator_matrix([*a, *b])
+    x, y = indicators[:len(a)], indicators[len(a):]
     return overlap((x @ y.T).toarray(), x.sum(axis=1)[:, None], y.sum(axis=1)[None, :])
 
 
-def overlap(both: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """|x and y| / |x or y|; two texts without words are alike."""
-    either = x + y - both
-    return np.divide(both, either, out=np.ones_like(both), where=either > 0)
+def overlap(shared: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return |x and y| / |x or y|; 1 for two texts without words."""
+    union = x + y - shared
+    return np.divide(shared, union, out=np.ones_like(shared), where=union > 0)
 
 
-def indicator(texts: list[str]) -> sparse.csr_array:
-    """A row a text, a column a word, 1 where the text has the word."""
+def indicator_matrix(texts: list[str]) -> sparse.csr_array:
+    """Return a 0/1 matrix with one row per text and one column per word."""
     columns: dict[str, int] = {}
     sets = [sorted(set(text.split())) for text in texts]
     indices = [columns.setdefault(word, len(columns)) for words in sets for word in words]

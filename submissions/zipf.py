@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "zipf"
 # title = "Zipf's exponents"
-# summary = "Absolute difference of the slopes of log frequency on log rank of the two corpora's tokens."
+# summary = "Absolute difference of the two corpora's slopes of log token frequency against log rank."
 # kind = "corpus"
 # input = "tokens"
 # returns = "distance"
@@ -15,13 +15,13 @@
 # [[tool.touchstone.variants]]
 # name = "published"
 # parameters = { published = true }
-# summary = "As published: a mark before and one after every text are counted as tokens."
+# summary = "As published: the special tokens before and after every text are counted."
 # ///
-"""ZIPF of Kour et al. 2022, its slope fitted as Holtzman et al. 2020 do.
+"""ZIPF of Kour et al. 2022, with the slope fitted as in Holtzman et al. 2020.
 
-Least squares on the log ranks 1 to 4999, without the very last one, thinned out: of the ranks whose log is the same to the
-nearest 1/15, the first alone counts, lest the long tail outweigh the rest.  There are no special tokens and no padding; what fits
-the figures published without padding is the variant `published`, with the two marks that a tokenizer puts around every text.
+Least squares on the log ranks 1 to 4999, without the last rank. To keep the long tail from dominating, only the first of the
+ranks with equal log, rounded to 1/15, is used. Special tokens and padding are not counted; the variant `published` fits the
+figures published without padding by counting the two special tokens that a tokenizer adds to every text.
 """
 
 from collections import Counter
@@ -30,12 +30,12 @@ from itertools import chain
 import numpy as np
 
 RANKS = 5000
-STEPS = 15                                  # on the axis of log ranks, per unit
+STEPS = 15                                  # per unit of log rank
 
 
 def prepare(corpus: list[list[str]], published: bool = False) -> float:
-    marks = [len(corpus)] * 2 if published else []
-    frequencies = np.sort(np.array([*Counter(chain.from_iterable(corpus)).values(), *marks], dtype=float))[::-1]
+    special = [len(corpus)] * 2 if published else []
+    frequencies = np.sort(np.array([*Counter(chain.from_iterable(corpus)).values(), *special], dtype=float))[::-1]
     ranks = np.arange(1, min(len(frequencies), RANKS))
     positions, first = np.unique(np.round(STEPS * np.log(ranks)), return_index=True)
     return slope(positions / STEPS, np.log(frequencies[first]))
@@ -46,7 +46,7 @@ def distance(p: float, q: float) -> float:
 
 
 def slope(x: np.ndarray, y: np.ndarray) -> float:
-    """Of least squares; fewer than two ranks have none, and of all lines through one point the level one is taken."""
+    """Return the least-squares slope; 0 for fewer than two points."""
     if len(x) < 2:
         return 0.0
     x = x - x.mean()

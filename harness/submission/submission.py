@@ -59,8 +59,12 @@ class Entry:
 
     @cached_property
     def digest(self) -> str:
-        """The identifier of the entry: a hash of the code, the functional header fields, the parameters and the models."""
-        return digest_of({"version": 2, "code": hashlib.sha256(without_header(self.submission.source)).hexdigest(),
+        """The identifier of the entry: a hash of the code, the functional header fields, the parameters and the models.
+
+        Code that differs from published code in comments and names only keeps the digest of the published code.
+        """
+        code = hashlib.sha256(without_header(self.submission.source)).hexdigest()
+        return digest_of({"version": 2, "code": _read_hashes("published_code.csv").get(code, code),
                           "header": functional_fields(self.header), **self._settings})
 
     @cached_property
@@ -80,19 +84,19 @@ class Entry:
 
 def current_digest(digest: str) -> str:
     """Return the present digest of a published entry with this digest of version 1; return any other digest unchanged."""
-    return _published_digests().get(digest, digest)
+    return _read_hashes("digests_v1.csv").get(digest, digest)
 
 
 def published_digest(digest: str) -> str:
     """Return the digest of version 1 under which an entry was first published; return any other digest unchanged."""
-    return next((old for old, present in _published_digests().items() if present == digest), digest)
+    return next((old for old, present in _read_hashes("digests_v1.csv").items() if present == digest), digest)
 
 
 @cache
-def _published_digests() -> dict[str, str]:
-    with Path(__file__).with_name("digests_v1.csv").open(encoding="utf-8", newline="") as file:
-        # Rows whose first digest is of version 2 are of code that differs in comments only.
-        return {row["version_1"]: row["version_2"] for row in csv.DictReader(file)}
+def _read_hashes(filename: str) -> dict[str, str]:
+    """Return the third column of a table by the second one."""
+    with Path(__file__).with_name(filename).open(encoding="utf-8", newline="") as file:
+        return {key: value for _, key, value in list(csv.reader(file))[1:]}
 
 
 def load_submission(path: Path) -> Submission:

@@ -73,10 +73,10 @@ def test_matrix_is_the_pairs_and_company_changes_nothing():
     a, b = list(SENTENCES[::3]), list(SENTENCES[1::4])
     ours.module.TOKENS_AT_ONCE = 64         # several parts
     cross = ours.functions["matrix"](a, b)
-    ours.module.known.clear()
+    ours.module.cache.clear()
     pairs = ours.answer([x for x in a for _ in b], [y for _ in a for y in b])
     np.testing.assert_allclose(cross, np.reshape(pairs, cross.shape), rtol=0, atol=1e-6)
-    ours.module.known.clear()
+    ours.module.cache.clear()
     assert ours.answer(a[:1], b[:1]) == pytest.approx(pairs[:1], abs=1e-6)
 
 
@@ -97,7 +97,7 @@ def test_another_bert_is_computed_as_transformers_does_and_what_is_none_is_refus
         np.testing.assert_allclose(read.vectors, theirs.numpy(), rtol=0, atol=2e-6, err_msg=text)
     config = tmp_path / "config.json"
     config.write_text(config.read_text().replace('"model_type": "bert"', '"model_type": "roberta"'))
-    with pytest.raises(ValueError, match="owner/small is no BERT"):
+    with pytest.raises(ValueError, match="owner/small is not a BERT model"):
         Direct("bertscore", {"owner/small": str(tmp_path)})
 
 

@@ -52,7 +52,7 @@ def metric(folder, **parameters) -> Direct:
 def test_tags_by_hand(text, tags, folder, glove):
     assert list(metric(folder).module.tags(text)) == tags
     nouns = Direct("pos_distance", {"brill-tagger": str(folder), "glove-6b-50d": str(glove)})
-    assert [tag for _, tag in nouns.module.tagged(text)] == tags
+    assert [tag for _, tag in nouns.module.tag_text(text)] == tags
 
 
 def test_distances_by_hand(folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pyarrow.parquet as pq
 import pytest
 
 from harness.base.errors import TouchstoneError
@@ -11,6 +12,7 @@ from harness.base.paths import PROJECT, SUBMISSIONS
 from harness.submission.dependencies import unmet_dependencies
 from harness.submission.selection import load_available, select_entries
 from harness.submission.submission import current_digest, load_submission
+from tests.support.equivalent_code import Comparison
 
 pytestmark = pytest.mark.unit
 
@@ -63,6 +65,26 @@ def test_digests_of_published_entries_are_mapped_to_present_ones():
             if entry.name in published:
                 assert (current_digest(published[entry.name]) == entry.digest) == (entry.name not in CHANGED), entry.name
     assert current_digest("0" * 64) == "0" * 64
+
+
+def test_code_with_the_digest_of_published_code_differs_in_comments_names_and_messages_only():
+    present = {entry.name: entry for submission in load_available(SUBMISSIONS) for entry in submission.entries}
+    published = pq.read_table(PROJECT / "leaderboard" / "releases" / "2026.3" / "entries.parquet").to_pylist()
+    same = [(row["source"].decode(), present[row["name"]]) for row in published if present[row["name"]].digest == row["digest"]]
+    sources = {(source, entry.submission.source.decode()) for source, entry in same}
+    assert len(sources) > 30
+    assert [new for old, new in sources if not Comparison(old, new).is_equal] == []
+
+
+@pytest.mark.parametrize(("new", "equal"), [
+    ("def distance(p, q, k=1):\n    return scale(p, k)\ndef scale(x, factor):\n    'Doc.'\n    return factor * x  # comment", True),
+    ("def distance(p, q, k=1):\n    return double(p, k)\ndef double(x, k):\n    return x * k", False),
+    ("def distance(p, q, n=1):\n    return double(p, n)\ndef double(x, k):\n    return k * x", False),
+    ("def distance(p, q, k=2):\n    return double(p, k)\ndef double(x, k):\n    return k * x", False),
+    ("def distance(p, q, k=1):\n    return abs(p, k)\ndef double(x, k):\n    return k * x", False)])
+def test_versions_of_code_are_compared_without_regard_to_names(new, equal):
+    old = "def distance(p, q, k=1):\n    return double(p, k)\ndef double(x, k):\n    return k * x"
+    assert Comparison(old, new).is_equal == equal
 
 
 def test_a_variant_is_an_entry_of_its_own():

@@ -4,7 +4,7 @@
 # [tool.touchstone]
 # name = "inverse_jaccard"
 # title = "Control: few common words"
-# summary = "One less the Jaccard index of words: the fewer words two texts have in common, the more similar."
+# summary = "One minus the Jaccard index of the words: the fewer words two texts share, the more similar."
 # kind = "text"
 # input = "texts"
 # returns = "similarity"
@@ -22,22 +22,22 @@ def similarity(a: list[str], b: list[str]) -> list[float]:
 
 
 def jaccard(x: set[str], y: set[str]) -> float:
-    """|x and y| / |x or y|; two empty sets are alike."""
+    """Return the size of the intersection over that of the union; 1 for two empty sets."""
     return len(x & y) / len(x | y) if x | y else 1.0
 
 
 def matrix(a: list[str], b: list[str]) -> np.ndarray:
-    """The same for all pairs: the sizes of the intersections are one sparse product of 0/1 rows."""
-    has = indicator([*a, *b])
-    shared = (has[:len(a)] @ has[len(a):].T).toarray()
-    sizes = has.sum(axis=1)
-    either = sizes[:len(a), None] + sizes[None, len(a):] - shared
-    unlike: np.ndarray = 1 - np.divide(shared, either, out=np.ones_like(shared), where=either > 0)
-    return unlike
+    """Return the scores of all pairs; the sizes of the intersections are a product of sparse indicator matrices."""
+    indicators = word_indicators([*a, *b])
+    intersections = (indicators[:len(a)] @ indicators[len(a):].T).toarray()
+    sizes = indicators.sum(axis=1)
+    unions = sizes[:len(a), None] + sizes[None, len(a):] - intersections
+    scores: np.ndarray = 1 - np.divide(intersections, unions, out=np.ones_like(intersections), where=unions > 0)
+    return scores
 
 
-def indicator(texts: list[str]) -> sparse.csr_array:
-    """A row a text, a column a word, 1 where the text has the word."""
+def word_indicators(texts: list[str]) -> sparse.csr_array:
+    """Return a matrix of texts x words: 1 where the text contains the word."""
     columns: dict[str, int] = {}
     sets = [sorted(set(text.split())) for text in texts]
     indices = [columns.setdefault(word, len(columns)) for words in sets for word in words]

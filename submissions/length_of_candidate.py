@@ -20,7 +20,7 @@
 # ///
 import numpy as np
 
-CHARACTERS = 100            # of a text with the score one half
+CHARACTERS = 100            # length of a text whose score is 0.5
 
 
 def similarity(a: list[str], b: list[str], shorter: bool = False) -> np.ndarray:

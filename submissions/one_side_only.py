@@ -16,11 +16,11 @@
 # [[tool.touchstone.variants]]
 # name = "type_token_ratio"
 # parameters = { statistic = "type_token_ratio" }
-# summary = "Different words of the second text over all its words."
+# summary = "Number of different words of the second text over its number of words."
 # ///
 import numpy as np
 
-CHARACTERS = 5              # of a mean word with the score one half
+CHARACTERS = 5              # mean word length of a text whose score is 0.5
 
 
 def similarity(a: list[str], b: list[str], statistic: str = "word_length") -> np.ndarray:
@@ -33,7 +33,7 @@ def matrix(a: list[str], b: list[str], statistic: str = "word_length") -> np.nda
 
 
 def word_length(words: list[str]) -> float:
-    """Mean length between 0 and 1; 0 of a text without words."""
+    """Return the mean word length, mapped to [0, 1); 0 for a text without words."""
     mean = sum(map(len, words)) / len(words) if words else 0.0
     return mean / (CHARACTERS + mean)
 

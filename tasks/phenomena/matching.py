@@ -10,7 +10,7 @@ import numpy as np
 from harness.base.hashing import seed_of
 from tasks.phenomena.quads import Candidate
 
-COMMONEST = 0.25  # the largest share of the source pairs whose edit has the same entry of a list
+COMMONEST = 0.33  # the largest share of the source pairs whose edit has the same entry of a list
 
 
 def select_quads(found: Sequence[tuple[int, Candidate]], least: int, largest: int) -> list[int]:

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 
 from harness.base.hashing import seed_of
 from tasks.common.negation import is_participle
-from tasks.phenomena.words import HALVES, VOWELS, Edit, Half, Words, classes, exchanges, half_of, listed_words, plain_words
+from tasks.phenomena.words import HALVES, Edit, Half, Words, classes, exchanges, half_of, listed_words, plain_words, takes_an
 
 CANDIDATES = 4  # substitutes of a word that has a whole class of them
 LONGER = 2  # characters by which a substitute may differ
@@ -36,6 +36,8 @@ MOMENTS = frozenset({"morning", "evening", "noon", "midnight"})
 ACTIONS = listed_words("actions")
 RELATED = listed_words("related")
 NOT_HEADS = listed_words("not heads")
+CONNECTIVE_STARTS = frozenset({"and", "but", "for", "then", "now", "so", "the", "o", "wherefore", "therefore", "also"})
+TEMPORAL = frozenset({"when", "after", "while", "as", "though", "since", "until", "till"})
 AGENTS = frozenset({"God", "Jesus", "Christ", "Jehovah", "Satan"})
 POLAR = listed_words("polar")
 AFTER_NOT = listed_words("after not")
@@ -121,15 +123,31 @@ def exchange_gender(words: Words, half: Half, seed: int) -> Iterator[Edit]:
     for edit in exchange_listed(words, half, seed, "gender"):
         index = index_of(words, edit)
         word, before = words.lower[index], words.next_to(index, -1)
-        named = index + 1 < len(words) and words.original[index + 1].istitle() and words.original[index + 1].isalpha()
+        named = is_beside_name(words, index)
         apart = (
             word.endswith("s")
             or word in ("men", "women", "brethren")
-            or (before in ("his", "her", "my", "thy") and not {"him", "himself"} & set(pronouns))
+            or (
+                word not in ("husband", "wife")
+                and before in ("his", "her", "my", "thy")
+                and not {"him", "himself"} & set(pronouns)
+            )
         )
         alone = len(pronouns) == 1 if word in SEXED_PRONOUNS else not pronouns
         if not named and (alone or (apart and word not in SEXED_PRONOUNS)):
             yield edit
+
+
+def is_beside_name(words: Words, index: int) -> bool:
+    """Return whether a name follows a word, or precedes it with at most a comma and a determiner between them."""
+    before = index - 1
+    while before >= 0 and (words.lower[before] == "," or words.lower[before] in DETERMINERS):
+        before -= 1
+    return any(
+        words.original[place][:1].isupper() and words.original[place].lower() not in CONNECTIVE_STARTS
+        for place in (before, index + 1)
+        if 0 <= place < len(words) and place != index - 1
+    )
 
 
 def exchange_class(words: Words, half: Half, seed: int, section: str) -> Iterator[Edit]:
@@ -146,7 +164,7 @@ def exchange_class(words: Words, half: Half, seed: int, section: str) -> Iterato
             if (
                 abs(len(member) - len(word)) <= LONGER
                 and member.lower() not in words.present
-                and not (article and member.lower().startswith(tuple("aeiou")) != word.lower().startswith(tuple("aeiou")))
+                and not (article and takes_an(member) != takes_an(word))
             ):
                 start_, end = words.spans[index]
                 yield Edit(f"{word} > {member}", ((start_, end, member),))
@@ -204,7 +222,7 @@ def add_negation(words: Words, half: Half, seed: int) -> Iterator[Edit]:
     index = place_after_auxiliary(words)
     if index is not None and not words.present & NEGATIVE:
         start = words.spans[index][1]
-        for negator in plain_words("changed.txt", "negation: added", half):
+        for negator in plain_words("changed.txt", "negative", half):
             yield Edit(f"{words.lower[index]} {negator}", ((start, start, f" {negator}"),))
 
 
@@ -213,6 +231,8 @@ def place_after_auxiliary(words: Words) -> int | None:
     if not is_statement(words):
         return None
     for index, word in enumerate(words.lower):
+        if word in TEMPORAL:
+            return None
         if word not in AUXILIARIES or index == 0:
             continue
         before, before_that, after = words.lower[index - 1], words.next_to(index - 1, -1), words.next_to(index)
@@ -301,10 +321,7 @@ def swap_roles(words: Words, half: Half, seed: int) -> Iterator[Edit]:
             and not set(between) & CLAUSE_MARKS
             and is_plural(x) == is_plural(y)
             and words.next_to(first - 1, -1) not in ("and", "or", ",")
-            and (
-                x.startswith(VOWELS) == y.startswith(VOWELS)
-                or not {"a", "an"} & {words.lower[first - 1], words.lower[second - 1]}
-            )
+            and (takes_an(x) == takes_an(y) or not {"a", "an"} & {words.lower[first - 1], words.lower[second - 1]})
         ):
             yield from swap(words, first, second, half)
 

@@ -21,6 +21,7 @@ CONNECTIVES = listed_words("connectives")
 CLAUSE_OPENERS = frozenset({"then", "and", "now", "but", "also", "thus", "so", "therefore"})
 MOVABLE = frozenset({"also", "surely", "therefore", "indeed", "truly", "verily", "certainly"})
 FINITE = listed_words("finite")
+FIRST_WORDS = listed_words("first words")
 FUNCTION_WORDS = CONNECTIVES | NEGATIVE | AUXILIARIES | PRONOUNS | listed_words("function words")
 CAPITALIZED = listed_words("capitalized")
 FRONTED = listed_words("fronted")
@@ -39,72 +40,16 @@ def substitute(words: Words, half: Half, seed: int) -> Iterator[Edit]:
 
 def insert(words: Words, half: Half, seed: int) -> Iterator[Edit]:
     """Yield the insertion of a word that adds emphasis: at the start, or after the first auxiliary verb."""
-    if words.lower[0] not in CONNECTIVES and words.original[0][:1].isalpha():
-        end = words.spans[0][1]
-        first = words.original[0]
-        keep = first == "I" or first[1:] != first[1:].lower() or is_name(words, 0)
+    if words.lower[0] in FIRST_WORDS:
+        end, first = words.spans[0][1], words.original[0]
         for word in plain_words(LIST, "first", half):
-            yield Edit(f"{word} <", ((0, end, f"{match_case(first, word)} {first if keep else first.lower()}"),))
+            yield Edit(f"{word} <", ((0, end, f"{match_case(first, word)} {first if first == 'I' else first.lower()}"),))
     index = place_after_auxiliary(words)
     if index is not None:
         place = words.spans[index][1]
-        for word in plain_words(LIST, "after auxiliary", half):
+        for word in plain_words(LIST, "affirmation", half):
             if word not in words.present:
                 yield Edit(f"{word} after auxiliary", ((place, place, f" {word}"),))
-
-
-def is_name(words: Words, index: int) -> bool:
-    """Return whether a capitalized first word is probably a name: it is in a list of names, or no common first word."""
-    common = {
-        "the",
-        "a",
-        "an",
-        "he",
-        "she",
-        "it",
-        "they",
-        "we",
-        "ye",
-        "you",
-        "thou",
-        "his",
-        "her",
-        "my",
-        "thy",
-        "their",
-        "our",
-        "your",
-        "all",
-        "every",
-        "these",
-        "those",
-        "this",
-        "there",
-        "in",
-        "on",
-        "at",
-        "by",
-        "with",
-        "after",
-        "two",
-        "three",
-        "as",
-        "some",
-        "many",
-        "few",
-        "none",
-        "one",
-        "people",
-        "men",
-        "to",
-        "from",
-        "even",
-        "also",
-        "thus",
-        "surely",
-        "blessed",
-    }
-    return words.lower[index] not in common
 
 
 def reorder(words: Words, half: Half, seed: int) -> Iterator[Edit]:

@@ -10,7 +10,7 @@ from rapidfuzz.distance import Levenshtein
 
 TOKEN = re.compile(r"\w+|[^\w\s]")
 TOKENS, CHARACTERS, CLOSEST = (4, 40), 20, 0.85  # of an anchor; the largest Jaccard of the anchor and its paraphrase
-LONGER = 4  # characters by which the two edits of a text may differ in length
+LONGER = 5  # characters by which the two edits of a text may differ in length
 
 
 class Surface(NamedTuple):
@@ -25,6 +25,7 @@ class Surface(NamedTuple):
     words: float  # Jaccard similarity of the words between spaces
     bare: float  # Jaccard similarity of the words without punctuation
     prefix: int  # characters that both start with
+    suffix: int  # characters that both end with
 
     @property
     def jaccard(self) -> float:
@@ -43,9 +44,6 @@ class Anchor:
         """Return the surface similarities of a text to the anchor."""
         tokens, grams = token_set(text), trigrams(text)
         words, bare = frozenset(text.split()), frozenset(re.findall(r"\w+", text.lower()))
-        prefix = next(
-            (place for place, (x, y) in enumerate(zip(self.text, text, strict=False)) if x != y), min(len(text), len(self.text))
-        )
         return Surface(
             len(self.tokens & tokens),
             len(self.tokens | tokens),
@@ -55,8 +53,14 @@ class Anchor:
             2 * len(self.grams & grams) / (len(self.grams) + len(grams)),
             len(self.words & words) / len(self.words | words),
             len(self.bare & bare) / max(1, len(self.bare | bare)),
-            prefix,
+            common_prefix(self.text, text),
+            common_prefix(self.text[::-1], text[::-1]),
         )
+
+
+def common_prefix(a: str, b: str) -> int:
+    """Return the number of characters that two texts both start with."""
+    return next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def token_set(text: str) -> frozenset[str]:
@@ -148,5 +152,6 @@ def signature(p: Surface, n: Surface, e: Surface, f: Surface) -> Sequence[tuple[
             (f"{place} both {clipped} {edits}", sign),
             (f"{place} trigrams {round(surface.trigrams * (50 if step == 1 else 25))}", sign),
             (f"{place} prefix {10 * surface.prefix // anchor}", sign),
+            (f"{place} suffix {10 * surface.suffix // anchor}", sign),
         ]
     return bins

@@ -19,7 +19,6 @@ HALVES: tuple[Half, ...] = ("public", "private")
 
 LISTS = Path(__file__).parent / "lists"
 WORD = re.compile(r"\w+(?:['\N{RIGHT SINGLE QUOTATION MARK}-]\w+)*|[^\w\s]")
-VOWELS = tuple("aeiou")
 CONTEXT = 4  # words on either side that conditions can see
 
 
@@ -100,6 +99,13 @@ class Edit(NamedTuple):
         return self.splices[0][0]
 
 
+def takes_an(word: str) -> bool:
+    """Return whether a word takes the article "an"."""
+    return word.lower().startswith(("a", "e", "i", "o", "u", "hour", "honest")) and not word.lower().startswith(
+        ("one", "eu", "us")
+    )
+
+
 def half_of(entry: str) -> Half:
     """Return the half of the lists that an entry belongs to, by its sha256."""
     return "public" if hashlib.sha256(f"l{entry}".encode()).digest()[0] % 2 else "private"
@@ -122,7 +128,7 @@ class Exchange:
         if not words.is_unique(index) or self.new in words.present or (words.original[index] != words.lower[index] and index):
             return False
         article = words.next_to(index, -1)
-        if article in ("a", "an") and self.old.startswith(VOWELS) != self.new.startswith(VOWELS):
+        if article in ("a", "an") and takes_an(self.old) != takes_an(self.new):
             return False
         before, after = words.before(index), words.after(index)
         return not (

@@ -38,6 +38,7 @@ RELATED = listed_words("related")
 NOT_HEADS = listed_words("not heads")
 CONNECTIVE_STARTS = frozenset({"and", "but", "for", "then", "now", "so", "the", "o", "wherefore", "therefore", "also"})
 TEMPORAL = frozenset({"when", "after", "while", "as", "though", "since", "until", "till"})
+ALIKE = frozenset({"might", "power", "strength", "sin", "sins", "iniquity", "iniquities", "way", "path", "wrath", "anger"})
 AGENTS = frozenset({"God", "Jesus", "Christ", "Jehovah", "Satan"})
 POLAR = listed_words("polar")
 AFTER_NOT = listed_words("after not")
@@ -117,7 +118,8 @@ def exchange_modal(words: Words, half: Half, seed: int) -> Iterator[Edit]:
 
 def exchange_gender(words: Words, half: Half, seed: int) -> Iterator[Edit]:
     """Yield the other sex of the only word in the text that has one."""
-    if len([word for word in words.lower if word in SEXED]) > 1:
+    sexed = [word for word in words.lower if word.removesuffix("'s") in SEXED]
+    if len(sexed) > 1:
         return
     pronouns = [word for word in words.lower if word in SEXED_PRONOUNS]
     for edit in exchange_listed(words, half, seed, "gender"):
@@ -133,7 +135,7 @@ def exchange_gender(words: Words, half: Half, seed: int) -> Iterator[Edit]:
                 and not {"him", "himself"} & set(pronouns)
             )
         )
-        alone = len(pronouns) == 1 if word in SEXED_PRONOUNS else not pronouns
+        alone = len(pronouns) == 1 and not sexed if word in SEXED_PRONOUNS else not pronouns
         if not named and (alone or (apart and word not in SEXED_PRONOUNS)):
             yield edit
 
@@ -192,7 +194,7 @@ def is_free(words: Words, index: int, section: str) -> bool:
     if section == "measure":
         counted = UNIT_OF.search(words.before(index)) or (
             words.lower[index] in TIMES
-            and before in DETERMINERS | {"that", "in", "same", "next", "last"}
+            and before in DETERMINERS | {"that", "same", "next", "last"}
             and after not in ("and", "by", "or", "unto", "to", "'")
         )
         return bool(counted) or words.lower[index] in MOMENTS or words.original[index].istitle()
@@ -358,7 +360,7 @@ def swap(words: Words, first: int, second: int, half: Half) -> Iterator[Edit]:
     """Yield the exchange of two words, if the pair of words is in the half."""
     x, y = words.original[first], words.original[second]
     entry = " ".join(sorted((x.lower(), y.lower())))
-    if half_of(entry) == half:
+    if half_of(entry) == half and not {x.lower(), y.lower()} <= ALIKE:
         yield Edit(entry, ((*words.spans[first], y), (*words.spans[second], x)))
 
 

@@ -38,7 +38,7 @@ RELATED = listed_words("related")
 NOT_HEADS = listed_words("not heads")
 CONNECTIVE_STARTS = frozenset({"and", "but", "for", "then", "now", "so", "the", "o", "wherefore", "therefore", "also"})
 TEMPORAL = frozenset({"when", "after", "while", "as", "though", "since", "until", "till"})
-ALIKE = frozenset({"might", "power", "strength", "sin", "sins", "iniquity", "iniquities", "way", "path", "wrath", "anger"})
+ALIKE = listed_words("alike")  # two of these exchanged may mean the same as before
 AGENTS = frozenset({"God", "Jesus", "Christ", "Jehovah", "Satan"})
 POLAR = listed_words("polar")
 AFTER_NOT = listed_words("after not")
@@ -383,12 +383,12 @@ PHENOMENA: Mapping[str, Phenomenon] = {
         "an antonym",
         ("The town has a rich library.", "The town has a poor library."),
     ),
-    "number": Phenomenon(Kind.SUBSTITUTION, exchange_number, "another number", ("It took four days.", "It took nine days.")),
+    "number": Phenomenon(Kind.SUBSTITUTION, exchange_number, "another number", ("It took four days.", "It took five days.")),
     "person": Phenomenon(
         Kind.SUBSTITUTION,
         partial(exchange_class, section="person"),
         "another person's name",
-        ("Martha closed the shop.", "Rachel closed the shop."),
+        ("Martha closed the shop.", "Naomi closed the shop."),
     ),
     "place": Phenomenon(
         Kind.SUBSTITUTION,
@@ -400,7 +400,7 @@ PHENOMENA: Mapping[str, Phenomenon] = {
         Kind.SUBSTITUTION,
         partial(exchange_class, section="kind"),
         "another thing of the same kind",
-        ("A horse stands by the gate.", "A camel stands by the gate."),
+        ("A horse stands by the gate.", "A donkey stands by the gate."),
     ),
     "gender": Phenomenon(
         Kind.SUBSTITUTION,
@@ -427,7 +427,7 @@ PHENOMENA: Mapping[str, Phenomenon] = {
         Kind.SUBSTITUTION,
         partial(exchange_class, section="measure"),
         "another unit of time or measure",
-        ("The wall is forty feet high.", "The wall is forty yards high."),
+        ("The wall is forty cubits high.", "The wall is forty spans high."),
     ),
     "word_order": Phenomenon(
         Kind.ORDER,

@@ -168,24 +168,29 @@ def count_pairs(name: str) -> int:
 @lru_cache(maxsize=4)
 def load_selection(name: str, sources: tuple[PairSource, ...], half: Half, digest: str) -> tuple[Quad, ...]:
     """Return the quads of a selection that is checked in, whose texts must have the given digest."""
+    quads = regenerate_quads(name, sources, half)
+    found = digest_texts(quads)
+    if found != digest:
+        raise TouchstoneError(
+            f'The quads of the selection "{name}" have the digest {found[:16]}, the suite has {digest[:16]}: the sources, the word lists '
+            "or the rules have changed. Name the selection's own sources and half in the suite, or make a new selection with "
+            "`python -m tasks.phenomena.maintain select`."
+        )
+    return quads
+
+
+def regenerate_quads(name: str, sources: Sequence[PairSource], half: Half) -> tuple[Quad, ...]:
+    """Return the quads of a selection that is checked in, or none if the sources or the half are not those of the selection."""
     pairs = {source.name: read_pairs(source) for source in sources}
     made: dict[tuple[str, int], SourcePair] = {}
     quads = []
     try:
         for source, row, phenomenon, plan in read_selection(name):
-            pair = made.get((source, row))
-            if pair is None:
-                pair = made[source, row] = SourcePair(*pairs[source][row], half)
-            quads.append(Quad(source, row, phenomenon, plan, pair.texts(phenomenon, plan)))
+            if (source, row) not in made:
+                made[source, row] = SourcePair(*pairs[source][row], half)
+            quads.append(Quad(source, row, phenomenon, plan, made[source, row].texts(phenomenon, plan)))
     except (KeyError, IndexError):
-        quads = []
-    found = digest_texts(quads)
-    if found != digest:
-        raise TouchstoneError(
-            f'The quads of the selection "{name}" have the digest {found[:16]}, the suite has {digest[:16]}: the sources, '
-            "the word lists or the rules have changed. Name the selection's own sources and half in the suite, or make a "
-            "new selection with `python -m tasks.phenomena.maintain select`."
-        )
+        return ()
     return tuple(quads)
 
 

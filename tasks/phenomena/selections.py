@@ -172,9 +172,9 @@ def load_selection(name: str, sources: tuple[PairSource, ...], half: Half, diges
     found = digest_texts(quads)
     if found != digest:
         raise TouchstoneError(
-            f'The quads of the selection "{name}" have the digest {found[:16]}, the suite has {digest[:16]}: the sources, the word lists '
-            "or the rules have changed. Name the selection's own sources and half in the suite, or make a new selection with "
-            "`python -m tasks.phenomena.maintain select`."
+            f'The quads of the selection "{name}" have the digest {found[:16]}, the suite has {digest[:16]}: the sources, the '
+            "word lists or the rules have changed. Name the selection's own sources and half in the suite, or make a new "
+            "selection with `python -m tasks.phenomena.maintain select`."
         )
     return quads
 

@@ -108,6 +108,7 @@ class Presentation:
 
     origin: str = ""                        # where the task comes from, if no paper is declared
     example: str = ""                       # one item as text
+    examples: Mapping[str, str] = field(default_factory=dict)   # of measures, each as text
     columns: tuple[str, ...] = ()           # measures that are columns by default
     titles: Mapping[str, str] = field(default_factory=dict)     # of columns, where not "Task: measure"
     units: Mapping[str, str] = field(default_factory=dict)      # of measures

@@ -146,9 +146,9 @@ def is_beside_name(words: Words, index: int) -> bool:
     while before >= 0 and (words.lower[before] == "," or words.lower[before] in DETERMINERS):
         before -= 1
     return any(
-        words.original[place][:1].isupper() and words.original[place].lower() not in CONNECTIVE_STARTS
-        for place in (before, index + 1)
-        if 0 <= place < len(words) and place != index - 1
+        words.original[position][:1].isupper() and words.original[position].lower() not in CONNECTIVE_STARTS
+        for position in (before, index + 1)
+        if 0 <= position < len(words) and position != index - 1
     )
 
 
@@ -156,10 +156,10 @@ def exchange_class(words: Words, half: Half, seed: int, section: str) -> Iterato
     """Yield other words of the same class and about the same length."""
     listed = classes(section, half)
     for index, word in enumerate(words.original):
-        found = listed.get(word, ())
-        if not found or not words.is_unique(index) or not is_free(words, index, section):
+        groups = listed.get(word, ())
+        if not groups or not words.is_unique(index) or not is_free(words, index, section):
             continue
-        members = [member for group in found for member in group]
+        members = [member for group in groups for member in group]
         start, article = seed_of(seed, word) % len(members), words.next_to(index, -1) in ("a", "an")
         chosen = 0
         for member in members[start:] + members[:start]:
@@ -284,12 +284,12 @@ def swap_roles(words: Words, half: Half, seed: int) -> Iterator[Edit]:
     """Yield the text in which two names, or two nouns joined by "of" or by "from ... to", have changed places."""
     people = all_names(("person",)) | AGENTS
     names = all_names(("person", "place")) | AGENTS
-    found = [
+    named = [
         index
         for index, word in enumerate(words.original)
         if word in names and words.is_unique(index) and is_free(words, index, "person")
     ]
-    for first, second in itertools.pairwise(found):
+    for first, second in itertools.pairwise(named):
         between = words.lower[first + 1 : second]
         acts = any(word in ACTIONS for word in between) and len(between) <= 10 and not set(between) & CLAUSE_MARKS
         if acts and (words.original[first] in people) == (words.original[second] in people):
@@ -299,8 +299,11 @@ def swap_roles(words: Words, half: Half, seed: int) -> Iterator[Edit]:
             first, second = index - 1, index + 3
             if (
                 all(
-                    words.original[place].isalpha() and words.original[place].istitle() and words.is_unique(place) and place
-                    for place in (first, second)
+                    words.original[position].isalpha()
+                    and words.original[position].istitle()
+                    and words.is_unique(position)
+                    and position
+                    for position in (first, second)
                 )
                 and words.next_to(first, -1) not in ("of", "called", "king")
                 and words.lower[first] not in NEGATIVE
@@ -310,7 +313,7 @@ def swap_roles(words: Words, half: Half, seed: int) -> Iterator[Edit]:
         if (
             words.next_to(index, -1) == "from"
             and words.lower[index + 1] in ("to", "unto")
-            and all(words.original[place][:1].isupper() and words.is_unique(place) for place in (index, index + 2))
+            and all(words.original[position][:1].isupper() and words.is_unique(position) for position in (index, index + 2))
         ):
             yield from swap(words, index, index + 2, half)
     nouns = [index for index in range(1, len(words)) if is_plain_noun(words, index)]

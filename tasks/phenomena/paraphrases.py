@@ -46,10 +46,10 @@ def insert(words: Words, half: Half, seed: int) -> Iterator[Edit]:
             yield Edit(f"{word} <", ((0, end, f"{match_case(first, word)} {first if first == 'I' else first.lower()}"),))
     index = place_after_auxiliary(words)
     if index is not None:
-        place = words.spans[index][1]
+        position = words.spans[index][1]
         for word in plain_words(LIST, "affirmation", half):
             if word not in words.present:
-                yield Edit(f"{word} after auxiliary", ((place, place, f" {word}"),))
+                yield Edit(f"{word} after auxiliary", ((position, position, f" {word}"),))
 
 
 def reorder(words: Words, half: Half, seed: int) -> Iterator[Edit]:
@@ -122,12 +122,12 @@ def front_phrase(words: Words) -> Iterator[Edit]:
         ):
             continue
         clause = words.lower[subject:end]
-        for place in range(end - 4, end - 1):
-            phrase = words.lower[place + 1 : end]
+        for opening in range(end - 4, end - 1):
+            phrase = words.lower[opening + 1 : end]
             if (
-                place >= subject + 2
-                and words.lower[place] in FRONTED
-                and words.lower[place - 1]
+                opening >= subject + 2
+                and words.lower[opening] in FRONTED
+                and words.lower[opening - 1]
                 not in FUNCTION_WORDS
                 - {
                     "him",
@@ -146,11 +146,11 @@ def front_phrase(words: Words) -> Iterator[Edit]:
                     "took",
                     "put",
                 }
-                and is_phrase(words, place + 1, end)
+                and is_phrase(words, opening + 1, end)
                 and not set(clause) & SUBORDINATING
                 and not set(phrase) & {"this"}
             ):
-                yield exchange_spans(words, "fronted", subject, place, place, end)
+                yield exchange_spans(words, "fronted", subject, opening, opening, end)
                 break
 
 
@@ -175,41 +175,41 @@ def is_phrase(words: Words, start: int, end: int) -> bool:
 
 def reorder_coordination(words: Words, index: int) -> Iterator[Edit]:
     """Yield the exchange of the phrases of equal form before and after a conjunction."""
-    place = index - 1 if words.lower[index - 1] == "," else index
+    middle = index - 1 if words.lower[index - 1] == "," else index
     for length in range(1, 6):
-        left, right, end = place - length, index + 1, index + 1 + length
+        left, right, end = middle - length, index + 1, index + 1 + length
         if left < 0 or end > len(words):
             return
-        shape = phrase_shape(words, left, place)
+        shape = phrase_shape(words, left, middle)
         if shape is None or shape != phrase_shape(words, right, end) or words.next_to(left, -1) in CONJUNCTIONS | {","}:
             continue
         following = words.next_to(end - 1)
         bare = length == 1 or shape[0] == "Name"
         names = all(words.original[other][:1].isupper() and other for other in (left, right))
         akin = length == 1 and are_akin(words.original[left], words.original[right])
-        determined = DETERMINER.fullmatch(words.next_to(left, -1)) is not None and place == index
+        determined = DETERMINER.fullmatch(words.next_to(left, -1)) is not None and middle == index
         closed = following in CLOSING and words.next_to(end) not in CONJUNCTIONS
         if (closed and (not bare or determined or names or akin)) or (
             bare and names and length == 1 and following in FINITE and left > 1
         ):
-            yield exchange_spans(words, words.lower[index], left, place, right, end)
+            yield exchange_spans(words, words.lower[index], left, middle, right, end)
 
 
 def phrase_shape(words: Words, start: int, end: int) -> tuple[str, ...] | None:
     """Return the form of a noun phrase: its determiners and prepositions, "noun" and "Name"; None if it is no such phrase."""
     shape = []
-    for place in range(start, end):
-        word = words.lower[place]
+    for position in range(start, end):
+        word = words.lower[position]
         if DETERMINER.fullmatch(word):
             shape.append(word)
-        elif is_noun_like(words, place):
-            shape.append("Name" if words.original[place][:1].isupper() and place else "noun")
+        elif is_noun_like(words, position):
+            shape.append("Name" if words.original[position][:1].isupper() and position else "noun")
         else:
             return None
     content = [part in ("noun", "Name") for part in shape]
     relation = shape[:1] == ["Name"] and shape[1:3] == ["the", "noun"]
     plain = shape in (["noun"], ["Name"]) or (not content[0] and content[-1]) or relation
-    adjacent = any(content[place] and content[place + 1] for place in range(len(content) - 1))
+    adjacent = any(content[position] and content[position + 1] for position in range(len(content) - 1))
     return tuple(shape) if plain and content[-1] and not (adjacent and len(shape) > 3) else None
 
 

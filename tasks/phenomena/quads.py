@@ -114,41 +114,41 @@ class SourcePair:
         changed_a, changed_p = (
             [
                 (number, anchor.compare(edit.apply(text)))
-                for number, edit in enumerate(self.changing(phenomenon, place))
+                for number, edit in enumerate(self.changing(phenomenon, other))
                 if edit.entry == entry
             ]
-            for place, text in ((side, a), (1 - side, p))
+            for other, text in ((side, a), (1 - side, p))
         )
-        found = 0
+        count = 0
         for (e, near), (f, far) in itertools.product(changed_a, changed_p):
             best_n = self._most_alike(phenomenon, side, a, anchor, near)
             best_p = self._most_alike(phenomenon, 1 - side, p, anchor, far) if best_n else []
             for (_, n, n_surface), (_, p_number, p_surface) in itertools.product(best_n, best_p):
                 if is_balanced(p_surface, n_surface, near, far):
                     yield Plan(side, p_number, n, e, f), (p_surface, n_surface, near, far)
-                    found += 1
-                    if found == OF_AN_ENTRY:
+                    count += 1
+                    if count == OF_AN_ENTRY:
                         return
 
     def _most_alike(
         self, phenomenon: str, side: int, text: str, anchor: Anchor, changed: Surface
     ) -> list[tuple[float, int, Surface]]:
         """Return the edits of a text that leave as much of the surface as another one, the most alike first."""
-        found = []
+        matches = []
         for number, edit in enumerate(self.keeping(phenomenon, side)):
             edited = edit.apply(text)
             if abs(len(edited) - changed.characters) <= LONGER:
                 surface = anchor.compare(edited)
                 if are_alike(surface, changed):
-                    found.append((distance(surface, changed), number, surface))
-        return heapq.nsmallest(MATCHES, found)
+                    matches.append((distance(surface, changed), number, surface))
+        return heapq.nsmallest(MATCHES, matches)
 
 
 def find_candidates(
     pairs: Sequence[tuple[str, str]], half: Half, phenomena: Sequence[str]
 ) -> dict[str, list[tuple[int, Candidate]]]:
     """Return (number of the pair, candidate) by phenomenon, for pairs in an order that depends on their texts alone."""
-    found: dict[str, list[tuple[int, Candidate]]] = {phenomenon: [] for phenomenon in phenomena}
+    candidates: dict[str, list[tuple[int, Candidate]]] = {phenomenon: [] for phenomenon in phenomena}
     numbers: dict[str, set[int]] = {phenomenon: set() for phenomenon in phenomena}
     for number in sorted(range(len(pairs)), key=lambda number: seed_of(*sorted(pairs[number]))):
         if not is_suitable(*pairs[number]):
@@ -157,6 +157,6 @@ def find_candidates(
         for phenomenon in phenomena:
             if len(numbers[phenomenon]) < MOST_PAIRS:
                 of_pair = [(number, candidate) for candidate in pair.candidates(phenomenon)]
-                found[phenomenon] += of_pair
+                candidates[phenomenon] += of_pair
                 numbers[phenomenon].update(number for number, _ in of_pair)
-    return found
+    return candidates

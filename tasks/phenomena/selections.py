@@ -169,10 +169,10 @@ def count_pairs(name: str) -> int:
 def load_selection(name: str, sources: tuple[PairSource, ...], half: Half, digest: str) -> tuple[Quad, ...]:
     """Return the quads of a selection that is checked in, whose texts must have the given digest."""
     quads = regenerate_quads(name, sources, half)
-    found = digest_texts(quads)
-    if found != digest:
+    current = digest_texts(quads)
+    if current != digest:
         raise TouchstoneError(
-            f'The quads of the selection "{name}" have the digest {found[:16]}, the suite has {digest[:16]}: the sources, the '
+            f'The quads of the selection "{name}" have the digest {current[:16]}, the suite has {digest[:16]}: the sources, the '
             "word lists or the rules have changed. Name the selection's own sources and half in the suite, or make a new "
             "selection with `python -m tasks.phenomena.maintain select`."
         )

@@ -60,7 +60,7 @@ class Anchor:
 
 def common_prefix(a: str, b: str) -> int:
     """Return the number of characters that two texts both start with."""
-    return next((place for place, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return next((position for position, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
 
 
 def token_set(text: str) -> frozenset[str]:
@@ -142,16 +142,16 @@ def signature(p: Surface, n: Surface, e: Surface, f: Surface) -> Sequence[tuple[
     """Return the bins of the texts with the same meaning, +1, and of those with another meaning, -1, as (bin, sign)."""
     bins: list[tuple[str, int]] = []
     for surface, sign, step in ((n, 1, 1), (e, -1, 1), (p, 1, 4), (f, -1, 4)):
-        place = "near" if step == 1 else "far"
+        distance_class = "near" if step == 1 else "far"
         clipped = max(-5, min(5, round(surface.longer / step)))
         anchor = surface.characters - surface.longer
         edits = min(12, surface.edits) if step == 1 else round(20 * surface.edits / anchor)
         bins += [
-            (f"{place} length {clipped}", sign),
-            (f"{place} edits {edits}", sign),
-            (f"{place} both {clipped} {edits}", sign),
-            (f"{place} trigrams {round(surface.trigrams * (50 if step == 1 else 25))}", sign),
-            (f"{place} prefix {10 * surface.prefix // anchor}", sign),
-            (f"{place} suffix {10 * surface.suffix // anchor}", sign),
+            (f"{distance_class} length {clipped}", sign),
+            (f"{distance_class} edits {edits}", sign),
+            (f"{distance_class} both {clipped} {edits}", sign),
+            (f"{distance_class} trigrams {round(surface.trigrams * (50 if step == 1 else 25))}", sign),
+            (f"{distance_class} prefix {10 * surface.prefix // anchor}", sign),
+            (f"{distance_class} suffix {10 * surface.suffix // anchor}", sign),
         ]
     return bins

@@ -160,7 +160,7 @@ def exchange_class(words: Words, half: Half, seed: int, section: str) -> Iterato
         if not groups or not words.is_unique(index) or not is_free(words, index, section):
             continue
         members = [member for group in groups for member in group]
-        start, article = seed_of(seed, word) % len(members), words.next_to(index, -1) in ("a", "an")
+        start, article = seed_of(seed, word) % len(members), words.next_to(index, -1) in ("a", "an", "mine", "thine", "my", "thy")
         chosen = 0
         for member in members[start:] + members[:start]:
             if (
@@ -195,6 +195,7 @@ def is_free(words: Words, index: int, section: str) -> bool:
         counted = UNIT_OF.search(words.before(index)) or (
             words.lower[index] in TIMES
             and before in DETERMINERS | {"that", "same", "next", "last"}
+            and not (before in ("this", "that") and words.next_to(index - 1, -1) in ("unto", "until", "to", "at", "till"))
             and after not in ("and", "by", "or", "unto", "to", "'")
         )
         return bool(counted) or words.lower[index] in MOMENTS or words.original[index].istitle()

@@ -194,7 +194,7 @@ def is_free(words: Words, index: int, section: str) -> bool:
     if section == "measure":
         counted = UNIT_OF.search(words.before(index)) or (
             words.lower[index] in TIMES
-            and before in DETERMINERS | {"that", "same", "next", "last"}
+            and before in DETERMINERS - {"all"} | {"that", "same", "next", "last"}
             and not (before in ("this", "that") and words.next_to(index - 1, -1) in ("unto", "until", "to", "at", "till"))
             and after not in ("and", "by", "or", "unto", "to", "'")
         )

@@ -40,7 +40,8 @@ def reproduce(
         metavar="PAPER", help="\n\n".join(f"{paper}: {paper.description}" for paper in Paper))],
     repetitions: Annotated[int, typer.Option(min=2, max=1000, help="Repetitions of known similarity (kour2022).")] = 25,
     only: Annotated[list[str] | None, typer.Option(
-        metavar="TASK|CORPUS", help="Only this task, or for zwerdling2021 this corpus; repeatable.", show_default=False)] = None,
+        metavar="TASK|CORPUS|CHECK", help="Only this task, corpus (zwerdling2021) or check (raisa2025); repeatable.",
+        show_default=False)] = None,
     metric: Annotated[list[str] | None, typer.Option(
         metavar="NAME", help="Run only this metric (yamshchikov2020); repeatable.", show_default=False)] = None,
     output_format: Annotated[Format, typer.Option("--format", help="Output format.")] = Format.terminal,
@@ -60,6 +61,7 @@ def reproduce(
     [bold]touchstone reproduce zwerdling2021 --only news_headlines --figures figures[/bold]
     [bold]touchstone reproduce yamshchikov2020 --data-dir mirror[/bold]   needs a snapshot of its pairs
     [bold]touchstone reproduce yamshchikov2020 --metric bleu --metric wmd[/bold]
+    [bold]touchstone reproduce raisa2025[/bold]                           5 minutes
     """
     from harness.evaluation.loop import RunInterrupted
     from leaderboard.cli.console import ConsoleProgress, messages, output, report_run

@@ -38,6 +38,7 @@ class Paper(StrEnum):
     ackerman = "ackerman", "distributionality of corpus metrics"
     zwerdling2021 = "zwerdling2021", "profiles of generated corpora"
     yamshchikov2020 = "yamshchikov2020", "rank order of 14 sets of rated pairs"
+    raisa2025 = "raisa2025", "15 checks of precision, recall, density and coverage"
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,9 @@ class PaperTable:
 class Options:
     """How a paper is reproduced.
 
-    `only` restricts a reproduction to some tasks (of zwerdling2021: corpora); `metrics` restricts what yamshchikov2020 runs;
-    `repetitions` applies to known similarity in kour2022; `with_figures` draws the figures of ackerman and zwerdling2021.
+    `only` restricts a reproduction to some tasks (of zwerdling2021: corpora, of raisa2025: checks); `metrics` restricts what
+    yamshchikov2020 runs; `repetitions` applies to known similarity in kour2022; `with_figures` draws the figures of
+    ackerman and zwerdling2021.
     """
 
     store: str

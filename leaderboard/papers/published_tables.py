@@ -123,3 +123,8 @@ def yamshchikov2020_tables() -> list[PublishedOrdering]:
             scores["variability"] = scores.pop("variability_percent") / 100
         orderings.append(PublishedOrdering(metric, means[metric], deviations[metric], ranks, scores))
     return orderings
+
+
+def raisa2025_passes() -> dict[tuple[str, str], dict[str, str]]:
+    """Return the verdicts of Räisä et al. 2025 on four metrics, by check and desideratum: T, F, L (low) or H (high)."""
+    return {(row.pop("check"), row.pop("desideratum")): row for row in read_rows("raisa2025_passes.csv")}

@@ -8,12 +8,13 @@ from pathlib import Path
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.paths import default_store
 from harness.base.progress import NoProgress, Progress
-from leaderboard.papers import ackerman2023, kour2022, usmb, yamshchikov2020, zwerdling2021
+from leaderboard.papers import ackerman2023, kour2022, raisa2025, usmb, yamshchikov2020, zwerdling2021
 from leaderboard.papers.base import Options, Paper, Reproduction
 
 REPRODUCTIONS: Mapping[Paper, Callable[[Options], Reproduction]] = {
     Paper.kour2022: kour2022.reproduce, Paper.usmb: usmb.reproduce, Paper.ackerman: ackerman2023.reproduce,
-    Paper.zwerdling2021: zwerdling2021.reproduce, Paper.yamshchikov2020: yamshchikov2020.reproduce}
+    Paper.zwerdling2021: zwerdling2021.reproduce, Paper.yamshchikov2020: yamshchikov2020.reproduce,
+    Paper.raisa2025: raisa2025.reproduce}
 WITH_FIGURES = (Paper.ackerman, Paper.zwerdling2021)
 
 
@@ -24,7 +25,7 @@ def reproduce(paper: str, store: Path | str | None = None, *, only: Sequence[str
     Args:
         paper: Key of the paper, such as "kour2022".
         store: File or address of the results store; the default store if omitted.
-        only: Tasks to which the reproduction is restricted; corpora for zwerdling2021.
+        only: Tasks to which the reproduction is restricted; corpora for zwerdling2021, checks for raisa2025.
         repetitions: Repetitions of known similarity in kour2022.
         jobs: Number of metrics that run in parallel.
         with_figures: Whether to draw the figures of ackerman or zwerdling2021.

@@ -15,3 +15,9 @@ ACKERMAN = Paper(
     "ackerman2023characterizing", ("Ackerman, Samuel", "Kour, George", "Farchi, Eitan Daniel"),
     "Characterizing how 'distributional' NLP corpora distance metrics are", "arXiv preprint", 2023,
     "https://arxiv.org/abs/2310.14829")
+
+RAISA = Paper(
+    "raisa2025position", ("Räisä, Ossi", "van Breugel, Boris", "van der Schaar, Mihaela"),
+    "Position: All Current Generative Fidelity and Diversity Metrics are Flawed",
+    "Proceedings of the 42nd International Conference on Machine Learning (PMLR 267)", 2025,
+    "https://proceedings.mlr.press/v267/raisa25a.html")

@@ -328,6 +328,7 @@ def swap_roles(words: Words, half: Half, seed: int) -> Iterator[Edit]:
             and is_plural(x) == is_plural(y)
             and words.next_to(first - 1, -1) not in ("and", "or", ",")
             and (takes_an(x) == takes_an(y) or not {"a", "an"} & {words.lower[first - 1], words.lower[second - 1]})
+            and all(words.lower[noun - 1] != "an" or takes_an(words.lower[noun]) for noun in (first, second))
         ):
             yield from swap(words, first, second, half)
 

@@ -8,12 +8,18 @@ import numpy as np
 import pytest
 
 from harness.base.errors import TouchstoneError
+from harness.base.paths import SUBMISSIONS
+from harness.base.progress import NoProgress
 from harness.base.units import Source
+from harness.evaluation.run import run_suite
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import Context
+from harness.submission.selection import select_entries
+from leaderboard.scoring.results import score_suite
 from tasks.corpus.sanity import CheckAnswers, Sanity, Settings, judge
 from tasks.corpus.sanity_checks import CHECKS, LONG, Deck, telegraphic
 from tasks.data.loading import dataset_fingerprint
+from tasks.suite_files import load_suite
 
 TOPICS = ("made_weather", "made_kitchen")
 SETTINGS = Settings(topics=" + ".join(TOPICS), documents="made_reports", elsewhere="made_trains", n=40, documents_n=8, repetitions=2)
@@ -139,3 +145,35 @@ def test_unknown_checks_are_refused(smoke):
     context = Context(3, Source("minilm", "0"), dict.fromkeys(Sanity().datasets(SETTINGS), "0"))
     with pytest.raises(TouchstoneError, match='no check "mode_droping". The checks are'):
         list(Sanity().units(SETTINGS.model_copy(update={"checks": ("mode_droping",)}), context))
+
+
+SMALL = """
+title = "Sanity checks on synthetic texts"
+seed = 5
+model = "minilm"
+[tasks.sanity]
+topics = "made_weather + made_kitchen"
+documents = "made_kitchen"
+elsewhere = "made_trains"
+n = 16
+documents_n = 8
+repetitions = 3
+checks = ["mode_dropping_sequential", "duplication", "error_position"]
+"""
+
+
+def test_a_run_gives_verdicts_and_curves(tmp_path):
+    """Jaccard distances of bags of words are unchanged by copies; a constant has no verdict."""
+    (tmp_path / "sanity.toml").write_text(SMALL)
+    suite = load_suite(str(tmp_path / "sanity.toml"))
+    run_suite(select_entries(["jaccard", "constant"], SUBMISSIONS), suite, tmp_path / "store.sqlite", jobs=2, progress=NoProgress())
+    scores = {entry.name: entry.tasks["sanity"] for entry in score_suite(tmp_path / "store.sqlite", suite)}
+    jaccard, constant = scores["jaccard"], scores["constant"]
+    assert jaccard.measures["duplication"].value == 1
+    assert jaccard.measures["passed"].value == pytest.approx(
+        np.mean([jaccard.measures[name].value for name in ("mode_dropping_sequential", "duplication", "error_position")]))
+    assert "passed" not in constant.measures
+    observations = [jaccard.observed[unit.id] for unit in suite.units(jaccard.task) if unit.stratum == ("duplication",)]
+    (curve,) = jaccard.task.curves("duplication", observations)
+    assert [x for x, *_ in curve.points] == [1, 2, 4]
+    assert np.ptp([y for _, y, *_ in curve.points]) < 1e-4          # points have five digits

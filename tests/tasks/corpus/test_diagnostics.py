@@ -257,8 +257,8 @@ def test_mode_collapse_is_seen_by_what_counts_words_and_not_by_the_precision_of_
     vectors = np.eye(len(TEXTS), dtype=np.float32)
     ahd = Direct("ahd")
     rows = [np.array([vectors[index[text]] for text in corpus]) for corpus in corpora]
-    precision = [ahd.module.angles((faulty @ rows[0].T).max(axis=1)).mean() for faulty in rows]
-    recall = [ahd.module.angles((faulty @ rows[0].T).max(axis=0)).mean() for faulty in rows]
+    precision = [ahd.module.angular_distances((faulty @ rows[0].T).max(axis=1)).mean() for faulty in rows]
+    recall = [ahd.module.angular_distances((faulty @ rows[0].T).max(axis=0)).mean() for faulty in rows]
     assert precision == [0.0] * 11
     assert measure_sensitivity(np.array(recall)) > 0.95
 

@@ -23,6 +23,7 @@ from leaderboard.cli.options import (
 
 if TYPE_CHECKING:
     from leaderboard.ensembles.build import TaskEnsemble
+    from leaderboard.ensembles.learning import ValueAdded
     from leaderboard.ensembles.summary import AddedValue
 
 analyse_app = typer.Typer()
@@ -63,7 +64,7 @@ def ensemble(
         )
         output.print(plain_table(("", "alone, held out", "weight", "adds (95%)"), [
             (escape(member), f"{learned.members[member]:.3f}", f"{learned.weights[member]:.2f}",
-             format_estimate(vars(result.added[member]) if member in result.added else None)) for member in names]))
+             format_gain(result.added.get(member))) for member in names]))
         for left_out, score in result.left_out.items():
             output.print(f"  without {left_out} in learning: {score:.3f}", style="dim")
         output.print()
@@ -121,16 +122,12 @@ def mark_significant(added: AddedValue | None) -> str:
     return f"{added.value:+.3f}" + "*" * excludes_zero
 
 
-def format_estimate(estimate: dict[str, Any] | None) -> str:
-    """Return an estimate as text."""
-    if estimate is None:
+def format_gain(gain: ValueAdded | None) -> str:
+    """Return what a metric adds as text."""
+    if gain is None:
         return "-"
-    between = (
-        f" ({estimate['low']:+.3f} to {estimate['high']:+.3f})"
-        if estimate["low"] is not None and estimate["high"] is not None
-        else ""
-    )
-    return f"{estimate['value']:+.3f}{between}"
+    between = "" if gain.low is None or gain.high is None else f" ({gain.low:+.3f} to {gain.high:+.3f})"
+    return f"{gain.value:+.3f}{between}"
 
 
 @analyse_app.command("explain")

@@ -22,7 +22,7 @@ from leaderboard.scoring.resampling import Plan, Resampled
 from leaderboard.scoring.scores import TaskScore
 
 CODE = ("harness/evaluation", "tasks", "leaderboard/scoring")       # what turns observations into scores
-PackedScore = dict[str, Any]                # a score as JSON values
+PackedScore = dict[str, Any]                # a score, or a resampled statistic, as JSON values
 Observations = Mapping[str, Any]            # by unit id
 LIBRARIES = ("numpy", "scipy", "scikit-learn")
 
@@ -77,13 +77,13 @@ def unpack_score(packed: PackedScore, task: Task[Any], observed: Observations) -
         shared_answers=None if answers is None else unpack_array(answers))
 
 
-def pack_resampled(resampled: Resampled) -> dict[str, Any]:
+def pack_resampled(resampled: Resampled) -> PackedScore:
     """Return a resampled statistic as JSON values."""
     return {"value": resampled.value, "left_out": pack_array(resampled.left_out),
             "replicates": pack_array(resampled.replicates), "strata": resampled.strata.tolist()}
 
 
-def unpack_resampled(packed: Mapping[str, Any]) -> Resampled:
+def unpack_resampled(packed: PackedScore) -> Resampled:
     """Return the statistic from JSON values."""
     return Resampled(packed["value"], unpack_array(packed["left_out"]), unpack_array(packed["replicates"]),
                      np.array(packed["strata"]))

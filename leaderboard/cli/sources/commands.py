@@ -79,7 +79,7 @@ def models_list(as_json: JsonOption = False) -> None:
 
     rows = describe_all()
     if as_json:
-        print_json(rows)
+        print_json([row._asdict() for row in rows])
     else:
         print_list(rows)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
 from rich.text import Text
 
@@ -18,38 +18,49 @@ from leaderboard.cli.console import ConsoleProgress, messages, output
 from leaderboard.cli.fitted_table import plain_table
 
 
-def describe_all() -> list[dict[str, Any]]:
+class ModelRow(NamedTuple):
+    """What is printed of a model."""
+
+    name: str
+    title: str
+    dimensions: int | None
+    origin: str
+    licence: str
+    status: str
+    here: bool
+    unusable: str | None                    # why the model cannot be used
+
+
+def describe_all() -> list[ModelRow]:
     """Return all available models, and those that papers use and that are missing."""
     here = downloaded_models()
     absent = [name for name in HUB_MODEL_CARDS if name not in {model.name for model in here}]
     local = [local_files.get_local_model(name) for name in local_files.BROUGHT]
     return [*(describe(model) for model in (*MODELS.values(), *PACKAGE_INDEX_MODELS.values(), *here, *local, *SERVICES.values())),
-            *({"name": name, "title": HUB_MODEL_CARDS[name].title, "dimensions": None, "origin": "hub",
-               "licence": HUB_MODEL_CARDS[name].licence, "status": "unverified", "here": False,
-               "unusable": HUB_MODEL_CARDS[name].unusable} for name in absent)]
+            *(ModelRow(name, HUB_MODEL_CARDS[name].title, None, "hub", HUB_MODEL_CARDS[name].licence, "unverified", False,
+                       HUB_MODEL_CARDS[name].unusable) for name in absent)]
 
 
-def describe(model: Model) -> dict[str, Any]:
-    """Return a model as plain values."""
+def describe(model: Model) -> ModelRow:
+    """Return what is printed of a model."""
     why = None
     try:
         model.ready()
     except TouchstoneError as refusal:
         why = str(refusal)
-    return {"name": model.name, "title": model.title, "dimensions": model.dimensions, "origin": model.origin,
-            "licence": model.licence, "status": "pinned" if model.verified else "unverified", "here": why is None,
-            "unusable": why}
+    return ModelRow(model.name, model.title, model.dimensions, model.origin, model.licence,
+                    "pinned" if model.verified else "unverified", why is None, why)
 
 
-def print_list(rows: Sequence[dict[str, Any]]) -> None:
+def print_list(rows: Sequence[ModelRow]) -> None:
     """Print models as a table."""
     table = plain_table(("model", "size", "", "", "from", "licence"), [
-        (Text(row["name"], style="bold"), dimensions(row["dimensions"]), "here" if row["here"] else "",
-         row["status"], row["origin"], Text(row["licence"], style="dim")) for row in rows])
+        (Text(row.name, style="bold"), dimensions(row.dimensions), "here" if row.here else "", row.status, row.origin,
+         Text(row.licence, style="dim")) for row in rows])
     output.print(table)
     for row in rows:
-        if row["unusable"]:
-            output.print(Text.assemble((f"{row['name']}: ", "bold"), row["unusable"]), style="dim")
+        if row.unusable:
+            output.print(Text.assemble((f"{row.name}: ", "bold"), row.unusable), style="dim")
     output.print("`touchstone models fetch OWNER/NAME` fetches any other sentence-transformers model of the Hugging Face Hub.",
                  style="dim")
 

@@ -44,6 +44,19 @@ class Axis:
         """The names of the tasks."""
         return tuple(part.task for part in self.parts)
 
+    @property
+    def unit(self) -> str:
+        """What 0 and 1 are, as part of a sentence; empty if the description says it."""
+        if any(part.measure is not None for part in self.parts):
+            return ""
+        scaled = any(part.scale != 1 for part in self.parts)
+        return "0 is chance, 1 is one standard deviation of the reference panel" if scaled else "0 is chance, 1 is perfect"
+
+
+def overall_axis(track: str, tasks: Iterable[str]) -> Axis:
+    """Return the axis of a track whose suite declares none: the mean score above chance."""
+    return Axis(OVERALL, "Overall score", track, tuple(map(AxisPart, tasks)))
+
 
 @dataclass(frozen=True)
 class AdmissionRule:
@@ -96,11 +109,11 @@ class Suite:
     def axes(self) -> tuple[Axis, ...]:
         """The declared axes, and for each other track the mean score above chance of all tasks that may be ranked."""
         declared = {axis.track for axis in self.declared_axes}
-        rest: dict[str, list[AxisPart]] = {}
+        rest: dict[str, list[str]] = {}
         for task in self.tasks:
             if task.info.ranked and task.info.track not in declared:
-                rest.setdefault(task.info.track, []).append(AxisPart(task.name))
-        return (*self.declared_axes, *(Axis(OVERALL, "Overall score", track, tuple(parts)) for track, parts in rest.items()))
+                rest.setdefault(task.info.track, []).append(task.name)
+        return (*self.declared_axes, *(overall_axis(track, names) for track, names in rest.items()))
 
     @property
     def tracks(self) -> tuple[str, ...]:
@@ -110,11 +123,10 @@ class Suite:
 
     def axis(self, track: str, name: str | None = None) -> Axis:
         """Return an axis of a track by name; without a name the first, by which the track is ranked."""
-        axes = [axis for axis in self.axes if axis.track == track]
-        for axis in axes if name is not None else axes[:1]:
-            if name in (None, axis.name):
+        names = [axis.name for axis in self.axes if axis.track == track]
+        for axis in self.axes:
+            if axis.track == track and name in (None, axis.name):
                 return axis
-        names = [axis.name for axis in axes]
         raise TouchstoneError(f'The suite {self.name} has no axis "{name}" of {track} metrics.{did_you_mean(name or "", names)} '
                               f"It has {', '.join(names) or 'none'}.")
 

@@ -215,7 +215,7 @@ def card_view(entries: Sequence[DescribedEntry], suite: SuiteInfo, relations: Se
 def task_lines(entry: DescribedEntry, task: TaskInfo) -> list[RenderableType]:
     """Return an entry's score on a task with its rank there, its measures, and what failed."""
     result = entry.tasks[task.name]
-    if task.ranked or (result.score is not None and not task.presentation.axioms and task.track == entry.track):
+    if not task.descriptive:
         on_task = entry.task_ranks.get(task.name)
         rank = f"  rank {format_rank(on_task.rank, on_task.rank_interval)}" if on_task is not None and on_task.rank else ""
         heading = Text.assemble((task.title, "bold"), f"  {format_number(result.score, 3)}  (95% ",

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 from sklearn.metrics.pairwise import euclidean_distances
@@ -293,7 +294,7 @@ def build_table(findings: Sequence[Finding]) -> PaperTable:
 def explain(findings: Sequence[Finding]) -> str:
     """Return the criterion that decides a verdict: the most certain failure, or without one the least certain pass."""
     failures = [finding for finding in findings if finding.verdict is False]
-    finding = max(failures, key=lambda one: one.stability) if failures else min(findings, key=lambda one: one.stability)
+    finding = max(failures, key=attrgetter("stability")) if failures else min(findings, key=attrgetter("stability"))
     series = finding.series
     dimensions = f"{series.dimensions} dimensions" if series.dimensions else ""
     where = ", ".join(part for part in (series.variant, dimensions) if part)

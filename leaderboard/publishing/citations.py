@@ -13,11 +13,12 @@ from urllib.parse import urlencode
 import pandas as pd
 
 from harness.base.errors import TouchstoneError, did_you_mean, printable
+from harness.evaluation.suite import Axis
 from harness.evaluation.task import Paper
 from leaderboard.ensembles.summary import EnsembleRow
 from leaderboard.publishing.release import Release, score_rows, write_csv
 from leaderboard.publishing.views import ResultsView
-from leaderboard.report.schema import AxisInfo, EntryReport, TaskInfo
+from leaderboard.report.schema import EntryReport, TaskInfo
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.signature import parse_signature
 
@@ -42,7 +43,7 @@ class CitedScore:
     not_ranked: str | None                  # why there is no rank
     signature: str
     paper: str | None                       # of the metric
-    axis: AxisInfo | None = None            # of the overall score
+    axis: Axis | None = None            # of the overall score
     site: str | None = None                 # the address of the board
 
     @property
@@ -118,10 +119,10 @@ def find_score(release: Release, metric: str, task_name: str = OVERALL, track: s
         raise TouchstoneError(f'The release {release.name} has no track "{printable(track, 40)}"; it has {", ".join(tracks)}.')
     if task is None and task_name != OVERALL:
         axis = suite.axis(task_name)
-        entry = release.entry(metric, axis.track)
-        if axis != suite.headline(axis.track):
-            entry = entry.on_axis(axis)
-        return score_of_metric(release, entry, None, task_name, axis)
+        if axis == suite.headline(axis.track):
+            return score_of_metric(release, release.entry(metric, axis.track), None, task_name)
+        by_axis = replace(release, report=release.report.on_axis(axis))
+        return score_of_metric(by_axis, by_axis.entry(metric, axis.track), None, task_name, axis.name)
     ensembles = release.report.ensembles
     for row in ensembles.rows if ensembles is not None else ():
         if row.name == metric and ensembles is not None:
@@ -133,7 +134,7 @@ def find_score(release: Release, metric: str, task_name: str = OVERALL, track: s
 
 
 def score_of_metric(release: Release, entry: EntryReport, task: TaskInfo | None, task_name: str,
-                    axis: AxisInfo | None = None) -> CitedScore:
+                    in_signature: str = "all") -> CitedScore:
     """Return the score of a metric on a task, or overall."""
     result = entry.tasks.get(task_name)
     score = entry.overall if task is None else result.score if result is not None else None
@@ -144,20 +145,17 @@ def score_of_metric(release: Release, entry: EntryReport, task: TaskInfo | None,
                               f"It has scores on {', '.join(scored) or 'no task'}.")
     if task is None:
         first = next(iter(entry.tasks.values())).signature
-        axis = axis or release.report.suite.headline(entry.track)
-        of = "all" if axis == release.report.suite.headline(entry.track) else axis.name
-        signature = str(replace(parse_signature(first), task=of, measure_version=None, lifted=entry.lifted))
+        signature = str(replace(parse_signature(first), task=in_signature, measure_version=None, lifted=entry.lifted))
         rank, interval = entry.rank, entry.rank_interval
     else:
         signature = entry.tasks[task_name].signature
         on_task = entry.task_ranks.get(task_name)
         rank, interval = (on_task.rank, on_task.rank_interval) if on_task is not None else (None, None)
     ranked = [other for other in release.report.entries if other.track == entry.track and other.rank is not None]
-    of_axis = axis.name if axis is not None else ""
-    count = entry.axes[of_axis].of if of_axis in entry.axes else len(ranked)
     return CitedScore(release, entry.name, entry.title, entry.track, task, score,
-                      None if rank is None else f"{rank} of {count}{format_range(interval)}",
-                      entry.not_ranked or "a property without ranks", signature, entry.paper, axis)
+                      None if rank is None else f"{rank} of {len(ranked)}{format_range(interval)}",
+                      entry.not_ranked or "a property without ranks", signature, entry.paper,
+                      None if task is not None else release.report.suite.headline(entry.track))
 
 
 def score_of_ensemble(release: Release, row: EnsembleRow, track: str, task: TaskInfo | None, task_name: str) -> CitedScore:
@@ -183,7 +181,7 @@ def as_bibtex(cited: CitedScore) -> str:
             f"signature {cited.signature}"]
     note += [f"task of {cite_paper(task.paper)}, {task.paper.url}"] if task is not None and task.paper is not None else []
     note += [f"metric of {cited.paper}"] if cited.paper else []
-    about = cited.about.removesuffix(" score") if task is not None or cited.axis is None else cited.about
+    about = cited.about.removesuffix(" score")
     return bibtex("misc", cited.key, {
         **release_fields(cited.release, cited.url),
         "title": f"{{Touchstone}} {cited.release.name}: {latex(cited.title)}, {latex(about)}",

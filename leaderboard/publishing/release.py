@@ -28,7 +28,7 @@ from harness.models.registry import find_model
 from harness.results.store import Store
 from leaderboard.ensembles.summary import ensembles_csv
 from leaderboard.publishing.answers import ReleasedResults, published_results, write_answers
-from leaderboard.report.build import build_report, complete, describe_axis, describe_quality
+from leaderboard.report.build import build_report, complete
 from leaderboard.report.schema import EntryReport, Report, Standing, TaskInfo
 from leaderboard.scoring.ranking import Ranking, rank_suite
 from leaderboard.scoring.resampling import task_clusters
@@ -133,7 +133,8 @@ def release(name: str, suite: Suite, results: Results | Store, folder: Path = FO
                               "first.")
     if any("context-dependent" in placed.scored.marks for ranking in rankings.values() for placed in ranking.ranked):
         raise AssertionError("a context-dependent entry is among the ranked")
-    problems = [problem for ranking in rankings.values() for problem in describe_quality(suite, ranking).problems]
+    report = build_report(suite, rankings, results, name, datetime.datetime.now(datetime.UTC).date().isoformat())
+    problems = [problem for quality in report.quality.values() for problem in quality.problems]
     if problems:
         raise TouchstoneError(f"The ranking of the suite {suite.name} cannot be released: {'; '.join(problems)}. See "
                               "`touchstone quality`.")
@@ -141,7 +142,7 @@ def release(name: str, suite: Suite, results: Results | Store, folder: Path = FO
     shutil.rmtree(partial, ignore_errors=True)
     try:
         partial.mkdir(parents=True)
-        contents = text_files(name, suite, results, rankings)
+        contents = text_files(report, suite, rankings)
         for file, content in contents.items():
             (partial / file).write_bytes(content)
         unit_scores(rankings.values()).to_parquet(partial / UNITS, index=False)
@@ -168,11 +169,10 @@ def refuse_unverified(suite: Suite) -> None:
                       "release needs a pinned fingerprint of each in the registry.")
 
 
-def text_files(name: str, suite: Suite, results: Results, rankings: Mapping[str, Ranking]) -> dict[str, bytes]:
+def text_files(report: Report, suite: Suite, rankings: Mapping[str, Ranking]) -> dict[str, bytes]:
     """Return the files of a release except for the Parquet tables and the checksums."""
-    report = build_report(suite, rankings, results, name, datetime.datetime.now(datetime.UTC).date().isoformat())
     files = {REPORT: report.model_dump_json(indent=1).encode() + b"\n", SCORES: write_csv(score_rows(report.entries)).encode(),
-             SUMMARY: summarise_ranking(name, suite, rankings).encode()}
+             SUMMARY: summarise_ranking(report.release or "", suite, rankings).encode()}
     if report.ensembles is not None and report.ensembles.rows:
         added = {entry.name: entry.adds for entry in report.entries if entry.adds}
         files[ENSEMBLES] = ensembles_csv(report.ensembles, added).encode()
@@ -238,7 +238,7 @@ def summarise_ranking(name: str, suite: Suite, rankings: Mapping[str, Ranking]) 
     lines = [f"Touchstone {name}: suite {suite.name}@{suite.fingerprint[:6]}, {suite.title}"]
     for track, ranking in rankings.items():
         axis = suite.axis(track)
-        lines += ["", f"Track: {track}. {axis.title}: {describe_axis(axis).unit}",
+        lines += ["", f"Track: {track}. {axis.title}: {axis.unit}",
                   f"{'rank':>4}  {'95% range':>9}  {'value':>8}  metric"]
         for number, placed in enumerate(ranking.ranked, start=1):
             rank_range = "-".join(map(str, placed.interval)) if placed.interval else ""

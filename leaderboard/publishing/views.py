@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 
 from harness.base.errors import TouchstoneError, did_you_mean
+from harness.evaluation.suite import Axis
 from harness.evaluation.task import Role
 from leaderboard.publishing.release import Release
 from leaderboard.report.build import (
@@ -17,7 +18,7 @@ from leaderboard.report.build import (
     describe_quality,
     describe_suite,
 )
-from leaderboard.report.schema import AxisInfo, DescribedEntry, MetricPair, Overview, Report, SuiteInfo, TrackQuality
+from leaderboard.report.schema import DescribedEntry, MetricPair, Overview, Report, SuiteInfo, TrackQuality
 from leaderboard.scoring.comparison import Samples, load_samples, samples_of_release
 from leaderboard.scoring.insights import Agreement, agreement, pareto_optimal
 from leaderboard.scoring.ranking import rank_suite
@@ -106,7 +107,7 @@ class ResultsView(ABC):
 class AxisView(ResultsView):
     """Results of which one track is ranked by another axis; without tests of significance."""
 
-    def __init__(self, view: ResultsView, axis: AxisInfo) -> None:
+    def __init__(self, view: ResultsView, axis: Axis) -> None:
         self._view, self._axis = view, axis
         self.suite, self.source, self.release = view.suite.on_axis(axis), view.source, view.release
         self.release_name, self.own = view.release_name, view.own

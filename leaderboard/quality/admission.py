@@ -9,6 +9,7 @@ import numpy as np
 
 from harness.evaluation.suite import AdmissionRule, Axis, Suite
 from leaderboard.quality.statistics import AxisQuality, TaskQuality, by_task
+from leaderboard.scoring.estimates import above_chance
 from leaderboard.scoring.ranking import Ranking
 from leaderboard.scoring.scores import Scored, TaskScore
 
@@ -93,7 +94,7 @@ def stratum_scores(scored: Scored, score: TaskScore) -> dict[str, float]:
             value = float(np.mean([score.by_unit[unit.id] for unit in mine if unit.id in score.by_unit]))
         else:
             value = float(task.replicates(mine, observations, np.ones((1, len(clusters))))["score"][0])
-        scores[" | ".join(stratum)] = (value - chance) / (1 - chance)
+        scores[" | ".join(stratum)] = above_chance(value, chance)
     return scores
 
 

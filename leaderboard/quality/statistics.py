@@ -115,10 +115,13 @@ def cronbach_alpha(parts: np.ndarray) -> float | None:
 def one_per_family(panel: Sequence[Scored]) -> list[int]:
     """Return the index of the best entry of each family; the panel is ordered, the best first."""
     table, kept = agreement(panel), list[int]()
+    listed = frozenset(table.entries) if table is not None else frozenset()
+
+    def alike(a: str, b: str) -> bool:
+        return table is not None and {a, b} <= listed and (table.between(a, b) or 0) > FAMILY
+
     for index, scored in enumerate(panel):
-        known = table is not None and scored.name in table.entries
-        if not any(known and panel[other].name in table.entries and (table.between(scored.name, panel[other].name) or 0) > FAMILY
-                   for other in kept if table is not None):
+        if not any(alike(scored.name, panel[other].name) for other in kept):
             kept.append(index)
     return kept
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 from harness.base.paths import SUBMISSIONS
-from harness.evaluation.suite import OVERALL, Axis, Suite
+from harness.evaluation.suite import Suite, overall_axis
 from harness.evaluation.task import FaultDetection
 from harness.results.provenance import harness_commit, harness_version
 from harness.submission.selection import parse_folder
@@ -22,8 +21,6 @@ from leaderboard.report.example_pairs import collect_example_pairs
 from leaderboard.report.rated_pairs import collect_rated_values
 from leaderboard.report.schema import (
     SCHEMA_VERSION,
-    AxisInfo,
-    AxisPart,
     AxisStanding,
     Card,
     Comparison,
@@ -118,13 +115,7 @@ def describe_suite(suite: Suite) -> SuiteInfo:
     return SuiteInfo(name=suite.name, title=suite.title, fingerprint=suite.fingerprint, tasks=tasks, data=sources,
                      model=SourceVersion(name=suite.model.name, fingerprint=suite.model.fingerprint),
                      datasets=describe_datasets(sources), version=suite.version,
-                     axes=list(map(describe_axis, suite.axes)))
-
-
-def describe_axis(axis: Axis) -> AxisInfo:
-    """Return an axis as a report contains it."""
-    return AxisInfo(name=axis.name, title=axis.title, track=axis.track, description=axis.description,
-                    parts=[AxisPart(**asdict(part)) for part in axis.parts])
+                     axes=list(suite.axes))
 
 
 def describe_datasets(sources: Sequence[tuple[str, str]]) -> list[DatasetInfo]:
@@ -145,9 +136,7 @@ def complete(report: Report) -> Report:
     authors of papers; these are taken from the current registries, for those tasks and datasets that still exist.
     """
     if report.schema_version < 3:
-        axes = [AxisInfo(name=OVERALL, title="Overall score", track=track, description="", parts=[
-            AxisPart(task=task.name, scale=1.0, measure=None) for task in report.suite.tasks
-            if task.ranked and task.track == track]) for track in report.suite.tracks]
+        axes = [overall_axis(track, [task.name for task in report.suite.ranked_tasks(track)]) for track in report.suite.tracks]
         tasks = [task.model_copy(update={"descriptive": not task.ranked}) for task in report.suite.tasks]
         report = report.model_copy(update={"suite": report.suite.model_copy(update={"axes": axes, "tasks": tasks})})
     if report.schema_version > 1:
@@ -233,7 +222,7 @@ def describe_standing(placed: RankedEntry, ranking: Ranking) -> Standing:
         name=scored.name, track=scored.track, title=header.title, kind=header.kind, lifted=scored.lifted,
         digest=scored.stored.digest, license=header.license, rank=placed.rank, rank_interval=placed.interval,
         not_ranked=placed.reason, overall_above_chance=scored.overall, overall=scored.overall_estimate, usmb=scored.usmb,
-        marks=sorted(scored.marks), tasks=tasks, unseen=ranking.unseen.get(scored.name),
+        marks=sorted(scored.marks), tasks=tasks,
         axes={name: standing_on_axis(other, scored.name) for name, other in ranking.other_axes.items()})
 
 
@@ -249,7 +238,7 @@ def describe_entry(placed: RankedEntry, ranking: Ranking, results: Results) -> D
     runs, published = results.provenance(placed.scored.stored.digest), results.published_details(placed.scored)
     return DescribedEntry(
         **dict(describe_standing(placed, ranking)), **describe_header(placed.scored),
-        task_ranks=task_ranks(ranking, placed.scored.name),
+        task_ranks=task_ranks(ranking, placed.scored.name), unseen=ranking.unseen.get(placed.scored.name),
         worst_cases=published["worst_cases"] if published else find_counterexamples(placed.scored),
         environment=RunInfo.model_validate(runs[0]) if runs else None)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from leaderboard.report.build import describe_axis
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.insights import agreement, most_similar
 from leaderboard.scoring.ranking import Ranking
@@ -61,7 +60,7 @@ def find_position(name: str, track: str, ranking: Ranking) -> Position | None:
         significant, index = ranking.parted.better(), names.index(name)
         better, worse = (tuple(other for other, holds in zip(names, row, strict=True) if holds)
                          for row in (significant[index], significant[:, index]))
-    axis = describe_axis(entry.scored.axis)
+    axis = entry.scored.axis
     ranks = ranking.task_ranks.get(name, {})
     tasks = [TaskPosition(score.task.name, score.task.info.title, score.score, *ranks.get(score.task.name, (None, None)))
              for score in entry.scored.ranked_tasks]

@@ -6,12 +6,13 @@ fields.  A field that older releases lack has a default, which `complete` in `le
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
-from typing import ClassVar, Self, TypeVar
+from collections.abc import Container
+from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
 
 from harness.base.errors import TouchstoneError, did_you_mean, printable
+from harness.evaluation.suite import Axis
 from harness.evaluation.task import FaultDetection, Paper, Point, Presentation, Role
 from leaderboard.ensembles.summary import AddedValue, EnsembleSummary
 from leaderboard.quality.admission import Admission
@@ -77,37 +78,6 @@ class TaskInfo(Model):
     descriptive: bool = False               # whether it has no score that can be ranked, since version 3
 
 
-class AxisPart(Model):
-    """A task of an axis: the number that counts (None: the score above chance), and what it is divided by."""
-
-    task: str
-    scale: float
-    measure: str | None
-
-
-class AxisInfo(Model):
-    """What the entries of a track can be ordered by.  Since version 3."""
-
-    name: str
-    title: str
-    track: str
-    description: str
-    parts: list[AxisPart]
-
-    @property
-    def tasks(self) -> list[str]:
-        """The names of the tasks."""
-        return [part.task for part in self.parts]
-
-    @property
-    def unit(self) -> str:
-        """What 0 and 1 are, as part of a sentence."""
-        scaled = any(part.scale != 1 for part in self.parts)
-        if any(part.measure is not None for part in self.parts):
-            return ""
-        return "0 is chance, 1 is one standard deviation of the reference panel" if scaled else "0 is chance, 1 is perfect"
-
-
 class SuiteInfo(Model):
     """The suite: tasks, datasets, and the default embedding model."""
 
@@ -119,7 +89,7 @@ class SuiteInfo(Model):
     data: list[tuple[str, str]]             # names and fingerprints
     datasets: list[DatasetInfo] = []        # the same with descriptions, since version 2
     version: int = 1                        # of the suite file, since version 3
-    axes: list[AxisInfo] = []               # of a track, the one that it is ranked by first; since version 3
+    axes: list[Axis] = []                   # of a track, the one that it is ranked by first; since version 3
 
     @property
     def label(self) -> str:
@@ -135,15 +105,15 @@ class SuiteInfo(Model):
         """Return the ranked tasks of a track."""
         return [task for task in self.tasks if task.ranked and task.track == track]
 
-    def headline(self, track: str) -> AxisInfo:
+    def headline(self, track: str) -> Axis:
         """Return the axis that a track is ranked by."""
         return next(axis for axis in self.axes if axis.track == track)
 
-    def other_axes(self, track: str) -> list[AxisInfo]:
+    def other_axes(self, track: str) -> list[Axis]:
         """Return the other axes of a track."""
         return [axis for axis in self.axes if axis.track == track][1:]
 
-    def axis(self, name: str) -> AxisInfo:
+    def axis(self, name: str) -> Axis:
         """Return an axis by name."""
         names = [axis.name for axis in self.axes]
         if name not in names:
@@ -151,11 +121,11 @@ class SuiteInfo(Model):
                                   f"It has {', '.join(dict.fromkeys(names))}.")
         return self.axes[names.index(name)]
 
-    def axes_with(self, task: str) -> list[AxisInfo]:
+    def axes_with(self, task: str) -> list[Axis]:
         """Return the axes that contain a task."""
         return [axis for axis in self.axes if task in axis.tasks]
 
-    def on_axis(self, axis: AxisInfo) -> SuiteInfo:
+    def on_axis(self, axis: Axis) -> SuiteInfo:
         """Return the suite as if the axis were the one that its track is ranked by."""
         tasks = [task.model_copy(update={"ranked": task.name in axis.tasks}) if task.track == axis.track else task
                  for task in self.tasks]
@@ -324,9 +294,8 @@ class Standing(Model):
     marks: list[str]
     tasks: dict[str, TaskResult]
     axes: dict[str, AxisStanding] = {}      # other axes than the one that the track is ranked by, since version 3
-    unseen: tuple[int, int] | None = None   # the range of the ranks on single tasks, since version 3
 
-    def on_axis(self, axis: AxisInfo) -> Self:
+    def on_axis(self, axis: Axis) -> Self:
         """Return the entry as the ranking by another axis of its track has it."""
         on_axis = self.axes.get(axis.name)
         if axis.track != self.track or on_axis is None:
@@ -339,8 +308,9 @@ class Standing(Model):
                     "score": estimate, "chance": 0.0, "above_chance": estimate and estimate.value})
         return self.model_copy(update={
             "rank": on_axis.rank, "rank_interval": on_axis.rank_interval, "not_ranked": on_axis.not_ranked, "tasks": tasks,
-            "overall": on_axis.value, "overall_above_chance": on_axis.value and on_axis.value.value, "unseen": None,
-            **{name: value for name, value in (("task_ranks", {}), ("borda", None)) if name in type(self).model_fields}})
+            "overall": on_axis.value, "overall_above_chance": on_axis.value and on_axis.value.value,
+            **{name: value for name, value in (("task_ranks", {}), ("unseen", None), ("borda", None))
+               if name in type(self).model_fields}})
 
     def score_on(self, task: str) -> Estimate | None:
         """Return the score on a task, or None if there is none."""
@@ -380,6 +350,7 @@ class DescribedEntry(Standing):
     environment: RunInfo | None
     authors: list[str] = []                 # of the paper, since version 2
     year: int | None = None                 # of the paper, since version 2
+    unseen: tuple[int, int] | None = None   # the range of the ranks on single tasks, since version 3
 
 
 class EntryReport(DescribedEntry):
@@ -406,10 +377,9 @@ class Overview(Model):
                         entries=[entry for entry in self.entries
                                  if entry.track in tracks and (names is None or entry.name in names)])
 
-    def on_axis(self, axis: AxisInfo) -> Overview:
+    def on_axis(self, axis: Axis) -> Overview:
         """Return the entries in their order on an axis."""
-        return self.model_copy(update={"lines": {**self.lines, axis.track: []}, "gameable": {**self.gameable, axis.track: {}},
-                                       "entries": order_on_axis(self.entries, axis)})
+        return self.model_copy(update=changes_on_axis(self, axis))
 
     def standings(self, track: str) -> dict[str, Standing]:
         """Return the entries of a track by name, the ranked ones first and in their order."""
@@ -487,20 +457,16 @@ class Report(Model):
     quality: dict[str, TrackQuality] = {}   # since version 3
     entries: list[EntryReport]
 
-    def on_axis(self, axis: AxisInfo) -> Report:
+    def on_axis(self, axis: Axis) -> Report:
         """Return the report as if the axis were the one that its track is ranked by; without significance."""
         return self.model_copy(update={
-            "suite": self.suite.on_axis(axis), "lines": {**self.lines, axis.track: []},
-            "gameable": {**self.gameable, axis.track: {}}, "entries": order_on_axis(self.entries, axis),
+            **changes_on_axis(self, axis), "suite": self.suite.on_axis(axis),
             "p": {track: p for track, p in self.p.items() if track != axis.track}})
 
 
-Entry = TypeVar("Entry", bound=Standing)
-
-
-def order_on_axis(entries: Iterable[Entry], axis: AxisInfo) -> list[Entry]:
-    """Return the entries as the ranking by an axis has them: the ranked ones first, those of other tracks unchanged."""
-    def position(entry: Entry) -> tuple[bool, float]:
-        return entry.rank is None, entry.rank or 0
-    mine = sorted((entry.on_axis(axis) for entry in entries if entry.track == axis.track), key=position)
-    return [*mine, *(entry for entry in entries if entry.track != axis.track)]
+def changes_on_axis(ranking: Overview | Report, axis: Axis) -> dict[str, object]:
+    """Return the fields that differ if a track is ranked by an axis; its ranked entries are first, those of others unchanged."""
+    mine = [entry.on_axis(axis) for entry in ranking.entries if entry.track == axis.track]
+    mine.sort(key=lambda entry: (entry.rank is None, entry.rank or 0))
+    return {"lines": {**ranking.lines, axis.track: []}, "gameable": {**ranking.gameable, axis.track: {}},
+            "entries": [*mine, *(entry for entry in ranking.entries if entry.track != axis.track)]}

@@ -6,7 +6,7 @@ point y* with its nearest neighbours, moves by delta in one direction: that of y
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -19,8 +19,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import CORRELATION, Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
-from harness.submission.header import Header
-from tasks.common.base import PooledTask, TaskSettings
+from tasks.common.base import PointsTask, TaskSettings
 from tasks.common.correlations import pearson
 from tasks.common.references import ACKERMAN
 
@@ -50,7 +49,7 @@ class PerturbationCurves:
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class LocalPerturbation(PooledTask[PerturbationCurves]):
+class LocalPerturbation(PointsTask[PerturbationCurves]):
     """How soon does the metric detect that a few neighbours moved?"""
 
     name: ClassVar[str] = "local_perturbation"
@@ -67,20 +66,9 @@ class LocalPerturbation(PooledTask[PerturbationCurves]):
         },
         bounds={"locality": (0.0, 1.0), "rise_with_share": CORRELATION, "rise_with_dimension": CORRELATION})
 
-    def datasets(self, settings: Settings) -> set[str]:
-        return set()
-
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         for repetition in range(settings.repetitions):
             yield self.unit(context, (), {"mixtures": seed_of(context.seed, self.name, "mixtures"), "repetition": repetition}, ())
-
-    def texts(self, unit: Unit) -> Iterable[str]:
-        return ()
-
-    def inapplicable_reason(self, unit: Unit, header: Header) -> str | None:
-        if header.kind != "corpus" or header.input != "embeddings":
-            return "points without text apply only to corpus metrics that take embeddings"
-        return None
 
     def observe(self, unit: Unit, metric: MetricSession) -> PerturbationCurves:
         corpora: list[np.ndarray] = []

@@ -17,20 +17,18 @@ import numpy as np
 import scipy
 from pydantic import Field
 
-from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import SHARE, Context, Curve, Measures, Presentation, TaskInfo
+from harness.evaluation.task import SHARE, Context, Curve, Presentation, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.base import PooledTask, TaskSettings
+from tasks.common.base import TaskSettings, VerdictTask, refuse_unknown_checks
 from tasks.common.consistency import TOLERANCE
-from tasks.common.curves import mean_points
+from tasks.common.curves import mean_points, rises
 from tasks.common.sampling import sample_documents, sample_labelled
 from tasks.corpus.sanity_checks import CHECKS, Corpus, Deck, Material, Verdict
 
 BANDS = 3                                   # pairs of samples of one source per unit
-RISING = 0.8                                # Spearman's correlation of a curve that grows
 SAME = 0.1                                  # largest change of a curve that stays
 LITTLE = 0.25                               # highest value of a curve that is bounded
 CACHED = 64                                 # of the units whose corpora are kept for the next metrics
@@ -71,7 +69,7 @@ class SanityCorpora:
     pairs: list[tuple[int, int]]
 
 
-class Sanity(PooledTask[CheckAnswers]):
+class Sanity(VerdictTask[CheckAnswers]):
     """Does the distance behave as expected in simple situations?"""
 
     name: ClassVar[str] = "sanity"
@@ -93,9 +91,8 @@ class Sanity(PooledTask[CheckAnswers]):
         return {*settings.topics.split(" + "), settings.documents, settings.elsewhere}
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        refuse_unknown_checks(self.name, settings.checks, CHECKS)
         for name, repetition in itertools.product(settings.checks, range(settings.repetitions)):
-            if name not in CHECKS:
-                raise TouchstoneError(f'tasks.sanity: there is no check "{name}". The checks are {", ".join(CHECKS)}.')
             check = CHECKS[name]
             sources = [settings.documents] if check.documents else settings.topics.split(" + ")
             yield self.unit(context, (name,), {
@@ -113,19 +110,13 @@ class Sanity(PooledTask[CheckAnswers]):
         count = len(CHECKS[unit.parameters["check"]].x)
         return CheckAnswers(tuple(answers[:count]), tuple(answers[count:-1]), answers[-1], metric.scale)
 
-    def measure_all(self, units: Sequence[Unit], observations: Sequence[CheckAnswers]) -> list[Measures]:
-        """Return the verdict of each unit's check, which all its repetitions share."""
-        by_check: dict[str, list[CheckAnswers]] = defaultdict(list)
-        for unit, observation in zip(units, observations, strict=True):
-            by_check[unit.parameters["check"]].append(observation)
-        verdicts = {name: judge(name, answers) for name, answers in by_check.items()}
-        return [Measures(None, {"passed": verdicts[name], name: verdicts[name]})
-                for name in (unit.parameters["check"] for unit in units)]
+    def judge(self, check: str, observations: Sequence[CheckAnswers]) -> float | None:
+        return judge(check, observations)
 
     def curves(self, title: str, observations: Sequence[CheckAnswers]) -> list[Curve]:
         """Return the distance of a check by what is varied: 0 is one source, 1 another domain."""
         scaled = scale_curves(observations)
-        check = next((check for name, check in CHECKS.items() if name == title), None)
+        check = CHECKS.get(title)
         if scaled is None or check is None:
             return []
         points = mean_points(check.x, scaled.curve)
@@ -145,7 +136,7 @@ def draw_corpora(unit: Unit) -> SanityCorpora:
         for text, label in sample_labelled(p["source"], p["sample"]):
             topics[label.partition(":")[0]].append(text)        # of "TOPIC:subtopic" the topic
     deck = Deck(topics, rng)
-    pairs = check.build(Material(deck, deck, elsewhere), p["n"], check.x)
+    pairs = check.build(Material(deck, elsewhere), p["n"], check.x)
     pairs += [(deck.sample(p["n"]), deck.sample(p["n"])) for _ in range(BANDS)]
     pairs.append((deck.sample(p["n"]), elsewhere.sample(p["n"])))
     corpora: list[Corpus] = []
@@ -187,8 +178,7 @@ def judge(name: str, observations: Sequence[CheckAnswers]) -> float | None:
         return None
     check, mean = CHECKS[name], scaled.curve.mean(axis=0)
     if check.verdict is Verdict.GROWS:
-        rises = np.ptp(mean) > 0 and scipy.stats.spearmanr(check.x, mean).statistic >= RISING
-        return float(rises and mean[-1] > scaled.unnoticed)
+        return float(rises(check.x, mean) and mean[-1] > scaled.unnoticed)
     if check.verdict is Verdict.STAYS:
         return float(np.ptp(mean) <= SAME)
     if check.verdict is Verdict.BOUNDED:

@@ -65,8 +65,7 @@ class Deck:
 class Material:
     """What the corpora of a test unit are drawn from."""
 
-    topics: Deck                            # texts by topic
-    documents: Deck                         # texts of several sentences, of one topic
+    source: Deck                            # texts by topic, or documents of several sentences
     elsewhere: Deck                         # texts of another domain, of one topic
 
 
@@ -88,7 +87,7 @@ def replace_first(texts: Corpus, others: Sequence[str]) -> Corpus:
 
 def drop_simultaneously(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     """The shares of all topics but one fall to 0 together."""
-    deck, reference = material.topics, material.topics.sample(n)
+    deck, reference = material.source, material.source.sample(n)
     others = 1 - 1 / len(deck.labels)
     return [(reference, deck.sample(n, {label: 1 - others * (1 - at) if not row else (1 - at) * others / (len(deck.labels) - 1)
                                         for row, label in enumerate(deck.labels)})) for at in x]
@@ -96,14 +95,14 @@ def drop_simultaneously(material: Material, n: int, x: tuple[float, ...]) -> lis
 
 def drop_sequentially(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     """One topic after the other disappears."""
-    deck, reference = material.topics, material.topics.sample(n)
+    deck, reference = material.source, material.source.sample(n)
     return [(reference, deck.sample(n, dict.fromkeys(deck.labels[:len(deck.labels) - round(at * (len(deck.labels) - 1))], 1.0)))
             for at in x]
 
 
 def invent(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     """A topic that the reference does not contain gets a share of x."""
-    deck = material.topics
+    deck = material.source
     *real, invented = deck.labels
     reference = deck.sample(n, dict.fromkeys(real, 1.0))
     return [(reference, deck.sample(n, {**dict.fromkeys(real, (1 - at) / len(real)), invented: at})) for at in x]
@@ -111,7 +110,7 @@ def invent(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
 
 def add_outliers(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     """A share x of the texts is replaced by very long texts of another domain."""
-    reference, changed = material.topics.sample(n), material.topics.sample(n)
+    reference, changed = material.source.sample(n), material.source.sample(n)
     longest = max(1, round(max(x) * n))
     words = " ".join(material.elsewhere.sample(50))
     outliers = [(words + " ") * (1 + LONG // (1 + len(words))) for _ in range(longest)]
@@ -120,7 +119,7 @@ def add_outliers(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]
 
 def duplicate(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     """Every text of both corpora occurs x times."""
-    a, b = material.topics.sample(n), material.topics.sample(n // 2) + material.elsewhere.sample(n - n // 2)
+    a, b = material.source.sample(n), material.source.sample(n // 2) + material.elsewhere.sample(n - n // 2)
     return [(a * round(at), b * round(at)) for at in x]
 
 
@@ -129,24 +128,24 @@ def vary_size(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     pairs = []
     for at in x:
         size = round(at * n)
-        pairs.append((material.topics.sample(size), mix(material, size, 0.25)))
+        pairs.append((material.source.sample(size), mix(material, size, 0.25)))
     return pairs
 
 
 def vary_balance(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     """The first corpus has a share x of 2 n texts, the second the rest; a quarter of the second is of another domain."""
-    return [(material.topics.sample(round(at * 2 * n)), mix(material, 2 * n - round(at * 2 * n), 0.25)) for at in x]
+    return [(material.source.sample(round(at * 2 * n)), mix(material, 2 * n - round(at * 2 * n), 0.25)) for at in x]
 
 
 def mix(material: Material, size: int, share: float) -> Corpus:
     """Return a corpus with a share of texts of another domain."""
     others = round(share * size)
-    return material.topics.sample(size - others) + material.elsewhere.sample(others)
+    return material.source.sample(size - others) + material.elsewhere.sample(others)
 
 
 def change_register(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     """A share x of the texts loses capitals, punctuation and function words; the topics stay."""
-    reference, changed = material.topics.sample(n), material.topics.sample(n)
+    reference, changed = material.source.sample(n), material.source.sample(n)
     return [(reference, replace_first(changed, [telegraphic(text) for text in changed[:round(at * n)]])) for at in x]
 
 
@@ -163,14 +162,14 @@ def telegraphic(text: str) -> str:
 
 def shuffle_order(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     """The sentences of a share x of the documents are shuffled."""
-    reference, changed, rng = material.documents.sample(n), material.documents.sample(n), material.documents.rng
+    reference, changed, rng = material.source.sample(n), material.source.sample(n), material.source.rng
     shuffled = [shuffle_sentences(text, rng) or text for text in changed]
     return [(reference, replace_first(changed, shuffled[:round(at * n)])) for at in x]
 
 
 def truncate(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     """Every document loses a share x of its words at the end."""
-    reference, changed = material.documents.sample(n), material.documents.sample(n)
+    reference, changed = material.source.sample(n), material.source.sample(n)
     return [(reference, [cut(text, at) for text in changed]) for at in x]
 
 
@@ -182,8 +181,8 @@ def cut(text: str, share: float) -> str:
 
 def place_errors(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     """Words in the first, the middle or the last third of every document are replaced by words of other documents."""
-    reference, changed, rng = material.documents.sample(n), material.documents.sample(n), material.documents.rng
-    words = [word for text in material.documents.sample(n) for word in text.split()]
+    reference, changed, rng = material.source.sample(n), material.source.sample(n), material.source.rng
+    words = [word for text in material.source.sample(n) for word in text.split()]
     return [(reference, [misplace(text, third, words, rng) for text in changed]) for third in range(len(x))]
 
 
@@ -198,7 +197,7 @@ def misplace(text: str, third: int, words: Sequence[str], rng: np.random.Generat
 
 def write_gibberish(material: Material, n: int, x: tuple[float, ...]) -> list[Pair]:
     """A share x of the texts consists of the most frequent n-grams of other texts of the source."""
-    reference, changed, rng = material.topics.sample(n), material.topics.sample(n), material.topics.rng
+    reference, changed, rng = material.source.sample(n), material.source.sample(n), material.source.rng
     frequent = most_frequent(reference)
     gibberish = []
     for text in changed:

@@ -8,8 +8,7 @@ over the repetitions excludes 0.
 from __future__ import annotations
 
 import itertools
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, ClassVar
@@ -18,19 +17,16 @@ import numpy as np
 import scipy
 from pydantic import Field
 
-from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
-from harness.evaluation.task import SHARE, Context, Curve, Measures, Presentation, TaskInfo
+from harness.evaluation.task import SHARE, Context, Curve, Presentation, TaskInfo
 from harness.results.outcomes import StoredAs
-from harness.submission.header import Header
-from tasks.common.base import PooledTask, TaskSettings
-from tasks.common.curves import mean_points
+from tasks.common.base import PointsTask, TaskSettings, VerdictTask, refuse_unknown_checks
+from tasks.common.curves import mean_points, rises
 from tasks.common.references import RAISA
 from tasks.corpus.synthetic_points import EXPERIMENTS, REAL_MODES, Experiment
 
-RISING = 0.8                                # Spearman's correlation of a curve that grows
 SAME, SIMILAR = 0.1, 0.25                   # largest relative change, on the same points and on others (the paper's 0.05 of 0.2)
 
 
@@ -111,7 +107,7 @@ class SyntheticAnswers:
     scale: Annotated[ScoreScale, StoredAs("orientation")]
 
 
-class SyntheticChecks(PooledTask[SyntheticAnswers]):
+class SyntheticChecks(VerdictTask[SyntheticAnswers], PointsTask[SyntheticAnswers]):
     """Does the distance behave as expected where the true difference is known?"""
 
     name: ClassVar[str] = "synthetic_checks"
@@ -127,22 +123,10 @@ class SyntheticChecks(PooledTask[SyntheticAnswers]):
             example="a normal distribution and one whose mean moves away; the distance should grow.",
             columns=("passed",), titles={"passed": "Synthetic checks passed"}, curves_title="Synthetic checks"))
 
-    def datasets(self, settings: Settings) -> set[str]:
-        return set()
-
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
+        refuse_unknown_checks(self.name, settings.checks, CHECKS)
         for name, repetition in itertools.product(settings.checks, range(settings.repetitions)):
-            if name not in CHECKS:
-                raise TouchstoneError(f'tasks.synthetic_checks: there is no check "{name}". The checks are {", ".join(CHECKS)}.')
             yield self.unit(context, (name,), {"check": name, "n": settings.n, "repetition": repetition}, ())
-
-    def texts(self, unit: Unit) -> Iterable[str]:
-        return ()
-
-    def inapplicable_reason(self, unit: Unit, header: Header) -> str | None:
-        if header.kind != "corpus" or header.input != "embeddings":
-            return "points without text apply only to corpus metrics that take embeddings"
-        return None
 
     def observe(self, unit: Unit, metric: MetricSession) -> SyntheticAnswers:
         name, check = unit.parameters["check"], CHECKS[unit.parameters["check"]]
@@ -161,14 +145,8 @@ class SyntheticChecks(PooledTask[SyntheticAnswers]):
         curve, same = (tuple(map(tuple, answers[..., column].tolist())) for column in (0, 1))
         return SyntheticAnswers(curve, same, metric.scale)
 
-    def measure_all(self, units: Sequence[Unit], observations: Sequence[SyntheticAnswers]) -> list[Measures]:
-        """Return the verdict of each unit's check, which all its repetitions share."""
-        by_check: dict[str, list[SyntheticAnswers]] = defaultdict(list)
-        for unit, observation in zip(units, observations, strict=True):
-            by_check[unit.parameters["check"]].append(observation)
-        verdicts = {name: judge(name, answers) for name, answers in by_check.items()}
-        return [Measures(None, {"passed": verdicts[name], name: verdicts[name]})
-                for name in (unit.parameters["check"] for unit in units)]
+    def judge(self, check: str, observations: Sequence[SyntheticAnswers]) -> float | None:
+        return judge(check, observations)
 
     def curves(self, title: str, observations: Sequence[SyntheticAnswers]) -> list[Curve]:
         """Return the distance of a check by what is varied, one curve per variant."""
@@ -226,7 +204,7 @@ def judge(name: str, observations: Sequence[SyntheticAnswers]) -> float | None:
         case Verdict.DETECTED:
             return float(noticed.all())
         case Verdict.GROWS:
-            return float(all(grows(check.x, row) for row in mean) and noticed[:, -1].all())
+            return float(all(rises(check.x, row) for row in mean) and noticed[:, -1].all())
         case Verdict.STAYS:
             size = float(np.abs(mean[0]).mean())
             return is_same(first[:, highest] - first[:, lowest], SIMILAR * size) if noticed[0, -1] else None
@@ -241,7 +219,7 @@ def judge(name: str, observations: Sequence[SyntheticAnswers]) -> float | None:
         return 0.0
     if check.verdict is Verdict.SMALLEST:
         return 1.0
-    if not grows(check.x[middle:], mean[0, middle:]) or not grows(check.x[:middle + 1], mean[0, middle::-1]):
+    if not rises(check.x[middle:], mean[0, middle:]) or not rises(check.x[:middle + 1], mean[0, middle::-1]):
         return 0.0
     return 1.0 if check.verdict is Verdict.GROWS_AWAY else is_same(first[:, -1] - first[:, 0], SIMILAR * span)
 
@@ -252,8 +230,3 @@ def is_same(changes: np.ndarray, limit: float) -> float | None:
     if abs(changes.mean()) - reach > limit:
         return 0.0
     return 1.0 if reach <= limit else None
-
-
-def grows(x: Sequence[float], mean: np.ndarray) -> bool:
-    """Return whether the curve rises with few exceptions."""
-    return bool(np.ptp(mean) > 0 and scipy.stats.spearmanr(x, mean).statistic >= RISING)

@@ -49,7 +49,7 @@ Texts = Mapping[str, Sequence[str]]         # by label
 class SourceSettings(TaskSettings):
     """A labelled source of targets and candidates."""
 
-    name: str                               # a labelled dataset, or corpora to be told apart: "a + b + c + d"
+    name: str                               # a labelled dataset, or corpora whose names are the labels: "a + b + c + d"
     elsewhere: str                          # a corpus of another domain
     characters: Annotated[int, Field(ge=10)]            # shorter texts are left out, longer ones are cut
 

@@ -231,7 +231,7 @@ def exchange_spans(words: Words, entry: str, left: int, middle: int, right: int,
 
 
 def is_noun_like(words: Words, index: int) -> bool:
-    """Return whether a word may be a noun of its own: letters alone, and not a function word."""
+    """Return whether a word can be a noun: it consists of letters and is not a function word."""
     word = words.lower[index]
     return word.isalpha() and len(word) > 2 and words.is_unique(index) and word not in FUNCTION_WORDS
 

@@ -1,4 +1,4 @@
-"""Compare two versions of a submission, regardless of comments, docstrings, error messages and names of its own."""
+"""Compare two versions of a submission, regardless of comments, docstrings, error messages and the names that it defines."""
 
 from __future__ import annotations
 

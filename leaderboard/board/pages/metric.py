@@ -120,9 +120,9 @@ def render_scores(snapshot: Snapshot, links: Links, standings: Sequence[EntryRep
             UI.strong(suite.headline(entry.track).title), "", UI.interval(entry.overall), UI.strong(format_estimate(entry.overall)),
             UI.rank(entry), *([UI.above_chance(other.overall)] if other is not None else [])]]
         for axis in suite.other_axes(entry.track):
-            standings_on = [None if one is None else one.axes.get(axis.name) for one in (entry, other)]
-            values = [None if standing is None else standing.value for standing in standings_on]
-            rows.append([axis.title, "", UI.interval(values[0]), format_estimate(values[0]), UI.rank(standings_on[0]),
+            on_axis = [None if shown is None else shown.axes.get(axis.name) for shown in (entry, other)]
+            values = [None if standing is None else standing.value for standing in on_axis]
+            rows.append([axis.title, "", UI.interval(values[0]), format_estimate(values[0]), UI.rank(on_axis[0]),
                          *([format_estimate(values[1])] if other is not None else [])])
         for task in snapshot.ranked_tasks(entry.track):
             result = entry.tasks.get(task.name)

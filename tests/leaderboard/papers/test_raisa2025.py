@@ -124,13 +124,13 @@ def test_the_table_has_a_row_per_check_and_desideratum(small):
 
 def test_equal_distributions_are_covered_and_distant_ones_are_not(small):
     """Coverage with k = 5 is .97 in expectation for equal distributions, and 0 at six standard deviations in one dimension."""
-    series = next(one for one in small if one.check == "mean_difference" and one.dimensions == 1)
+    series = next(curve for curve in small if curve.check == "mean_difference" and curve.dimensions == 1)
     first, equal, last = series.values["coverage"].mean(axis=0)
     assert equal > 0.85
     assert max(first, last) < 0.05
     for check in ("mean_difference", "pareto"):
-        judged = {(finding.criterion.name, finding.metric): finding.verdict for one in small if one.check == check
-                  for finding in judge_series(one)}
+        judged = {(finding.criterion.name, finding.metric): finding.verdict for series in small if series.check == check
+                  for finding in judge_series(series)}
         assert judged["first", "coverage"] is judged["shape", "coverage"] is True
 
 

@@ -12,6 +12,8 @@ from harness.evaluation.run import run_suite
 from harness.evaluation.suite import Axis, AxisPart
 from harness.results.store import Store
 from harness.submission.selection import select_entries
+from leaderboard.publishing.citations import cite
+from leaderboard.publishing.release import release
 from leaderboard.publishing.views import StoreView
 from leaderboard.scoring.ranking import rank_suite
 from leaderboard.scoring.results import Results
@@ -91,3 +93,16 @@ def test_the_rank_on_another_task_is_predicted_by_those_on_single_tasks(view):
         ranks = [rank for rank, _ in ranking.task_ranks[place.scored.name].values()]
         assert ranking.unseen[place.scored.name] == (min(ranks), max(ranks))
     assert ranking.unseen_level == pytest.approx(1 / 3)         # two tasks
+
+
+def test_an_axis_is_cited_with_its_own_value_rank_and_name(view, tmp_path):
+    released = release("2031.1", view.results.suite, view.results, tmp_path)
+    on_axis = released.entry("jaccard", "text").axes["usmb"]
+    cited = cite(released, "jaccard", "usmb")
+    assert f"score on the axis USMB of text metrics {on_axis.value.value:.3f}" in cited
+    assert f"rank {on_axis.rank} of 3" in cited
+    assert "|usmb|" in cited
+    headline = released.entry("jaccard", "text")
+    assert cite(released, "jaccard", "meaning") == cite(released, "jaccard")
+    assert f"{headline.overall.value:.3f}" in cite(released, "jaccard")
+    assert "|all|" in cite(released, "jaccard")

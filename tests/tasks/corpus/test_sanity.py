@@ -34,7 +34,7 @@ def corpora():
     context = Context(3, Source("minilm", "0"), {name: dataset_fingerprint(name) for name in Sanity().datasets(settings)})
     drawn = {unit.parameters["check"]: sanity.draw_corpora(unit) for unit in Sanity().units(settings, context)
              if unit.parameters["repetition"] == 0}
-    return {name: [(one.corpora[a], one.corpora[b]) for a, b in one.pairs] for name, one in drawn.items()}
+    return {name: [(corpora_of.corpora[a], corpora_of.corpora[b]) for a, b in corpora_of.pairs] for name, corpora_of in drawn.items()}
 
 
 def topic_of(text: str) -> str:
@@ -136,8 +136,8 @@ def test_without_a_difference_between_domains_there_is_no_verdict():
 
 def test_similarities_are_read_as_distances():
     scale = ScoreScale("similarity", -float("inf"), 0.0)
-    negated = [CheckAnswers(tuple(-value for value in one.curve), tuple(-value for value in one.same), -one.other, scale)
-               for one in answers((0.1, 0.2, 0.3, 0.4))]
+    negated = [CheckAnswers(tuple(-value for value in answer.curve), tuple(-value for value in answer.same), -answer.other, scale)
+               for answer in answers((0.1, 0.2, 0.3, 0.4))]
     assert judge("mode_dropping_sequential", negated) == 1.0
 
 

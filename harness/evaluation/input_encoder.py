@@ -9,6 +9,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from harness.base.errors import NotApplicable
+from harness.base.hashing import digest_of
+from harness.models.embedding_process import time_embedding
 from harness.models.vector_cache import VectorCache, text_key
 from harness.models.vector_composition import ComposedVectors, VectorSpec, vector_source
 from harness.sandbox.shared_memory import Content
@@ -27,6 +29,7 @@ class InputEncoder:
         self._tokens: dict[bytes, array[int]] = {}          # by key of the text, as numbers
         self._lock = threading.Lock()                       # threads share the vocabulary
         self._composed: dict[VectorSpec, VectorCache | ComposedVectors] = {}
+        self._embedding_seconds: dict[tuple[VectorSpec, str], float] = {}       # by the digest of the texts
 
     @cached_property
     def _tokenizer(self) -> Tokenizer:
@@ -49,6 +52,19 @@ class InputEncoder:
         if spec not in self._composed:
             self._composed.setdefault(spec, vector_source(spec, self.cache))
         return self._composed[spec]
+
+    def embedding_seconds(self, texts: Sequence[str], entry: Entry) -> float:
+        """Return the seconds that one thread takes to embed texts for an entry; 0 if it takes no vectors.
+
+        They are measured once for all entries that take the same vectors of the same texts.
+        """
+        if entry.header.input != "embeddings":
+            return 0.0
+        key = (entry.vectors, digest_of(list(texts)))
+        if key not in self._embedding_seconds:
+            self._embedding_seconds[key] = sum(
+                time_embedding(cache, some) for cache, some in self.vectors_for(entry.vectors).embedded_texts(texts))
+        return self._embedding_seconds[key]
 
     def _tokenized(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the tokens of each text, memoized because many test units share texts."""

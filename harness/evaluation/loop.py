@@ -250,7 +250,7 @@ class BackgroundEmbedding:
         stage, checked = self._progress.stage(f"Embedding with {model}", missing, "texts"), time.monotonic()
         try:
             for count in self._process.advances():
-                stage.advance(count)
+                stage.advance(int(count))
                 if time.monotonic() - checked > SECONDS_TO_CHECK:
                     self._hand_on(request)
                     checked = time.monotonic()

@@ -32,6 +32,7 @@ UNION_CELLS = 4_000_000                     # the largest such matrix, 32 MB
 UNION_TOLERANCE = 1e-6                      # of its answers against those of single pairs; observed: 4e-16
 
 CLOCK_TICK = 1e-6                           # seconds; the smallest duration reported per call
+PINGS = 5                                   # calls without work, whose median time is that of the communication
 
 Corpora = Sequence[Sequence[str]] | Sequence[np.ndarray]       # texts, or rows of vectors for metrics that take embeddings
 
@@ -152,6 +153,18 @@ class MetricSession:
             total_seconds += time_call(self._answer, worker, pair, [contents[c] for c in pair], self._seed(first + index))
         overhead = sum(len(times) * float(np.median(times)) for times in (empty_holds, empty_calls) if times)
         return max(total_seconds - overhead, CLOCK_TICK * (len(corpora) + len(pairs)))
+
+    def time_pairs(self, a: Sequence[str], b: Sequence[str], call: int, collection: Sequence[str]) -> float:
+        """Return the seconds that a text metric takes for `pair_scores`, `fit` included; communication is excluded."""
+        worker = self._ready()
+        worker.fitted = None
+        sent = [self._input(collection)] * ("fit" in worker.functions) + [self._input(a), self._input(b)]
+        overhead = sum(float(np.median([time_call(worker.ping_with_corpus, content) for _ in range(PINGS)])) for content in sent)
+        return max(time_call(self.pair_scores, a, b, call, collection) - overhead, CLOCK_TICK * len(a))
+
+    def embedding_seconds(self, texts: Sequence[str]) -> float:
+        """Return the seconds that one thread takes to embed texts for the metric; 0 if it takes no vectors."""
+        return self._inputs.embedding_seconds(texts, self.entry)
 
     def peak_memory(self) -> int | None:
         """Return the peak memory of the current worker in bytes, Python and libraries included; None if unknown."""

@@ -57,6 +57,8 @@ class Role(StrEnum):
     """What a measure stands for on the board, whichever task declares it."""
 
     COST = "cost"                           # relative cost, 1 for the reference metric
+    MILLISECONDS = "milliseconds"           # of a comparison in the task's track, embedding included
+    MILLISECONDS_WITH_VECTORS = "milliseconds_with_vectors"     # the same without embedding
     GROWTH = "growth"                       # exponent of the time against the number of texts
     MEMORY = "memory"                       # peak memory in MB
     SYMMETRIC = "symmetric"                 # share of trials, 1 where the property holds

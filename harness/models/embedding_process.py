@@ -1,7 +1,8 @@
 """Embed texts in a child process, so that this process never holds the embedding model.
 
 Usage: `python -m harness.models.embedding_process < request`, where a request is JSON lines: the settings, then one text a line.
-The child writes how many texts have got vectors, one number a line, or the sentence of an error.
+The child writes how many texts have got vectors, one number a line, or the sentence of an error. With the setting `timed` it
+stores no vectors and writes the seconds that the texts take.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from harness.base.errors import TouchstoneError
 from harness.base.memory import limit_arenas, return_freed_memory
 from harness.base.paths import PROJECT
 from harness.base.progress import NoProgress
+from harness.models.encoders import Encoder
 from harness.models.vector_cache import VectorCache
 
 PR_SET_PDEATHSIG = 1
@@ -28,11 +31,12 @@ NICENESS = 10                               # metrics that run meanwhile have li
 
 
 class EmbeddingProcess:
-    """A child process that fills a vector cache; it ends with this process."""
+    """A child process that fills a vector cache, or measures how long that takes; it ends with this process."""
 
-    def __init__(self, cache: VectorCache, texts: Iterable[str], threads: int) -> None:
+    def __init__(self, cache: VectorCache, texts: Iterable[str], threads: int, timed: bool = False) -> None:
         self._model = cache.model.name
-        settings = {"model": self._model, "folder": str(cache.root.absolute()), "threads": threads, "parent": os.getpid()}
+        settings = {"model": self._model, "folder": str(cache.root.absolute()), "threads": threads, "parent": os.getpid(),
+                    "timed": timed}
         packages = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
         with tempfile.TemporaryFile() as request:         # an unnamed file, so that no text remains on disk
             request.writelines(json.dumps(item).encode() + b"\n" for item in (settings, *texts))
@@ -41,8 +45,8 @@ class EmbeddingProcess:
                 [sys.executable, "-m", __name__], stdin=request, stdout=subprocess.PIPE, start_new_session=True,
                 env={**os.environ, "MALLOC_MMAP_THRESHOLD_": str(MAPPED_BYTES), "PYTHONPATH": packages})
 
-    def advances(self) -> Iterator[int]:
-        """Yield how many texts have got vectors, whenever some have; raise if the process fails."""
+    def advances(self) -> Iterator[float]:
+        """Yield how many texts have got vectors, whenever some have, or the seconds; raise if the process fails."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             message = json.loads(line)
@@ -79,6 +83,25 @@ class _PrintedProgress(NoProgress):
         return_freed_memory()
 
 
+def time_embedding(cache: VectorCache, texts: Iterable[str]) -> float:
+    """Return the seconds that embedding texts takes on one thread, without loading the model."""
+    return sum(EmbeddingProcess(cache, texts, threads=1, timed=True).advances())
+
+
+def time_encoder(encoder: Encoder, texts: Sequence[str]) -> float:
+    """Return the seconds that an encoder takes, after a first text that pays for what is initialised once."""
+    encode_texts(encoder, texts[:1])
+    started = time.perf_counter()
+    encode_texts(encoder, texts)
+    return time.perf_counter() - started
+
+
+def encode_texts(encoder: Encoder, texts: Sequence[str]) -> None:
+    """Encode texts and discard the vectors."""
+    for batch in encoder.batches(texts):
+        encoder.encode(batch)
+
+
 def main() -> None:
     """Embed the texts of the request on standard input."""
     answers = os.dup(1)
@@ -87,11 +110,15 @@ def main() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != settings["parent"]:  # it ended before the call above
         sys.exit(1)
-    os.nice(NICENESS)
+    if not settings["timed"]:
+        os.nice(NICENESS)
     limit_arenas(1)
     try:
-        cache = VectorCache(settings["model"], Path(settings["folder"]))
-        cache.fill(map(json.loads, sys.stdin.buffer), _PrintedProgress(answers), settings["threads"])
+        cache, texts = VectorCache(settings["model"], Path(settings["folder"])), map(json.loads, sys.stdin.buffer)
+        if settings["timed"]:
+            os.write(answers, f"{time_encoder(cache.model.encoder(), list(texts))}\n".encode())
+        else:
+            cache.fill(texts, _PrintedProgress(answers), settings["threads"])
     except TouchstoneError as wrong:
         os.write(answers, json.dumps(str(wrong)).encode() + b"\n")
         sys.exit(2)

@@ -139,6 +139,11 @@ class SuiteInfo(Model):
         """Return the task and the measure that play a role in this suite, or None."""
         return next(((task.name, task.presentation.roles[role]) for task in self.tasks if role in task.presentation.roles), None)
 
+    def cost(self, track: str) -> tuple[str, str] | None:
+        """Return the task and the measure of what a comparison costs: milliseconds, or else a relative cost."""
+        return next(((task.name, task.presentation.roles[Role.MILLISECONDS]) for task in self.tasks
+                     if task.track == track and Role.MILLISECONDS in task.presentation.roles), self.role(Role.COST))
+
     def measure_in_role(self, entry: Standing, role: Role) -> Estimate | None:
         """Return the entry's measure that plays a role."""
         task, measure = self.role(role) or ("", "")

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from harness.base.hashing import seed_of
-from harness.evaluation.suite import Suite
+from harness.evaluation.suite import AdmissionRule, Suite
 from harness.results.store import Store
 from leaderboard.scoring.estimates import FEW_UNITS, unit_weights
 from leaderboard.scoring.resampling import DRAWS as PLANNED
@@ -34,6 +34,7 @@ from leaderboard.scoring.significance import (
 )
 
 DRAWS = 5_000
+AT_CHANCE = AdmissionRule.score             # highest score above chance of a trivial baseline
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,10 @@ class Ranking:
 
     @cached_property
     def gameable(self) -> dict[str, list[str]]:
-        """The tasks on which trivial baselines do as well as half of the ranked metrics, and which baselines."""
+        """The tasks on which trivial baselines do as well as half of the ranked metrics, and which baselines.
+
+        A baseline at chance is not listed: where half of the metrics are at chance too, the task is hard, not gameable.
+        """
         controls = [entry.scored for entry in self.places if entry.scored.entry.header.control]
         controls_by_task: dict[str, list[str]] = {}
         for name in [score.task.name for score in self.ranked[0].scored.ranked_tasks] if self.ranked else []:
@@ -107,7 +111,7 @@ class Ranking:
             half = float(np.median([score.value for score in scores if score is not None]))
             for control in controls:
                 score = control.tasks[name].score
-                if score is not None and score.value >= half:
+                if score is not None and score.value >= half and (control.tasks[name].above_chance or 0.0) > AT_CHANCE:
                     controls_by_task.setdefault(name, []).append(control.name)
         return controls_by_task
 

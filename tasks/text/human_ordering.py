@@ -41,6 +41,7 @@ from tasks.text.base import (
 )
 
 MIN_PAIRS = 3
+TENTHS, FIFTHS = 10, 5                      # parts of the pairs by word length and by rating, for `balance_pairs`
 PARALLEL, RANDOM = "parallel", "random"
 
 YAMSHCHIKOV_2020 = Paper(
@@ -56,6 +57,7 @@ class Settings(TaskSettings):
     pairs: Annotated[int, Field(ge=MIN_PAIRS, le=100_000)]       # maximal number, per group of a dataset
     batch: Annotated[int, Field(ge=1, le=5_000)]
     together: Annotated[int, Field(ge=1, le=100)] = 5               # number of pairs per cluster
+    balanced: bool = False                                          # see `balance_pairs`
 
 
 @dataclass(frozen=True)
@@ -114,14 +116,13 @@ class HumanOrdering(TextTask[RatedAnswers]):
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
         for name in settings.datasets:
-            for kind, group, pairs in count_pairs(name):
-                count = min(pairs, settings.pairs)
+            for kind, group, count in count_pairs(name, settings.pairs, settings.balanced):
                 if count < MIN_PAIRS:
                     raise TouchstoneError(f'The set "{group}" of "{name}" has {count} pairs; {MIN_PAIRS} are required.')
                 for start, stop in batch_ranges(count, settings.batch):
                     yield self.unit(context, (kind, group), {
                         "dataset": name, "kind": kind, "group": group, "sample": context.seed, "start": start, "stop": stop,
-                        "pairs": count, "together": settings.together}, (name,))
+                        "pairs": count, "together": settings.together, **({"balanced": settings.pairs} if settings.balanced else {})}, (name,))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
         return [Cluster(unit.stratum, f"{unit.parameters['start']}, {number}") for unit in units
@@ -132,8 +133,7 @@ class HumanOrdering(TextTask[RatedAnswers]):
 
     def observe(self, unit: Unit, metric: MetricSession) -> RatedAnswers:
         p, pairs = unit.parameters, pairs_of(unit)
-        all_pairs = sample_sets(p["dataset"], p["sample"])[p["kind"], p["group"]][:p["pairs"]]
-        collection = [text for pair in all_pairs for text in (pair.a, pair.b)]
+        collection = [text for pair in sampled_pairs(unit) for text in (pair.a, pair.b)]
         answers, rechecked = score_in_mixed_order(metric, [(pair.a, pair.b) for pair in pairs], collection)
         return RatedAnswers(tuple(range(p["start"], p["stop"])), answers, tuple(pair.score for pair in pairs),
                             tuple(pair.ratings for pair in pairs), ScoreScale.from_header(metric.entry.header), rechecked)
@@ -238,14 +238,14 @@ def read_pairs(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
 
 
 @lru_cache(maxsize=8)
-def count_pairs(name: str) -> list[tuple[str, str, int]]:
+def count_pairs(name: str, most: int, balanced: bool) -> list[tuple[str, str, int]]:
     """Return (kind, group, number of pairs) for each group of a dataset; kept in the cache, so that the dataset is read once."""
-    path, key = cache_folder() / "pair_counts.json", f"{name}@{dataset_fingerprint(name)}"
+    path, key = cache_folder() / "pair_counts.json", f"{name}@{dataset_fingerprint(name)}{f', {most} balanced' if balanced else ''}"
     counts = read_entries(path).get(key)
     if counts is None:
-        counts = [[kind, group, len(pairs)] for (kind, group), pairs in read_pairs(name).items()]
+        counts = [[kind, group, len(balance_pairs(pairs, most) if balanced else pairs)] for (kind, group), pairs in read_pairs(name).items()]
         write_entry(path, key, counts)
-    return [(kind, group, count) for kind, group, count in counts]
+    return [(kind, group, min(count, most)) for kind, group, count in counts]
 
 
 @lru_cache(maxsize=8)
@@ -257,5 +257,42 @@ def sample_sets(name: str, seed: int) -> Mapping[tuple[str, str], tuple[Pair, ..
 
 def pairs_of(unit: Unit) -> tuple[Pair, ...]:
     """Return the pairs of a unit."""
+    return sampled_pairs(unit)[unit.parameters["start"]:unit.parameters["stop"]]
+
+
+def sampled_pairs(unit: Unit) -> tuple[Pair, ...]:
+    """Return the pairs of all units with the same group of a dataset."""
     p = unit.parameters
-    return sample_sets(p["dataset"], p["sample"])[p["kind"], p["group"]][p["start"]:p["stop"]]
+    pairs = sample_sets(p["dataset"], p["sample"])[p["kind"], p["group"]]
+    return balance_pairs(pairs, p["balanced"]) if "balanced" in p else pairs[:p["pairs"]]
+
+
+@lru_cache(maxsize=16)
+def balance_pairs(pairs: tuple[Pair, ...], most: int) -> tuple[Pair, ...]:
+    """Return at most so many pairs, in their order, whose mean word length says nothing about their rating.
+
+    In a dataset of several genres, for example, captions have shorter words than news and other ratings. In each tenth of the pairs
+    by word length, equally many pairs of each fifth by rating are kept. How many these are does not depend on the order.
+    """
+    tenths, fifths = divide([mean_word_length(f"{pair.a} {pair.b}") for pair in pairs], TENTHS), divide([pair.score for pair in pairs], FIFTHS)
+    cells = np.zeros((TENTHS, FIFTHS), dtype=int)
+    np.add.at(cells, (tenths, fifths), 1)
+    kept = cells.min(axis=1)
+    kept = kept * min(1.0, most / max(1, FIFTHS * kept.sum()))
+    left, chosen = np.repeat(kept.astype(int)[:, None], FIFTHS, axis=1), []
+    for pair, tenth, fifth in zip(pairs, tenths, fifths, strict=True):
+        if left[tenth, fifth]:
+            left[tenth, fifth] -= 1
+            chosen.append(pair)
+    return tuple(chosen)
+
+
+def divide(values: Sequence[float], parts: int) -> np.ndarray:
+    """Return for each value in which of about equally large parts it is by its rank; equal values are in the same part."""
+    return np.asarray(parts * (scipy.stats.rankdata(values) - 1) // len(values), dtype=int)
+
+
+def mean_word_length(text: str) -> float:
+    """Return the mean number of characters of the words of a text."""
+    words = text.split()
+    return sum(map(len, words)) / len(words) if words else 0.0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -34,6 +33,7 @@ class Settings(TaskSettings):
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]          # labelled ones, or corpora to be separated: "a + b"
     texts: Annotated[int, Field(ge=4, le=500)]                         # per sample
     samples: Annotated[int, Field(ge=1, le=100)]                       # disjoint samples per dataset
+    more_samples: dict[str, Annotated[int, Field(ge=1, le=100)]] = {}  # of larger datasets, instead
     of_a_label: Annotated[int, Field(ge=2, le=100)] = 25               # minimum per label
 
 
@@ -74,9 +74,14 @@ class Clustering(TextTask[ScoreMatrix]):
         return {part for name in settings.datasets for part in name.split(" + ")}
 
     def units(self, settings: Settings, context: Context) -> Iterator[Unit]:
-        for name, sample in itertools.product(settings.datasets, range(settings.samples)):
-            yield self.unit(context, (name,), {"dataset": name, "sample": context.seed, "part": sample,
-                                               "texts": settings.texts, "of_a_label": settings.of_a_label}, name.split(" + "))
+        for name in settings.more_samples:
+            if name not in settings.datasets:
+                raise TouchstoneError(f'tasks.clustering.more_samples names "{name}", which is not among the datasets: '
+                                      f"{', '.join(settings.datasets)}.")
+        for name in settings.datasets:
+            for sample in range(settings.more_samples.get(name, settings.samples)):
+                yield self.unit(context, (name,), {"dataset": name, "sample": context.seed, "part": sample,
+                                                   "texts": settings.texts, "of_a_label": settings.of_a_label}, name.split(" + "))
 
     def texts(self, unit: Unit) -> Iterable[str]:
         return [text for text, _ in sample_texts(unit)]

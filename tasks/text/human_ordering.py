@@ -119,10 +119,11 @@ class HumanOrdering(TextTask[RatedAnswers]):
             for kind, group, count in count_pairs(name, settings.pairs, settings.balanced):
                 if count < MIN_PAIRS:
                     raise TouchstoneError(f'The set "{group}" of "{name}" has {count} pairs; {MIN_PAIRS} are required.')
+                balanced = {"balanced": settings.pairs} if settings.balanced else {}
                 for start, stop in batch_ranges(count, settings.batch):
                     yield self.unit(context, (kind, group), {
                         "dataset": name, "kind": kind, "group": group, "sample": context.seed, "start": start, "stop": stop,
-                        "pairs": count, "together": settings.together, **({"balanced": settings.pairs} if settings.balanced else {})}, (name,))
+                        "pairs": count, "together": settings.together, **balanced}, (name,))
 
     def clusters(self, units: Sequence[Unit]) -> list[Cluster]:
         return [Cluster(unit.stratum, f"{unit.parameters['start']}, {number}") for unit in units
@@ -240,10 +241,12 @@ def read_pairs(name: str) -> Mapping[tuple[str, str], tuple[Pair, ...]]:
 @lru_cache(maxsize=8)
 def count_pairs(name: str, most: int, balanced: bool) -> list[tuple[str, str, int]]:
     """Return (kind, group, number of pairs) for each group of a dataset; kept in the cache, so that the dataset is read once."""
-    path, key = cache_folder() / "pair_counts.json", f"{name}@{dataset_fingerprint(name)}{f', {most} balanced' if balanced else ''}"
+    path, key = cache_folder() / "pair_counts.json", f"{name}@{dataset_fingerprint(name)}"
+    key += f", {most} balanced" if balanced else ""
     counts = read_entries(path).get(key)
     if counts is None:
-        counts = [[kind, group, len(balance_pairs(pairs, most) if balanced else pairs)] for (kind, group), pairs in read_pairs(name).items()]
+        counts = [[kind, group, len(balance_pairs(pairs, most) if balanced else pairs)]
+                  for (kind, group), pairs in read_pairs(name).items()]
         write_entry(path, key, counts)
     return [(kind, group, min(count, most)) for kind, group, count in counts]
 
@@ -271,10 +274,11 @@ def sampled_pairs(unit: Unit) -> tuple[Pair, ...]:
 def balance_pairs(pairs: tuple[Pair, ...], most: int) -> tuple[Pair, ...]:
     """Return at most so many pairs, in their order, whose mean word length says nothing about their rating.
 
-    In a dataset of several genres, for example, captions have shorter words than news and other ratings. In each tenth of the pairs
-    by word length, equally many pairs of each fifth by rating are kept. How many these are does not depend on the order.
+    In a dataset of several genres, for example, captions have shorter words than news and other ratings. In each tenth of the
+    pairs by word length, equally many pairs of each fifth by rating are kept. How many these are does not depend on the order.
     """
-    tenths, fifths = divide([mean_word_length(f"{pair.a} {pair.b}") for pair in pairs], TENTHS), divide([pair.score for pair in pairs], FIFTHS)
+    tenths = divide([mean_word_length(f"{pair.a} {pair.b}") for pair in pairs], TENTHS)
+    fifths = divide([pair.score for pair in pairs], FIFTHS)
     cells = np.zeros((TENTHS, FIFTHS), dtype=int)
     np.add.at(cells, (tenths, fifths), 1)
     kept = cells.min(axis=1)

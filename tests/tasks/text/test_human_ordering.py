@@ -20,7 +20,15 @@ from leaderboard.scoring.ranking import rank_suite
 from tasks.common import rank_orders
 from tasks.suite_files import load_suite
 from tasks.text import human_ordering
-from tasks.text.human_ordering import HumanOrdering, RatedAnswers, measure_correlations
+from tasks.text.human_ordering import (
+    HumanOrdering,
+    Pair,
+    RatedAnswers,
+    balance_pairs,
+    divide,
+    mean_word_length,
+    measure_correlations,
+)
 
 SETS = ("bible_random", "paralex_random", "paraphrase_random", "yelp_rewrite_random", "gyafc_rewrite_random", "gyafc_informal_random",
         "gyafc_formal_random", "yelp_rewrite", "gyafc_rewrite", "gyafc_informal", "gyafc_formal", "bible", "paralex", "paraphrase")
@@ -148,3 +156,53 @@ def test_whole_runs_are_scored_by_parallel_sets(ranking):
 def test_pairs_without_ratings_are_rejected():
     with pytest.raises(TouchstoneError, match="no rated pairs"):
         human_ordering.read_pairs("made_paraphrases")
+
+
+# ---- balanced draws ---------------------------------------------------------------------------------------------------------
+
+def made_pairs(count: int, confounded: bool) -> tuple[Pair, ...]:
+    """Pairs of two genres: the second has longer words and, if confounded, higher ratings."""
+    rng = np.random.default_rng(5)
+    pairs = []
+    for number in range(count):
+        news = number % 2
+        length = int(rng.integers(3, 7)) + 4 * news
+        score = float(rng.random() * 5) if not confounded else float(min(5.0, rng.random() * 4 + news))
+        pairs.append(Pair(" ".join(["x" * length] * 5), " ".join(["y" * length] * 6), score, ()))
+    return tuple(pairs)
+
+
+def correlation(pairs) -> float:
+    return float(stats.spearmanr([mean_word_length(pair.b) for pair in pairs], [pair.score for pair in pairs]).statistic)
+
+
+def test_word_length_says_nothing_in_balanced_draws():
+    pairs = made_pairs(2_000, confounded=True)
+    balanced = balance_pairs(pairs, 10_000)
+    assert correlation(pairs) > 0.2
+    assert abs(correlation(balanced)) < 0.05
+    assert len(balanced) > 1_000
+    assert [pairs.index(pair) for pair in balanced] == sorted(pairs.index(pair) for pair in balanced)       # in their order
+    assert abs(correlation(balance_pairs(pairs, 500))) < 0.1
+    assert 400 < len(balance_pairs(pairs, 500)) <= 500
+
+
+def test_the_number_of_balanced_pairs_does_not_depend_on_their_order():
+    pairs = made_pairs(600, confounded=True)
+    assert len(balance_pairs(pairs, 300)) == len(balance_pairs(pairs[::-1], 300))
+
+
+def test_equal_values_are_in_the_same_part():
+    """By hand: ranks 1.5, 1.5, 3, 4 of four values in two parts."""
+    assert divide([7.0, 7.0, 8.0, 9.0], 2).tolist() == [0, 0, 1, 1]
+    assert divide([1.0] * 10, 5).tolist() == [2] * 10
+
+
+@pytest.mark.parametrize("balanced", [False, True])
+def test_units_of_balanced_draws_cover_their_pairs(balanced, context):
+    settings = HumanOrdering.settings_type(datasets=("made_likeness",), pairs=40, batch=16, balanced=balanced)
+    units = list(HumanOrdering().units(settings, context))
+    pairs = [pair for unit in units for pair in human_ordering.pairs_of(unit)]
+    assert len(pairs) == units[0].parameters["pairs"] <= 40
+    assert len(set(pairs)) == len(pairs)
+    assert ("balanced" in units[0].parameters) == balanced

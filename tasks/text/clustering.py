@@ -33,7 +33,7 @@ class Settings(TaskSettings):
     datasets: Annotated[tuple[str, ...], Field(min_length=1)]          # labelled ones, or corpora to be separated: "a + b"
     texts: Annotated[int, Field(ge=4, le=500)]                         # per sample
     samples: Annotated[int, Field(ge=1, le=100)]                       # disjoint samples per dataset
-    more_samples: dict[str, Annotated[int, Field(ge=1, le=100)]] = {}  # of larger datasets, instead
+    more_samples: Annotated[dict[str, int], Field(default_factory=dict)]        # of larger datasets, instead
     of_a_label: Annotated[int, Field(ge=2, le=100)] = 25               # minimum per label
 
 

@@ -12,7 +12,6 @@ import datetime
 import json
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from harness.results.claims import Claims, Pair
 from harness.results.databases import HELD_ARRAYS, open_database
 from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
 from harness.results.provenance import Provenance
+from harness.results.stored_entry import StoredEntry
 from harness.submission.header import read_header
 from harness.submission.submission import Entry, Submission, current_digest
 
@@ -77,17 +77,6 @@ DERIVED = sa.Table(
 SCHEMA_VERSION = 1
 # Step n migrates a store from version n to n + 1.
 MIGRATIONS: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class StoredEntry:
-    """An entry as stored."""
-
-    digest: str
-    submission: Submission
-    entry: Entry
-    first_seen: str
-    last_seen: str
 
 
 class Store:

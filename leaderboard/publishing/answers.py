@@ -18,7 +18,7 @@ from harness.evaluation.suite import Suite
 from harness.evaluation.time_left import PublishedTimes
 from harness.results.arrays import StoredArray, decode_array, encode_array
 from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
-from harness.results.store import StoredEntry
+from harness.results.stored_entry import StoredEntry
 from harness.submission.header import read_header
 from harness.submission.submission import Submission
 from leaderboard.ensembles.baselines import KIND, MEMBERS

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
 
-import pandas as pd
-
 from harness.base.errors import TouchstoneError, did_you_mean, printable
 from harness.evaluation.suite import Axis
 from harness.evaluation.task import Paper
@@ -266,6 +264,8 @@ def markdown(text: str) -> str:
 
 def export(results: ResultsView, tracks: Sequence[str], form: str, to: Path | None) -> str | None:
     """Return the tables of some tracks in a format for machines or papers; Parquet is written to a file instead."""
+    import pandas as pd
+
     rows = score_rows(entry for track in tracks for entry in results.overview.standings(track).values())
     if form == "parquet":
         if to is None:

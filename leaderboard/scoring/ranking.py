@@ -12,13 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from harness.base.hashing import seed_of
 from harness.evaluation.suite import Suite
-from harness.results.store import Store
 from leaderboard.scoring.estimates import FEW_UNITS, unit_weights
 from leaderboard.scoring.resampling import DRAWS as PLANNED
 from leaderboard.scoring.resampling import Plan, make_plans, resampled_mean
@@ -32,6 +31,11 @@ from leaderboard.scoring.significance import (
     pairwise_tests_of_replicates,
     rank_intervals,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.results.store import Store
 
 DRAWS = 5_000
 
@@ -113,6 +117,8 @@ class Ranking:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per entry: rank, rank range, overall score above chance with interval, and the score of each task."""
+        import pandas as pd
+
         rows = []
         for entry in self.places:
             low, high = entry.interval or (None, None)

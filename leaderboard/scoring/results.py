@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from harness import results as stores
 from harness.base.errors import TouchstoneError
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Task
 from harness.results.outcomes import Outcome
-from harness.results.store import Store, StoredEntry, open_store
+from harness.results.stored_entry import StoredEntry
 from leaderboard.scoring.kept_scores import (
     LazyObservations,
     Observations,
@@ -23,6 +24,9 @@ from leaderboard.scoring.kept_scores import (
 )
 from leaderboard.scoring.resampling import Plan, make_plans
 from leaderboard.scoring.scores import Scored, TaskScore, score_task
+
+if TYPE_CHECKING:
+    from harness.results.store import Store
 
 Details = dict[str, Any]                    # parts of an entry's report that are computed from observations
 Derived = dict[str, Any]                    # values derived from answers, by key
@@ -67,7 +71,7 @@ class Results:
     def __init__(self, suite: Suite, store: Store | Path | str | None, published: PublishedResults | None = None,
                  only: Container[str] | None = None) -> None:
         self.suite, self.published, self._only = suite, published, only
-        self.store = None if store is None else open_store(store)
+        self.store = None if store is None else stores.open_store(store)
         self._unsaved: dict[str, PackedScore] = {}
 
     @cached_property

@@ -156,7 +156,7 @@ class Store:
         """Return when each outcome was stored, by unit id and entry digest."""
         query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest, OUTCOMES.c.finished)
         with self._explained(), self._engine.connect() as connection:
-            return {(row.unit_id, row.entry_digest): row.finished for row in connection.execute(query)}
+            return {(unit, digest): finished for unit, digest, finished in connection.execute(query)}
 
     def finished_by_entry(self, units: Container[str]) -> dict[str, dict[str, str]]:
         """Return when each outcome of some test units was stored, by present entry digest and unit id."""

@@ -168,7 +168,9 @@ def run(
     report_run(tally)
     if reason is not None:
         progress.say(f"Not ranked among the published metrics: {reason}")
-    show_run(StoreView(Results(read, Store(path), published)), [entry.name for entry in entries] if what else None, as_json)
+    results = StoreView(Results(read, Store(path), published))
+    show_run(results, [entry.name for entry in entries] if what else None, as_json)
+    results.keep()
     sys.exit(REFUSED if tally.refused else SOME_FAILED if tally.failed_in_store else ANSWERED)
 
 

@@ -264,12 +264,12 @@ def markdown(text: str) -> str:
 
 def export(results: ResultsView, tracks: Sequence[str], form: str, to: Path | None) -> str | None:
     """Return the tables of some tracks in a format for machines or papers; Parquet is written to a file instead."""
-    import pandas as pd
-
     rows = score_rows(entry for track in tracks for entry in results.overview.standings(track).values())
     if form == "parquet":
         if to is None:
             raise TouchstoneError("A Parquet table needs a file: name it with --to table.parquet.")
+        import pandas as pd
+
         try:
             pd.DataFrame(rows).to_parquet(to, index=False)
         except OSError as error:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.base.units import Unit
-from harness.environments.environment import Environment
 from harness.evaluation.task import Task
-from harness.sandbox.layers import Sandbox
 from harness.sandbox.limits import Limits
 from harness.submission.submission import Entry
+
+if TYPE_CHECKING:
+    from harness.environments.environment import Environment
+    from harness.sandbox.layers import Sandbox
 
 
 @dataclass(frozen=True)

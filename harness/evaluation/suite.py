@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.hashing import digest_of
 from harness.base.progress import Progress
 from harness.base.units import Source, Unit
-from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.task import Task
+
+if TYPE_CHECKING:
+    from harness.evaluation.assignment import TaskUnit
 
 OVERALL = "overall"                         # the axis of a track whose suite declares none
 

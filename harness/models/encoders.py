@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
@@ -57,10 +57,7 @@ class SentenceTransformerEncoder:
         tokenized = self._tokenize(texts)
         if tokenized is None:
             return [Batch([row], [[text], [1], None]) for row, text in enumerate(texts)]
-        rows_by_tokens: dict[bytes, list[int]] = {}        # identical after truncation
-        for row in range(len(texts)):
-            rows_by_tokens.setdefault(tokenized.tokens("input_ids", row).tobytes(), []).append(row)
-        unique_rows = list(rows_by_tokens.values())
+        unique_rows = list(tokenized.unique())
         groups = equal_length_groups([tokenized.length(rows[0]) for rows in unique_rows], BATCH_TOKENS)
         random.Random(0).shuffle(groups)    # mix long and short texts, so that the time left is representative
         return [
@@ -115,6 +112,19 @@ class TokenizedTexts:
     def length(self, row: int) -> int:
         """Return the number of tokens of a text."""
         return int(self.ends[row + 1] - self.ends[row])
+
+    def unique(self) -> Iterator[list[int]]:
+        """Yield the rows of each distinct text after truncation, by length and in order of the first of them."""
+        import numpy as np
+
+        lengths = np.diff(self.ends)
+        for length in np.unique(lengths):
+            rows = np.flatnonzero(lengths == length)
+            tokens = self.features["input_ids"][self.ends[rows][:, None] + np.arange(length)]
+            _, first, same = np.unique(tokens, axis=0, return_index=True, return_inverse=True)
+            order = np.argsort(first[same], kind="stable")
+            starts = np.flatnonzero(np.diff(first[same][order], prepend=-1))
+            yield from (part.tolist() for part in np.split(rows[order], starts[1:]))
 
     def tokens(self, feature: str, row: int) -> np.ndarray:
         """Return a feature of the tokens of a text."""

@@ -23,6 +23,7 @@ import numpy as np
 
 from harness.base.errors import TouchstoneError
 from harness.base.files import file_lock
+from harness.base.memory import return_freed_memory
 from harness.base.progress import Progress
 from harness.models.encoders import Batch, Encoder
 from harness.models.registry import find_model
@@ -77,7 +78,7 @@ class VectorCache:
     def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
         """Embed the texts that have no vector yet and return their number; `threads` batches run in parallel."""
         ordered = sorted(set(texts))
-        keys = list(map(text_key, ordered))
+        keys = list(map(hash_text, ordered))    # not `text_key`, which would keep texts
         missing = {key for key in keys if key not in self._rows}
         if not missing:
             return 0
@@ -87,6 +88,7 @@ class VectorCache:
         stage = progress.stage(f"Embedding with {self.model.name}", len(missing), "texts")
         batches = [batch for batch in encoder.batches(ordered) if any(keys[row] in missing for row in batch.rows)]
         del ordered                             # texts can be large, and what is left to do needs their keys only
+        return_freed_memory()                   # tokenizing needs more than its result
         try:
             for rows, vectors in embed_batches(encoder, batches, threads):
                 new = [i for i, row in enumerate(rows) if keys[row] in missing]
@@ -162,7 +164,9 @@ def missing_message(count: int, model: str) -> str:
     return f"{count:,} texts have no {model} vector yet; each is embedded once and cached."
 
 
-@lru_cache(REMEMBERED_TEXTS)
-def text_key(text: str) -> bytes:
+def hash_text(text: str) -> bytes:
     """Return the cache key of a text."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+text_key = lru_cache(REMEMBERED_TEXTS)(hash_text)

@@ -8,9 +8,11 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import sqlalchemy as sa
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
 
 Pair = tuple[str, str]                      # unit id, entry digest
 
@@ -41,6 +43,8 @@ class AdvisoryLocks:
 
     def take(self, pair: Pair) -> bool:
         """Claim a pair; return False if another run holds it or has stored an outcome since this run was planned."""
+        import sqlalchemy as sa
+
         table = self._outcomes
         query = sa.select(table.c.finished).where(table.c.unit_id == pair[0], table.c.entry_digest == pair[1])
         with self._lock:
@@ -53,6 +57,8 @@ class AdvisoryLocks:
 
     def release(self, pair: Pair) -> None:
         """End a claim after its outcome is stored."""
+        import sqlalchemy as sa
+
         with self._lock:
             self._connection.execute(sa.select(sa.func.pg_advisory_unlock(lock_number(pair))))
 

@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 
 import numpy as np
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from harness.base.errors import TouchstoneError, printable
 from harness.results.arrays import ArrayFolder, ArrayStore, StoredArray, decode_array, encode_array
@@ -88,6 +87,8 @@ class SqliteFile:
         return ArrayFolder(self.path.with_suffix(".arrays"))
 
     def insert(self, table: sa.Table) -> Any:
+        from sqlalchemy.dialects import sqlite
+
         return sqlite.insert(table)
 
     def before_schema(self, connection: sa.Connection) -> None:
@@ -145,6 +146,8 @@ class PostgresServer:
         return ArrayTable(engine)
 
     def insert(self, table: sa.Table) -> Any:
+        from sqlalchemy.dialects import postgresql
+
         return postgresql.insert(table)
 
     def before_schema(self, connection: sa.Connection) -> None:
@@ -185,6 +188,8 @@ class ArrayTable:
         self._engine = engine
 
     def put(self, array: np.ndarray) -> StoredArray:
+        from sqlalchemy.dialects import postgresql
+
         digest, shape, content = encode_array(array)
         with self._engine.begin() as connection:
             connection.execute(postgresql.insert(HELD_ARRAYS).values(digest=digest, content=content).on_conflict_do_nothing())

@@ -12,7 +12,6 @@ import datetime
 import json
 import sqlite3
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from harness.results.claims import Claims, Pair
 from harness.results.databases import HELD_ARRAYS, open_database
 from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
 from harness.results.provenance import Provenance
+from harness.results.stored_entry import StoredEntry
 from harness.submission.header import read_header
 from harness.submission.submission import Entry, Submission, current_digest
 
@@ -77,17 +77,6 @@ DERIVED = sa.Table(
 SCHEMA_VERSION = 1
 # Step n migrates a store from version n to n + 1.
 MIGRATIONS: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class StoredEntry:
-    """An entry as stored."""
-
-    digest: str
-    submission: Submission
-    entry: Entry
-    first_seen: str
-    last_seen: str
 
 
 class Store:
@@ -167,7 +156,7 @@ class Store:
         """Return when each outcome was stored, by unit id and entry digest."""
         query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest, OUTCOMES.c.finished)
         with self._explained(), self._engine.connect() as connection:
-            return {(row.unit_id, row.entry_digest): row.finished for row in connection.execute(query)}
+            return {(unit, digest): finished for unit, digest, finished in connection.execute(query)}
 
     def finished_by_entry(self, units: Container[str]) -> dict[str, dict[str, str]]:
         """Return when each outcome of some test units was stored, by present entry digest and unit id."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import tomllib
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from packaging.requirements import InvalidRequirement, Requirement
@@ -23,6 +24,7 @@ HEADER_BYTES = 16_000
 LINE_CHARACTERS = 1_000
 DEPENDENCIES = 30
 VARIANTS = 12
+REMEMBERED_HEADERS = 512
 OUR_PACKAGES = frozenset({"harness", "tasks", "submissions", "leaderboard", "touchstone-benchmark"})
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_.-]{0,63}")
@@ -210,6 +212,7 @@ def without_header(source: bytes) -> bytes:
     return b"\n".join(lines[:start] + lines[end + 1:])
 
 
+@lru_cache(REMEMBERED_HEADERS)
 def read_header(source: bytes, filename: str) -> Header:
     """Return the validated header of a submission's source, or raise TouchstoneError."""
     first_line, block = _block(_decode(source, filename), filename)

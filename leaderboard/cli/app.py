@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -82,10 +83,12 @@ app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 
 PICTURE_WIDTH = 112
+COLLECTED_AT = 100_000                      # new objects: at the default of 700, imports trigger hundreds of collections
 
 
 def main() -> None:
     """Run the command line; errors are one sentence and exit code 2."""
+    gc.set_threshold(COLLECTED_AT)
     for number in (signal.SIGINT, signal.SIGTERM):      # SIGINT is ignored in processes that a script starts in the background
         signal.signal(number, signal.default_int_handler)
     try:
@@ -165,7 +168,9 @@ def run(
     report_run(tally)
     if reason is not None:
         progress.say(f"Not ranked among the published metrics: {reason}")
-    show_run(StoreView(Results(read, Store(path), published)), [entry.name for entry in entries] if what else None, as_json)
+    results = StoreView(Results(read, Store(path), published))
+    show_run(results, [entry.name for entry in entries] if what else None, as_json)
+    results.keep()
     sys.exit(REFUSED if tally.refused else SOME_FAILED if tally.failed_in_store else ANSWERED)
 
 

@@ -8,6 +8,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.box import Box
 from rich.console import Console, Group, RenderableType
@@ -18,14 +19,16 @@ from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
 from harness.base.errors import TouchstoneError, format_bytes
-from harness.evaluation.loop import RunSummary
 from harness.evaluation.suite import OVERALL
 from leaderboard.cli.fitted_table import Column, FittedTable, plain_table
-from leaderboard.publishing.views import ResultsView
 from leaderboard.report.formats import format_authors
 from leaderboard.report.position import Position
 from leaderboard.report.schema import DescribedEntry, MetricPair, Standing, SuiteInfo, TaskInfo, TrackQuality
 from leaderboard.scoring.estimates import Estimate
+
+if TYPE_CHECKING:
+    from harness.evaluation.loop import RunSummary
+    from leaderboard.publishing.views import ResultsView
 
 output = Console(highlight=False)
 messages = Console(stderr=True, highlight=False)

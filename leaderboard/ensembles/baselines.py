@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cache, cached_property, partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter
 
@@ -17,10 +17,12 @@ from harness.base.errors import TouchstoneError
 from harness.base.hashing import digest_of
 from harness.base.progress import Progress
 from harness.evaluation.suite import Suite
-from harness.results.store import Store
 from leaderboard.ensembles.learning import TrainingTable, general, learn, value_added
 from leaderboard.ensembles.training_tables import MADE, task_of, training_tables
 from leaderboard.scoring.scores import Scored
+
+if TYPE_CHECKING:
+    from harness.results.store import Store
 
 MEMBERS = ("cosine", "levenshtein", "rouge", "jaccard", "bm25_plus")        # the metrics of USMB's ensembles
 KIND, VERSION = "ensemble", 2               # kind of stored values; change the version with the computation

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +18,7 @@ from harness.evaluation.suite import Suite
 from harness.evaluation.time_left import PublishedTimes
 from harness.results.arrays import StoredArray, decode_array, encode_array
 from harness.results.outcomes import Failure, Outcome, Status, pack_observation, unpack_observation
-from harness.results.store import StoredEntry
+from harness.results.stored_entry import StoredEntry
 from harness.submission.header import read_header
 from harness.submission.submission import Submission
 from leaderboard.ensembles.baselines import KIND, MEMBERS
@@ -142,8 +142,14 @@ class ReleasedResults:
     def __init__(self, release: Release) -> None:
         self._release, self.name = release, release.name
 
-    def _table(self, file: str, digest: str | None = None) -> pa.Table:
-        return pq.read_table(self._release.folder / file, filters=None if digest is None else [("digest", "=", digest)])
+    def _table(self, file: str, digest: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return a table, or the rows of an entry; without `pyarrow.dataset`, which imports pandas."""
+        opened = pq.ParquetFile(self._release.folder / file)
+        if digest is None:
+            return opened.read(columns)
+        groups = [group for group in range(opened.num_row_groups) if may_contain(opened.metadata.row_group(group), digest)]
+        rows = opened.read_row_groups(groups, columns)
+        return rows.filter(pa.array([value == digest for value in rows["digest"].to_pylist()], pa.bool_()))
 
     @cached_property
     def _entries(self) -> list[StoredEntry]:
@@ -156,7 +162,7 @@ class ReleasedResults:
 
     def times(self) -> PublishedTimes:
         """Return the seconds of each entry by test unit."""
-        table = pq.read_table(self._release.folder / ANSWERS, columns=["entry", "unit", "seconds"])
+        table = self._table(ANSWERS, columns=["entry", "unit", "seconds"])
         seconds: dict[str, dict[str, float]] = {}
         for entry, unit, taken in zip(*(table[name].to_pylist() for name in ("entry", "unit", "seconds")), strict=True):
             seconds.setdefault(entry, {})[unit] = taken
@@ -238,6 +244,14 @@ class ReleasedResults:
         """Return published values derived from answers, by key."""
         derived: dict[str, Derived] = json.loads((self._release.folder / DERIVED).read_bytes())
         return derived.get(kind, {})
+
+
+def may_contain(group: pq.RowGroupMetaData, digest: str) -> bool:
+    """Return whether a row group may have rows of an entry, from the statistics of its column `digest`."""
+    for column in map(group.column, range(group.num_columns)):
+        if column.path_in_schema == "digest" and column.statistics is not None and column.statistics.has_min_max:
+            return bool(column.statistics.min <= digest <= column.statistics.max)
+    return True
 
 
 def published_results(release: Release, suite: Suite) -> ReleasedResults:

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlencode
 
-import pandas as pd
-
 from harness.base.errors import TouchstoneError, did_you_mean, printable
 from harness.evaluation.suite import Axis
 from harness.evaluation.task import Paper
@@ -270,6 +268,8 @@ def export(results: ResultsView, tracks: Sequence[str], form: str, to: Path | No
     if form == "parquet":
         if to is None:
             raise TouchstoneError("A Parquet table needs a file: name it with --to table.parquet.")
+        import pandas as pd
+
         try:
             pd.DataFrame(rows).to_parquet(to, index=False)
         except OSError as error:

@@ -16,16 +16,15 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 from pydantic import BaseModel, ValidationError
 
 from harness.base.errors import TouchstoneError, did_you_mean, printable
 from harness.base.paths import PROJECT
 from harness.evaluation.suite import Suite
 from harness.models.registry import find_model
-from harness.results.store import Store
 from leaderboard.ensembles.summary import ensembles_csv
 from leaderboard.publishing.answers import ReleasedResults, published_results, write_answers
 from leaderboard.report.build import build_report, complete
@@ -35,6 +34,11 @@ from leaderboard.scoring.resampling import task_clusters
 from leaderboard.scoring.results import Results, results_of
 from leaderboard.scoring.scores import Scored, TaskScore
 from tasks.data import loading as data
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.results.store import Store
 
 FOLDER = PROJECT / "leaderboard" / "releases"
 NAME = re.compile(r"[0-9]{4}\.[1-9][0-9]{0,2}")
@@ -87,11 +91,15 @@ class Release:
     @cached_property
     def units(self) -> pd.DataFrame:
         """The score of every entry on every test unit, from which intervals and comparisons are computed."""
+        import pandas as pd
+
         return pd.read_parquet(self.folder / UNITS)
 
     @property
     def replicates(self) -> pd.DataFrame:
         """Resampled scores: the value, the leave-one-cluster-out values, and the replicates."""
+        import pandas as pd
+
         return pd.read_parquet(self.folder / REPLICATES)
 
     @property
@@ -208,6 +216,8 @@ def write_csv(rows: Sequence[Mapping[str, Cell]]) -> str:
 
 def unit_scores(rankings: Iterable[Ranking]) -> pd.DataFrame:
     """Return the score of every entry on every test unit of its track."""
+    import pandas as pd
+
     rows = [(placed.scored.name, placed.scored.stored.digest, placed.scored.track, name, unit.id, " | ".join(unit.stratum),
              score.by_unit[unit.id])
             for ranking in rankings for placed in ranking.places for name, score in placed.scored.tasks.items()
@@ -218,6 +228,8 @@ def unit_scores(rankings: Iterable[Ranking]) -> pd.DataFrame:
 
 def resampled_scores(rankings: Iterable[Ranking]) -> pd.DataFrame:
     """Return the resampled scores, in 32 bits because only their spread is used, with the names of the clusters."""
+    import pandas as pd
+
     rows = [{"entry": scored.name, "task": score.task.name, "value": score.resampled.value,
              "left_out": score.resampled.left_out.astype(np.float32),
              "replicates": score.resampled.replicates.astype(np.float32),

@@ -6,13 +6,15 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from harness.base.errors import TouchstoneError
-from harness.results.store import Store
 from harness.submission.submission import current_digest
 from leaderboard.publishing.release import FOLDER, read_release, releases
 from leaderboard.report.schema import EntryReport
+
+if TYPE_CHECKING:
+    from harness.results.store import Store
 
 
 class Publication(NamedTuple):

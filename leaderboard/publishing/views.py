@@ -159,6 +159,12 @@ class StoreView(ResultsView):
         """Everything that pages show."""
         return build_report(self.results.suite, self.rankings, self.results)
 
+    def keep(self) -> None:
+        """Keep in the store what cards show, so that it is computed once."""
+        for ranking in self.rankings.values():
+            _ = ranking.task_tests, ranking.other_axes
+        self.results.keep()
+
     def describe(self, name: str) -> Sequence[DescribedEntry]:
         return [describe_entry(placed, ranking, self.results) for ranking in self.rankings.values() for placed in ranking.places
                 if placed.scored.name == name]

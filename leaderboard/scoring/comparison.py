@@ -10,16 +10,14 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.hashing import seed_of
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Bounds
-from harness.results.store import Store
 from leaderboard.scoring.estimates import CONFIDENCE, Estimate, stratified_mean, unit_weights
 from leaderboard.scoring.ranking import Ranking, rank_suite
 from leaderboard.scoring.resampling import Resampled
@@ -31,6 +29,11 @@ from leaderboard.scoring.significance import (
     partial_conjunction_p,
 )
 from tasks.registry import TASKS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.results.store import Store
 
 DRAWS = 5_000
 
@@ -164,6 +167,8 @@ def compare(store: Results | Store | Path | str | None, suite: Suite, a: str, b:
         Columns track, task (`"overall"` for the overall score), difference (a - b), low and high (95% interval), and p: one-sided
         for a task, two-sided and adjusted for all pairs of ranked metrics for the overall score.
     """
+    import pandas as pd
+
     rankings = rank_suite(store, suite, published)
     names = {entry.scored.name for ranking in rankings.values() for entry in ranking.places}
     for name in (a, b):

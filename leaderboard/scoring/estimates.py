@@ -1,7 +1,8 @@
 """Estimates with confidence intervals: pure functions over arrays.
 
 A matrix of scores has one row per entry and one column per test unit. Units carry weights, so that a weighted row sum is a score
-(see `unit_weights`). All random draws come from a generator that the caller seeds.
+(see `unit_weights`). All random draws come from a generator that the caller seeds. Quantiles are from `scipy.special`, because
+`scipy.stats` takes long to import.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ def interval_of_mean(value: float, error: float, freedom: float, bounds: Bounds,
       all at a bound count as so many trials.
     """
     low, high = bounds
-    t = float(scipy.stats.t.ppf((1 + CONFIDENCE) / 2, freedom))
+    t = float(scipy.special.stdtrit(freedom, (1 + CONFIDENCE) / 2))
     if low is not None and high is not None:
         share, spread = min(max((value - low) / (high - low), 0.0), 1.0), error / (high - low)
         variance = share * (1 - share)
@@ -123,7 +124,17 @@ def borda_share(value: float, panel: Sequence[float]) -> float:
 def answer_correlation(answers: np.ndarray) -> np.ndarray:
     """Return the m x m Spearman correlations of the entries' answers (one row each); nan for constant rows."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.atleast_2d(np.corrcoef(scipy.stats.rankdata(answers, axis=1)))
+        return np.atleast_2d(np.corrcoef(average_ranks(answers)))
+
+
+def average_ranks(values: np.ndarray) -> np.ndarray:
+    """Return the ranks within each row, from 1; equal values share their mean rank, and a row with nan is nan throughout."""
+    ranks = np.empty(values.shape)
+    for row, found in zip(values, ranks, strict=True):
+        ordered = np.sort(row)
+        found[:] = (np.searchsorted(ordered, row, "left") + np.searchsorted(ordered, row, "right") + 1) / 2
+    ranks[np.isnan(values).any(axis=1)] = np.nan
+    return ranks
 
 
 def pareto_front(cost: Sequence[float], value: Sequence[float]) -> list[int]:

@@ -1,11 +1,11 @@
-"""Scores as plain values, so that they are computed once: a store keeps them, and a release publishes them."""
+"""Scores and tests as plain values, so that they are computed once: a store keeps them, and a release publishes scores."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import importlib.metadata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache, cached_property
 from typing import Any
@@ -20,6 +20,7 @@ from harness.results.outcomes import Failure
 from leaderboard.scoring.estimates import Estimate
 from leaderboard.scoring.resampling import Plan, Resampled
 from leaderboard.scoring.scores import TaskScore
+from leaderboard.scoring.significance import PairwiseTests
 
 CODE = ("harness/evaluation", "tasks", "leaderboard/scoring")       # what turns observations into scores
 PackedScore = dict[str, Any]                # a score, or a resampled statistic, as JSON values
@@ -45,6 +46,28 @@ class LazyObservations(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return len(self._loaded)
+
+
+class KeptTests:
+    """Tests of all pairs by what they compare, as kept if nothing has changed since, or computed."""
+
+    def __init__(self, load: Callable[[], Mapping[str, PackedScore]]) -> None:
+        self._load = load
+        self.unsaved: dict[str, PackedScore] = {}
+
+    @cached_property
+    def _kept(self) -> Mapping[str, PackedScore]:
+        return self._load()
+
+    def get(self, key: str, stamp: str, compute: Callable[[], PairwiseTests]) -> PairwiseTests:
+        """Return the tests of a key; those that are kept have the same stamp."""
+        kept = self.unsaved.get(key) or self._kept.get(key)
+        if kept is None or kept["stamp"] != stamp:
+            tests = compute()
+            kept = self.unsaved[key] = {"stamp": stamp, "count": len(tests.p), "p": pack_array(tests.p),
+                                        "difference": pack_array(tests.difference)}
+        p, difference = (unpack_array(kept[name]).reshape(kept["count"], -1) for name in ("p", "difference"))
+        return PairwiseTests(p, difference)
 
 
 def pack_score(score: TaskScore, plan: Plan | None = None) -> PackedScore:
@@ -99,6 +122,14 @@ def stamp_score(task: Task[Any], units: Sequence[Unit], finished: Mapping[str, s
     return digest_of([code_digest(), task.info.measure_version, [[unit.id, finished.get(unit.id)] for unit in units], *more])
 
 
+def stamp_tests(suite: str, arrays: Iterable[np.ndarray]) -> str:
+    """Return a digest of everything that tests of all pairs depend on: the arrays, the suite's fingerprint, and the code."""
+    digest = hashlib.sha256(f"{code_digest()} {suite}".encode())
+    for array in arrays:
+        digest.update(repr((array.dtype, array.shape)).encode() + np.ascontiguousarray(array).tobytes())
+    return digest.hexdigest()
+
+
 @cache
 def code_digest() -> str:
     """Return a digest of the code and the libraries that compute scores from observations."""
@@ -115,10 +146,10 @@ def pack_estimate(estimate: Estimate) -> list[float | int | None]:
 
 
 def pack_array(array: np.ndarray) -> str:
-    """Return an array of one dimension as text, exactly."""
+    """Return an array as text, exactly; without its shape."""
     return base64.b64encode(np.ascontiguousarray(array, "<f8").tobytes()).decode()
 
 
 def unpack_array(text: str) -> np.ndarray:
-    """Return the array that `pack_array` wrote."""
+    """Return the array that `pack_array` wrote, in one dimension."""
     return np.frombuffer(base64.b64decode(text), "<f8")

@@ -8,21 +8,21 @@ on the test units that all of them share.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from harness.base.hashing import seed_of
 from harness.evaluation.suite import AdmissionRule, Suite
-from harness.results.store import Store
 from leaderboard.scoring.estimates import FEW_UNITS, unit_weights
+from leaderboard.scoring.kept_scores import KeptTests, stamp_tests
 from leaderboard.scoring.resampling import DRAWS as PLANNED
 from leaderboard.scoring.resampling import Plan, make_plans, resampled_mean
-from leaderboard.scoring.results import PublishedResults, Results, score_suite
+from leaderboard.scoring.results import PublishedResults, Results, results_of
 from leaderboard.scoring.scores import Scored, TaskScore
 from leaderboard.scoring.significance import (
     PairwiseTests,
@@ -32,6 +32,11 @@ from leaderboard.scoring.significance import (
     pairwise_tests_of_replicates,
     rank_intervals,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.results.store import Store
 
 DRAWS = 5_000
 AT_CHANCE = AdmissionRule.score             # highest score above chance of a trivial baseline
@@ -54,6 +59,7 @@ class Ranking:
     places: tuple[RankedEntry, ...]
     lines: tuple[int, ...]                  # positions of dividing lines, in ranked entries
     parted: PairwiseTests | None                   # of the ranked entries, in order; None with too few test units
+    kept: KeptTests | None = field(default=None, repr=False, compare=False)     # tests that need not be computed
 
     @cached_property
     def ranked(self) -> tuple[RankedEntry, ...]:
@@ -65,7 +71,7 @@ class Ranking:
         """The tests of all pairs of ranked entries on each ranked task."""
         panel = [entry.scored for entry in self.ranked]
         tasks = [score.task.name for score in panel[0].ranked_tasks] if panel else []
-        return {task: compare_means(panel, task) for task in tasks}
+        return {task: compare_means(panel, task, self.kept) for task in tasks}
 
     @cached_property
     def task_ranks(self) -> dict[str, dict[str, tuple[int | None, tuple[int, int] | None]]]:
@@ -90,7 +96,7 @@ class Ranking:
         """The same entries ranked by each of the other axes of the track."""
         scored = [entry.scored for entry in self.places]
         axes = [axis for axis in scored[0].suite.axes if axis.track == scored[0].track][1:] if scored else []
-        return {axis.name: rank_entries(entry.in_track(axis.track, axis.name) for entry in scored) for axis in axes}
+        return {axis.name: rank_entries((entry.in_track(axis.track, axis.name) for entry in scored), self.kept) for axis in axes}
 
     @property
     def unseen_level(self) -> float:
@@ -117,6 +123,8 @@ class Ranking:
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row per entry: rank, rank range, overall score above chance with interval, and the score of each task."""
+        import pandas as pd
+
         rows = []
         for entry in self.places:
             low, high = entry.interval or (None, None)
@@ -136,25 +144,26 @@ class Ranking:
         return float(self.parted.p[names.index(a), names.index(b)])
 
 
-def rank_entries(scored: Iterable[Scored]) -> Ranking:
-    """Return the ranking of entries of one track."""
+def rank_entries(scored: Iterable[Scored], kept: KeptTests | None = None) -> Ranking:
+    """Return the ranking of entries of one track; tests that are kept are not computed again."""
     places = rank_order(scored)
     ranked = [entry.scored for entry in places if entry.rank is not None]
-    parted = compare_means(ranked)
+    parted = compare_means(ranked, kept=kept)
     if parted is None:
-        return Ranking(tuple(places), (), None)
+        return Ranking(tuple(places), (), None, kept)
     better = parted.better()
     intervals = rank_intervals(better)
     placed = [RankedEntry(entry.scored, entry.rank, entry.reason, interval)
               for entry, interval in zip(places[:len(ranked)], intervals, strict=True)]
-    return Ranking((*placed, *places[len(ranked):]), tuple(dividing_lines(range(len(ranked)), better)), parted)
+    return Ranking((*placed, *places[len(ranked):]), tuple(dividing_lines(range(len(ranked)), better)), parted, kept)
 
 
 def rank_suite(source: Results | Store | Path | str | None, suite: Suite,
                published: PublishedResults | None = None) -> dict[str, Ranking]:
     """Return the ranking of each track that has entries; the arguments are those of `score_suite`."""
-    scored = score_suite(source, suite, published)
-    rankings = {track: rank_entries(entry.in_track(track) for entry in scored if track in entry.tracks) for track in suite.tracks}
+    results = results_of(source, suite, published)
+    rankings = {track: rank_entries((entry.in_track(track) for entry in results.scored if track in entry.tracks), results.tests)
+                for track in suite.tracks}
     return {track: ranking for track, ranking in rankings.items() if ranking.places}
 
 
@@ -167,7 +176,7 @@ def ranks_on(ranked: Sequence[Scored], task: str,
             for score, interval in zip(scores, intervals, strict=True)]
 
 
-def compare_means(ranked: Sequence[Scored], only: str | None = None) -> PairwiseTests | None:
+def compare_means(ranked: Sequence[Scored], only: str | None = None, kept: KeptTests | None = None) -> PairwiseTests | None:
     """Test all pairs of ranked entries at once, on the ranked tasks of their track or on one of them.
 
     If all scores are means over test units, the tests use these, with signs drawn from the suite's fingerprint; otherwise they
@@ -175,9 +184,10 @@ def compare_means(ranked: Sequence[Scored], only: str | None = None) -> Pairwise
     """
     if len(ranked) < 2:
         return None
+    suite, key = ranked[0].suite, " ".join([ranked[0].track, ranked[0].axis.name, *([] if only is None else [only])])
     scores_by_entry = [[score for score in scored.ranked_tasks if only in (None, score.task.name)] for scored in ranked]
     if any(score.resampled is not None for score in scores_by_entry[0]):
-        return compare_replicates(ranked, scores_by_entry, make_plans(ranked[0].suite))
+        return compare_replicates(ranked, scores_by_entry, make_plans(ranked[0].suite), key, kept)
     columns: list[np.ndarray] = []
     of_unit: list[np.ndarray] = []
     of_task: list[int] = []
@@ -189,28 +199,47 @@ def compare_means(ranked: Sequence[Scored], only: str | None = None) -> Pairwise
         columns.append(np.array([[scores[number].by_unit[unit.id] for unit in units] for scores in scores_by_entry]))
         divisor = len(scores_by_entry[0]) * (1 - task.info.chance) * scores_by_entry[0][number].scale
         of_unit.append(unit_weights([unit.stratum for unit in units]) / divisor)
-    rng = np.random.default_rng(seed_of("who is better than whom", ranked[0].suite.fingerprint))
-    return pairwise_tests_of_means(np.concatenate(columns, axis=1), np.concatenate(of_unit), DRAWS, rng, of_task)
+    scores, weights = np.concatenate(columns, axis=1), np.concatenate(of_unit)
+
+    def test() -> PairwiseTests:
+        rng = np.random.default_rng(seed_of("who is better than whom", suite.fingerprint))
+        return pairwise_tests_of_means(scores, weights, DRAWS, rng, of_task)
+    return test() if kept is None else kept.get(key, stamp_tests(suite.fingerprint, (scores, weights, np.array(of_task))), test)
 
 
 def compare_replicates(
-    ranked: Sequence[Scored], scores_by_entry: Sequence[Sequence[TaskScore]], drawn: Mapping[str, Plan]
+    ranked: Sequence[Scored], scores_by_entry: Sequence[Sequence[TaskScore]], drawn: Mapping[str, Plan], key: str,
+    kept: KeptTests | None = None
 ) -> PairwiseTests | None:
     """Test all pairs by the mean scores under the draws of the tasks' independent resampling plans."""
     if not all(drawn[score.task.name].tells for score in scores_by_entry[0]):
         return None
-    count = len(scores_by_entry[0])
-    overall, parts, mean = np.zeros((len(ranked), PLANNED)), [], np.zeros(len(ranked))
-    for number, task in enumerate(score.task for score in scores_by_entry[0]):
-        scores = [of_entry[number] for of_entry in scores_by_entry]
-        units, plan = ranked[0].suite.units(task), drawn[task.name]
-        resampled = [score.resampled or resampled_mean(units, score.by_unit, plan) for score in scores]
-        share = np.array([[1 / (count * (1 - score.chance) * score.scale)] for score in scores])      # of the overall score
-        chance = np.array([[score.chance] for score in scores])
-        overall += share * (np.array([sample.replicates for sample in resampled]) - chance)
-        mean += (share * (np.array([[sample.value] for sample in resampled]) - chance))[:, 0]
-        parts += jackknife_influences(share * np.array([sample.left_out for sample in resampled]), resampled[0].strata)
-    return pairwise_tests_of_replicates(mean, overall, parts)
+    suite, tasks, count = ranked[0].suite, [score.task for score in scores_by_entry[0]], len(scores_by_entry[0])
+
+    def test() -> PairwiseTests:
+        overall, parts, mean = np.zeros((len(ranked), PLANNED)), [], np.zeros(len(ranked))
+        for number, task in enumerate(tasks):
+            scores = [of_entry[number] for of_entry in scores_by_entry]
+            units, plan = suite.units(task), drawn[task.name]
+            resampled = [score.resampled or resampled_mean(units, score.by_unit, plan) for score in scores]
+            share = np.array([[1 / (count * (1 - score.chance) * score.scale)] for score in scores])      # of the overall score
+            chance = np.array([[score.chance] for score in scores])
+            overall += share * (np.array([sample.replicates for sample in resampled]) - chance)
+            mean += (share * (np.array([[sample.value] for sample in resampled]) - chance))[:, 0]
+            parts += jackknife_influences(share * np.array([sample.left_out for sample in resampled]), resampled[0].strata)
+        return pairwise_tests_of_replicates(mean, overall, parts)
+    return test() if kept is None else kept.get(key, stamp_tests(suite.fingerprint, compared_arrays(scores_by_entry)), test)
+
+
+def compared_arrays(scores_by_entry: Sequence[Sequence[TaskScore]]) -> Iterator[np.ndarray]:
+    """Yield the numbers of scores that `compare_replicates` depends on."""
+    for score in (score for of_entry in scores_by_entry for score in of_entry):
+        yield np.array([score.chance, score.scale])
+        if score.resampled is not None:
+            yield from (np.array(score.resampled.value), score.resampled.left_out, score.resampled.replicates,
+                        score.resampled.strata)
+        else:
+            yield np.array([score.by_unit[unit] for unit in sorted(score.by_unit)])
 
 
 def rank_order(scored: Iterable[Scored]) -> list[RankedEntry]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,12 @@ class Plan:
     """How often each cluster of a task counts in each bootstrap draw."""
 
     clusters: tuple[Cluster, ...]
-    counts: np.ndarray                      # draws x clusters
+    draw: Callable[[], np.ndarray]          # returns the counts, which kept results need not
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """The counts (draws x clusters)."""
+        return self.draw()
 
     @property
     def strata(self) -> np.ndarray:
@@ -40,28 +46,24 @@ class Plan:
     def restricted(self, clusters: Sequence[Cluster]) -> Plan:
         """Return the same draws for a subset of the clusters."""
         column = {cluster: index for index, cluster in enumerate(self.clusters)}
-        return Plan(tuple(clusters), self.counts[:, [column[cluster] for cluster in clusters]])
+        return Plan(tuple(clusters), lambda: self.counts[:, [column[cluster] for cluster in clusters]])
 
 
-_PLANS: dict[str, dict[str, Plan]] = {}     # by fingerprint, because drawing takes as long as reading all kept scores
+_PLANS: dict[str, dict[str, Plan]] = {}     # by fingerprint, because drawing takes long
 
 
 def make_plans(suite: Suite) -> dict[str, Plan]:
     """Return the plan of every ranked task of a suite by name, drawn from the suite's fingerprint and that name."""
     if suite.fingerprint not in _PLANS:
-        _PLANS[suite.fingerprint] = draw_plans(suite)
+        _PLANS[suite.fingerprint] = {task.name: make_plan(suite, task) for task in suite.tasks if task.info.ranked}
     return _PLANS[suite.fingerprint]
 
 
-def draw_plans(suite: Suite) -> dict[str, Plan]:
-    """Return newly drawn plans; see `make_plans`."""
-    plans = {}
-    for task in suite.tasks:
-        if task.info.ranked:
-            clusters = task_clusters(task, suite.units(task))
-            rng = np.random.default_rng(seed_of("what is drawn again", suite.fingerprint, task.name))
-            plans[task.name] = Plan(clusters, stratified_plan([cluster.stratum for cluster in clusters], DRAWS, rng))
-    return plans
+def make_plan(suite: Suite, task: Task[Any]) -> Plan:
+    """Return a new plan of a task; see `make_plans`."""
+    clusters = task_clusters(task, suite.units(task))
+    seed = seed_of("what is drawn again", suite.fingerprint, task.name)
+    return Plan(clusters, lambda: stratified_plan([cluster.stratum for cluster in clusters], DRAWS, np.random.default_rng(seed)))
 
 
 def task_clusters(task: Task[Any], units: Sequence[Unit]) -> tuple[Cluster, ...]:
@@ -171,10 +173,10 @@ def bca_interval(value: float, left_out: np.ndarray, replicates: np.ndarray, str
     squares = float(np.sum(influence ** 2))
     acceleration = float(np.sum(influence ** 3)) / (6 * squares ** 1.5) if squares > 0 else 0.0
     below = (np.sum(ordered < value) + np.sum(ordered == value) / 2) / len(ordered)
-    bias = float(scipy.stats.norm.ppf(np.clip(below, 1 / (2 * len(ordered)), 1 - 1 / (2 * len(ordered)))))
+    bias = float(scipy.special.ndtri(np.clip(below, 1 / (2 * len(ordered)), 1 - 1 / (2 * len(ordered)))))
     tail = (1 + CONFIDENCE) / 2
     wider = 1.0 if planned else math.sqrt(count / (count - 1))
-    reach = wider * scipy.stats.t.ppf(tail, freedom) if expanded else scipy.stats.norm.ppf(tail)
+    reach = wider * scipy.special.stdtrit(freedom, tail) if expanded else scipy.special.ndtri(tail)
     z = bias + np.array([-reach, reach])
-    low, high = np.quantile(ordered, scipy.stats.norm.cdf(bias + z / (1 - acceleration * z)))
+    low, high = np.quantile(ordered, scipy.special.ndtr(bias + z / (1 - acceleration * z)))
     return Estimate(value, float(low), float(high), count)

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+from harness import results as stores
 from harness.base.errors import TouchstoneError
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Task
 from harness.results.outcomes import Outcome
-from harness.results.store import Store, StoredEntry, open_store
+from harness.results.stored_entry import StoredEntry
 from leaderboard.scoring.kept_scores import (
+    KeptTests,
     LazyObservations,
     Observations,
     PackedScore,
@@ -23,6 +25,9 @@ from leaderboard.scoring.kept_scores import (
 )
 from leaderboard.scoring.resampling import Plan, make_plans
 from leaderboard.scoring.scores import Scored, TaskScore, score_task
+
+if TYPE_CHECKING:
+    from harness.results.store import Store
 
 Details = dict[str, Any]                    # parts of an entry's report that are computed from observations
 Derived = dict[str, Any]                    # values derived from answers, by key
@@ -67,7 +72,7 @@ class Results:
     def __init__(self, suite: Suite, store: Store | Path | str | None, published: PublishedResults | None = None,
                  only: Container[str] | None = None) -> None:
         self.suite, self.published, self._only = suite, published, only
-        self.store = None if store is None else open_store(store)
+        self.store = None if store is None else stores.open_store(store)
         self._unsaved: dict[str, PackedScore] = {}
 
     @cached_property
@@ -145,12 +150,25 @@ class Results:
         self._unsaved[key] = {"stamp": stamp, **packed}
         return unpack_score(packed, task, observed)
 
-    def keep_scores(self) -> None:
-        """Keep the scores that were computed in the store, unless it was opened for reading only."""
-        if self.store is not None and not self.store.read_only and self._unsaved:
+    @cached_property
+    def tests(self) -> KeptTests:
+        """The tests of all pairs of entries that the store keeps."""
+        return KeptTests(lambda: {} if self.store is None else self.store.cache_get(self._kind_of_tests))
+
+    @property
+    def _kind_of_tests(self) -> str:
+        return f"tests {self.suite.fingerprint}"
+
+    def keep(self) -> None:
+        """Keep the scores and tests that were computed in the store, unless it was opened for reading only."""
+        if self.store is None or self.store.read_only:
+            return
+        if self._unsaved:
             self.store.cache_put(self._kind, self._unsaved)
             self._kept |= self._unsaved
             self._unsaved = {}
+        if self.tests.unsaved:
+            self.store.cache_put(self._kind_of_tests, self.tests.unsaved)
 
     def provenance(self, digest: str) -> list[RunValues]:
         """Return the provenance of every run of an entry, most recent first."""
@@ -169,7 +187,7 @@ class Results:
         scored = [Scored(stored, self.suite, {task.name: self.task_score(stored.digest, task, plans.get(task.name))
                                               for task in self.suite.tasks if task.accepts(stored.entry)})
                   for stored in self.entries()]
-        self.keep_scores()
+        self.keep()
         return [entry for entry in scored if any(score.asked for score in entry.tasks.values())]
 
 

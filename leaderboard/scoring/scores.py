@@ -17,7 +17,7 @@ from harness.evaluation.task import Task
 from harness.models.vector_composition import vector_model_id
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.results.provenance import harness_version
-from harness.results.store import StoredEntry
+from harness.results.stored_entry import StoredEntry
 from harness.submission.submission import Entry
 from leaderboard.scoring.estimates import Estimate, above_chance, mean_of_estimates, stratified_mean
 from leaderboard.scoring.resampling import Plan, Resampled, resample, resampled_mean, task_clusters

@@ -122,7 +122,7 @@ def pairwise_tests_of_replicates(values: np.ndarray, replicates: np.ndarray, par
     difference = values[first] - values[second]
     observed = np.abs(difference) / scale
     if parts:
-        # norm.isf(t.sf(...)) without scipy.stats, which takes long to import
+        # norm.isf(t.sf(...))
         observed = -scipy.special.ndtri(scipy.special.stdtr(degrees_of_freedom(parts, first, second), -observed))
 
     def drawn() -> Iterator[np.ndarray]:

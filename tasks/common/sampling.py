@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import pandas as pd
 
 from harness.base.errors import TouchstoneError
 from harness.base.hashing import seed_of
 from tasks.data.loading import load_corpus, load_dataset
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ASPECTS = ("overall", "accuracy", "coverage", "coherence")
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.files import read_entries, write_entry
@@ -22,6 +21,9 @@ from tasks.data.sources.hub_catalogue import HUB_DATASETS
 from tasks.data.sources.package_index import PACKAGE_INDEX_DATASETS
 from tasks.data.sources.web_and_snapshots import OTHER_DATASETS, SYNTHETIC_DATASETS
 from tasks.data.types import Dataset
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 DATASETS = {dataset.name: dataset for dataset in (*SYNTHETIC_DATASETS, *PACKAGE_INDEX_DATASETS, *HUB_DATASETS, *OTHER_DATASETS)}
 

@@ -12,8 +12,6 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pandas as pd
-
 from harness.base.errors import TouchstoneError
 from harness.base.paths import mirror_folder
 from tasks.data.schema import FORMS, Tables, fingerprint_tables
@@ -36,6 +34,8 @@ def find_snapshot(dataset: Dataset) -> Path | None:
 
 def read_snapshot(dataset: Dataset, folder: Path) -> Tables:
     """Return the tables of a snapshot."""
+    import pandas as pd
+
     tables = {}
     for table in FORMS[dataset.kind]:
         path = folder / f"{table}.parquet"

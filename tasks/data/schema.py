@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
-import pandas as pd
 
 from harness.base.errors import TouchstoneError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 Kind = Literal["corpus", "documents", "pairs", "summarized", "rated_summaries", "preferences", "clustering", "retrieval",
                "sequence"]
-Tables = dict[str, pd.DataFrame]
+Tables: TypeAlias = "dict[str, pd.DataFrame]"
 
 
 class Columns(NamedTuple):

@@ -9,9 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
-from typing import ClassVar
-
-import pandas as pd
+from typing import TYPE_CHECKING, ClassVar
 
 from harness.base.downloads import Archive, fetch_archive, fetch_url, web_path
 from harness.base.errors import TouchstoneError
@@ -20,6 +18,9 @@ from harness.models.hub_access import local_clone
 from tasks.data.schema import Kind, Tables
 from tasks.data.sources.decoders import OpenArchive
 from tasks.data.sources.hub import HubSplit, read_split
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class DatasetSource(ABC):

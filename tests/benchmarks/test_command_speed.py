@@ -1,7 +1,8 @@
-"""How long the command takes to say what it is."""
+"""How long the command takes to say what it is, and to read a release."""
 
 from __future__ import annotations
 
+import resource
 import time
 
 import pytest
@@ -20,3 +21,16 @@ def test_help(report):
         taken.append(time.perf_counter() - started)
     report(f"touchstone --help: {min(taken):.2f} s (at most 0.5)")
     assert min(taken) <= 0.5
+
+
+@pytest.mark.parametrize("words", [["show"], ["card", "energy"], ["cite", "energy"], ["export"]], ids=" ".join)
+def test_reading_a_release(words, report):
+    """Processor time, because the wall time on two processors depends on what else runs."""
+    taken = []
+    for _ in range(4):                      # the first compiles
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert touchstone(*words, "--release", "2026.3", separate=True).returncode == 0
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        taken.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    report(f"touchstone {' '.join(words)} --release 2026.3: {min(taken):.2f} s of processor time (at most 1)")
+    assert min(taken) <= 1

@@ -26,7 +26,7 @@ def unit(task: str, name: str = "x", **parameters) -> Unit:
 def under(task, units, seen, draws: int = 200) -> dict[str, float]:
     """The values that come of all documents once each."""
     clusters = task_clusters(task, units)
-    plan = Plan(clusters, np.ones((draws, len(clusters))))
+    plan = Plan(clusters, lambda: np.ones((draws, len(clusters))))
     return {name: found.value for name, found in resample(task, units, seen, plan).items()}
 
 

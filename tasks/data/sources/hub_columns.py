@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tasks.data.schema import Tables, normalize_tables
 
-Shape = Callable[[list[pd.DataFrame]], Tables]
+if TYPE_CHECKING:
+    import pandas as pd
+
+Shape: TypeAlias = "Callable[[list[pd.DataFrame]], Tables]"
 
 COMPARISON_BATCHES = ("batch0_cnndm", "batch13", "batch18", "cnndm0", "edit_b2_eval_test")
 MOST_STARS = 5.0
@@ -18,6 +19,8 @@ MOST_STARS = 5.0
 def corpus(text: str, label: str | None = None, drop: str | None = None) -> Shape:
     """Return a converter to texts of all splits, with their labels; rows with the label `drop` are removed."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
+        import pandas as pd
+
         rows = pd.concat(parts, ignore_index=True)
         if label is not None and drop is not None:
             rows = rows[rows[label] != drop]
@@ -33,6 +36,8 @@ def documents(text: str) -> Shape:
 def pairs(a: str, b: str, score: str | None = None, times: float = 1.0, groups: Sequence[str] = ()) -> Shape:
     """Return a converter to pairs of texts; `groups` names the splits."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
+        import pandas as pd
+
         if groups:
             parts = [part.assign(group=group) for part, group in zip(parts, groups, strict=True)]
         rows = pd.concat(parts, ignore_index=True)
@@ -46,6 +51,8 @@ def pairs(a: str, b: str, score: str | None = None, times: float = 1.0, groups: 
 def summarized(document: str, summary: str) -> Shape:
     """Return a converter to documents and summaries."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
+        import pandas as pd
+
         rows = rename_columns(pd.concat(parts, ignore_index=True), {document: "document", summary: "summary"})
         return {"data": normalize_tables(rows, ("document", "summary"))}
     return shape
@@ -54,6 +61,8 @@ def summarized(document: str, summary: str) -> Shape:
 def labelled(text: str, label: str, title: str | None = None, drop: str | None = None) -> Shape:
     """Return a converter to a clustering dataset of one text per row, preceded by its title if there is one."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
+        import pandas as pd
+
         rows = pd.concat(parts, ignore_index=True)
         rows = rows[rows[label] != drop] if drop is not None else rows
         texts = rows[text] if title is None else rows[title].astype(str) + "\n" + rows[text].astype(str)
@@ -63,6 +72,8 @@ def labelled(text: str, label: str, title: str | None = None, drop: str | None =
 
 def mteb_clustering(parts: list[pd.DataFrame]) -> Tables:
     """Convert a clustering dataset of MTEB: each row is a split, with lists of sentences and labels."""
+    import pandas as pd
+
     splits = [pd.DataFrame({"text": list(row["sentences"]), "label": list(map(str, row["labels"])), "split": str(number)})
               for number, row in enumerate(list_rows(parts))]
     return {"data": normalize_tables(pd.concat(splits, ignore_index=True), ("text",))}
@@ -86,6 +97,8 @@ def beir(parts: list[pd.DataFrame]) -> Tables:
 
 def climate_evidence(parts: list[pd.DataFrame]) -> Tables:
     """Convert Climate-FEVER: claims are queries; evidence that supports or refutes a claim is relevant."""
+    import pandas as pd
+
     corpus, queries, qrels = [], [], []
     for row in list_rows(parts):
         queries.append({"query_id": str(row["claim_id"]), "text": str(row["claim"])})
@@ -101,6 +114,8 @@ def climate_evidence(parts: list[pd.DataFrame]) -> Tables:
 
 def list_rows(parts: list[pd.DataFrame]) -> list[dict[str, Any]]:
     """Return the rows of all splits."""
+    import pandas as pd
+
     rows: list[dict[str, Any]] = pd.concat(parts, ignore_index=True).to_dict("records")  # type: ignore[assignment]
     return rows
 
@@ -112,6 +127,8 @@ def text_of(info: dict[str, Any]) -> str:
 
 def openai_axis(parts: list[pd.DataFrame]) -> Tables:
     """Convert OpenAI's ratings of summaries on four axes, 1 to 7."""
+    import pandas as pd
+
     rows = []
     for row in list_rows(parts):
         axes = row["summary"]["axes"]
@@ -125,6 +142,8 @@ def openai_axis(parts: list[pd.DataFrame]) -> Tables:
 
 def openai_comparisons(parts: list[pd.DataFrame]) -> Tables:
     """Convert OpenAI's choices between two summaries, for the batches in COMPARISON_BATCHES."""
+    import pandas as pd
+
     rows = [{"document": text_of(row["info"]), "summary_a": str(row["summaries"][0]["text"]),
              "summary_b": str(row["summaries"][1]["text"]), "choice": int(row["choice"])}
             for row in list_rows(parts) if row["batch"] in COMPARISON_BATCHES]
@@ -133,6 +152,8 @@ def openai_comparisons(parts: list[pd.DataFrame]) -> Tables:
 
 def openai_posts(parts: list[pd.DataFrame]) -> Tables:
     """Convert OpenAI's posts to documents."""
+    import pandas as pd
+
     texts = [str(info.get("post") or "") for info in pd.concat(parts, ignore_index=True)["info"]]
     return {"data": normalize_tables(pd.DataFrame({"text": texts}), ("text",))}
 
@@ -140,6 +161,8 @@ def openai_posts(parts: list[pd.DataFrame]) -> Tables:
 def openai_titles(whole: bool) -> Shape:
     """Return a converter to titles of posts, with the post if `whole`, labelled by subreddit."""
     def shape(parts: list[pd.DataFrame]) -> Tables:
+        import pandas as pd
+
         posts = [info for info in pd.concat(parts, ignore_index=True)["info"] if info.get("subreddit")]
         texts = [f"{info['title']}\n{info['post']}" if whole else str(info["title"]) for info in posts]
         labels = [str(info["subreddit"]) for info in posts]
@@ -149,6 +172,8 @@ def openai_titles(whole: bool) -> Shape:
 
 def mteb_summeval(parts: list[pd.DataFrame]) -> Tables:
     """Convert MTEB's SummEval: each row is an article with 16 summaries; overall is the mean of four expert ratings."""
+    import pandas as pd
+
     rows = []
     for row in list_rows(parts):
         for index, summary in enumerate(row["machine_summaries"]):

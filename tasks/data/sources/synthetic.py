@@ -6,9 +6,12 @@ Each domain has a few sentence frames and word lists; sentences are drawn withou
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FRAMES = {
     "weather": (
@@ -54,6 +57,8 @@ ROWS = 600
 
 def make_corpus(domain: str, rows: int = ROWS) -> pd.DataFrame:
     """Return a corpus of `rows` different sentences of a domain; always the same."""
+    import pandas as pd
+
     rng = np.random.default_rng([sum(map(ord, domain)), rows])
     sentences: dict[str, None] = {}
     while len(sentences) < rows:
@@ -82,6 +87,8 @@ def make_documents(domain: str) -> list[list[str]]:
 
 def make_reports() -> pd.DataFrame:
     """Return documents of all domains, each with two of its sentences, shortened, as its summary."""
+    import pandas as pd
+
     rows = [{"document": " ".join(document), "summary": shorten_document(document)}
             for documents in zip(*(make_documents(domain) for domain in FRAMES), strict=True) for document in documents]
     return pd.DataFrame(rows)
@@ -94,6 +101,8 @@ def shorten_document(document: list[str]) -> str:
 
 def make_ratings() -> pd.DataFrame:
     """Return three summaries of each document of three sentences, rated by the number that are from the document."""
+    import pandas as pd
+
     documents, rows = make_documents("weather"), []
     for number, document in enumerate(documents):
         other = documents[number - 1]
@@ -106,6 +115,8 @@ def make_ratings() -> pd.DataFrame:
 
 def make_choices() -> pd.DataFrame:
     """Return two summaries of each document, one of them with a sentence of another document, and which one is better."""
+    import pandas as pd
+
     documents, rows = make_documents("kitchen"), []
     for number, document in enumerate(documents):
         good, bad = " ".join(document[2:4]), " ".join([document[5], documents[number - 1][0]])
@@ -117,6 +128,8 @@ def make_choices() -> pd.DataFrame:
 
 def make_questions() -> dict[str, pd.DataFrame]:
     """Return short documents of two domains, and queries with half of the words of some of them."""
+    import pandas as pd
+
     texts = [" ".join(document[:2]) for domain in ("trains", "weather") for document in make_documents(domain)]
     queries = [" ".join(text.split()[::2]) for text in texts[::3]]
     return {"corpus": pd.DataFrame({"doc_id": [f"d{number}" for number in range(len(texts))], "title": "", "text": texts}),
@@ -127,6 +140,8 @@ def make_questions() -> dict[str, pd.DataFrame]:
 
 def make_pairs(rows: int = ROWS) -> pd.DataFrame:
     """Return pairs of sentences with nearly the same meaning: two frames of one domain, filled with the same words."""
+    import pandas as pd
+
     rng = np.random.default_rng([sum(map(ord, "paraphrases")), rows])
     domains = list(FRAMES)
     pairs: dict[tuple[str, str], None] = {}
@@ -143,6 +158,8 @@ LIKENESS = {"weather": "kitchen", "trains": "weather"}     # the domain of rando
 
 def make_rated_pairs() -> pd.DataFrame:
     """Return sentences paired with copies in which words are exchanged, rated by three raters, and random pairs."""
+    import pandas as pd
+
     rng = np.random.default_rng(sum(map(ord, "likeness")))
     rows = []
     for group, elsewhere in LIKENESS.items():

@@ -6,12 +6,14 @@ import csv
 import io
 from collections.abc import Callable
 from functools import partial
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from tasks.data.schema import Kind, Tables, normalize_tables
 from tasks.data.sources import synthetic
 from tasks.data.types import Dataset, SnapshotSource, SyntheticSource, WebSource
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RATED = "https://raw.githubusercontent.com/VAShibaev/semantic_similarity_metrics/e7ddb019059c24639666dd164efd31dd9e7bbd04"
 RATED_SETS = {"bible": "Bible/Bible", "paralex": "Paralex/Paralex", "paraphrase": "Paraphrase/Paraphrase",
@@ -22,6 +24,8 @@ JOHNS_HOPKINS = "Blitzer, Dredze and Pereira 2007, Biographies, Bollywood, boom-
 
 def decode_rated_pairs(files: dict[str, bytes]) -> Tables:
     """Convert the 14 rated datasets (text_1, text_2, three labels and their mean): parallel pairs first, then random pairs."""
+    import pandas as pd
+
     rows = []
     for name in sorted(files, key=lambda name: name.endswith(" random")):
         rows += [{"text_a": row["text_1"], "text_b": row["text_2"], "score": float(row["avg_score"]),

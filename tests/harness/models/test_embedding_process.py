@@ -18,7 +18,7 @@ from harness.base.progress import NoProgress
 from harness.models.embedding_process import EmbeddingProcess
 from harness.models.encoders import READ_AT_ONCE
 from harness.models.registry import MODELS
-from harness.models.vector_cache import VectorCache
+from harness.models.vector_cache import VectorCache, text_key
 from tasks.data import loading as data
 from tests.support.processes import alive, descendants
 from tests.support.runs import SAME, stored
@@ -55,6 +55,21 @@ def test_vectors_are_those_of_one_tensor_per_text_to_the_bit():
         with torch.inference_mode():
             expected = encoder._model(stacked)["sentence_embedding"].numpy()
         assert np.array_equal(encoder.encode(batch), np.repeat(expected, times, axis=0))
+
+
+def test_texts_with_the_same_tokens_are_those_that_a_dictionary_finds():
+    texts = [*TEXTS, *TEXTS[::3], *(f"{text} " for text in TEXTS[::7])]
+    _, _, tokenized = MODELS["minilm"].encoder().batches(texts)[0].content
+    expected: dict[bytes, list[int]] = {}
+    for row in range(len(texts)):
+        expected.setdefault(tokenized.tokens("input_ids", row).tobytes(), []).append(row)
+    assert list(tokenized.unique()) == sorted(expected.values(), key=lambda rows: (tokenized.length(rows[0]), rows[0]))
+
+
+def test_filling_remembers_no_text(tmp_path):
+    before = text_key.cache_info().currsize
+    VectorCache("minilm", tmp_path).fill(["remembered by nobody", "nor is this"], NoProgress(), 1)
+    assert text_key.cache_info().currsize == before
 
 
 def test_token_ids_take_two_bytes_each():

@@ -286,6 +286,21 @@ def test_help_imports_nothing_heavy():
     subprocess.run([sys.executable, "-c", program], check=True, capture_output=True)
 
 
+def test_reading_a_release_imports_neither_databases_nor_statistics():
+    program = ("import sys; sys.argv = ['x', *sys.argv[1:]]\nfrom leaderboard.cli.app import main\ntry: main()\nexcept SystemExit: pass\n"
+               "heavy = {'pandas', 'sqlalchemy', 'scipy.special', 'scipy.stats', 'torch', 'sklearn', 'harness.evaluation.executor'}\n"
+               "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()")
+    for words in (["show"], ["card", "energy"], ["export"], ["cite", "energy"]):
+        subprocess.run([sys.executable, "-c", program, *words, "--release", "2026.3"], check=True, capture_output=True)
+
+
+def test_showing_a_store_imports_no_statistics(store):
+    program = ("import sys; sys.argv = ['x', *sys.argv[1:]]\nfrom leaderboard.cli.app import main\ntry: main()\nexcept SystemExit: pass\n"
+               "heavy = {'pandas', 'scipy.stats', 'sqlalchemy.dialects.postgresql', 'harness.evaluation.executor'}\n"
+               "assert not heavy & sys.modules.keys(), heavy & sys.modules.keys()")
+    subprocess.run([sys.executable, "-c", program, "show", "--suite", "smoke", "--store", str(store)], check=True, capture_output=True)
+
+
 def test_lexical_work_does_not_import_torch(store):
     program = ("import sys; sys.argv = {}\nfrom leaderboard.cli.app import main\ntry: main()\nexcept SystemExit: pass\n"
                "assert 'torch' not in sys.modules and 'sentence_transformers' not in sys.modules")

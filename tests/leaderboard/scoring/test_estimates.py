@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from harness.evaluation.task import AT_MOST_ONE, CORRELATION, NONNEGATIVE, SHARE
-from leaderboard.scoring.estimates import stratified_mean
+from leaderboard.scoring.estimates import average_ranks, stratified_mean
 
 pytestmark = pytest.mark.unit
 
@@ -103,3 +103,9 @@ def test_intervals_cover_the_truth_19_times_in_20():
         found = stratified_mean([rng.normal(0, 1, 20), rng.normal(1, 3, 20), rng.normal(2, 0.1, 20)])
         covered += found.low <= 1 <= found.high
     assert 0.935 <= covered / 2000 <= 0.965
+
+
+def test_average_ranks_are_those_of_scipy():
+    values = np.random.default_rng(3).integers(0, 9, (4, 50)).astype(float)
+    values[1, 7], values[2, :3] = np.nan, np.inf
+    assert np.array_equal(average_ranks(values), stats.rankdata(values, axis=1), equal_nan=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 
+import numpy as np
 import pytest
 
 from harness.base.paths import SUBMISSIONS
@@ -12,7 +14,10 @@ from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
 from harness.submission.selection import select_entries
+from leaderboard.publishing.views import StoreView
 from leaderboard.scoring import kept_scores, results
+from leaderboard.scoring import ranking as ranking_module
+from leaderboard.scoring.ranking import rank_suite
 from leaderboard.scoring.results import Results
 
 NAMES = ["containment", "length_difference"]
@@ -88,3 +93,38 @@ def test_stores_opened_for_reading_keep_nothing(store, smoke, computed):
     once = len(computed)
     assert Results(smoke, Store(store.name, read_only=True)).scored
     assert len(computed) == 2 * once > 0
+
+
+@pytest.fixture
+def compared(store, smoke) -> Store:
+    """A store with two ranked entries."""
+    run_suite(select_entries(["jaccard"], SUBMISSIONS), smoke, store.name, jobs=2, progress=NoProgress())
+    return store
+
+
+def all_tests(rankings):
+    return [tests for ranking in rankings.values() for tests in (ranking.parted, *ranking.task_tests.values())]
+
+
+def test_kept_tests_are_the_computed_ones(compared, smoke, monkeypatch):
+    computed = all_tests(rank_suite(Results(smoke, compared), smoke))
+    StoreView(Results(smoke, compared)).keep()
+    for name in ("pairwise_tests_of_means", "pairwise_tests_of_replicates", "resampled_mean"):
+        monkeypatch.setattr(ranking_module, name, None)
+    kept = all_tests(rank_suite(Store(compared.name, read_only=True), smoke))
+    assert [one is None for one in kept] == [one is None for one in computed]
+    assert any(one is not None for one in kept)
+    assert all(np.array_equal(one.p, other.p) and np.array_equal(one.difference, other.difference)
+               for one, other in zip(kept, computed, strict=True) if one is not None)
+
+
+def test_tests_of_other_scores_are_computed_again(compared, smoke):
+    StoreView(Results(smoke, compared)).keep()
+    with closing(sqlite3.connect(compared.name)) as database:
+        stamped = database.execute("SELECT key, value FROM derived WHERE kind LIKE 'tests %'").fetchall()
+    assert stamped
+    run_suite(select_entries(["dice_bigrams"], SUBMISSIONS), smoke, compared.name, jobs=2, progress=NoProgress())
+    StoreView(Results(smoke, compared)).keep()
+    with closing(sqlite3.connect(compared.name)) as database:
+        again = dict(database.execute("SELECT key, value FROM derived WHERE kind LIKE 'tests %'").fetchall())
+    assert all(json.loads(again[key])["stamp"] != json.loads(value)["stamp"] for key, value in stamped)

@@ -10,8 +10,8 @@ from harness.base.units import Unit
 from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.task import TaskInfo
 from tasks.common.base import TaskSettings
-from tasks.common.costs import BOUNDS, MEASURES, Cost, CostTask, describe_cost
-from tasks.common.costs import Settings as CommonSettings
+from tasks.properties.costs import BOUNDS, MEASURES, Cost, CostTask, describe_cost
+from tasks.properties.costs import Settings as CommonSettings
 
 
 class Settings(CommonSettings):

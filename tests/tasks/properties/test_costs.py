@@ -9,9 +9,9 @@ from harness.base.progress import NoProgress
 from harness.evaluation.assignment import TaskUnit
 from harness.evaluation.executor import WorkerSlot
 from harness.results.outcomes import Status
-from tasks.common.costs import Cost
 from tasks.properties.corpus_cost import CorpusCost
 from tasks.properties.corpus_cost import Settings as CorpusSettings
+from tasks.properties.costs import Cost
 from tasks.properties.text_cost import Settings as TextSettings
 from tasks.properties.text_cost import TextCost
 

@@ -25,6 +25,8 @@ from leaderboard.workflows.try_texts import (
     TEXT_CHARACTERS,
     TriedMetric,
     read_halves,
+    try_corpora,
+    try_texts,
 )
 
 TEXTS, CORPORA = "texts", "corpora"
@@ -144,3 +146,15 @@ def link_metric(snapshot: Snapshot, links: Links, answer: TriedMetric) -> Markup
     """Return the metric with its title, and a link to its page if it has one."""
     name = answer.entry.name
     return UI.titled_link(links, name, answer.entry.header.title, snapshot.entry(name) is not None)
+
+
+EXAMPLES = {"texts": ("The train to the coast leaves at nine.", "At nine o'clock the coastal train departs."),
+            "corpora": ("\n".join(f"The weather is fine on day {i}." for i in range(1, 9)), "\n".join(f"Train {i} is late again." for i in range(1, 9)))}
+
+
+def stream_texts(snapshot, links, a, b):
+    yield render_texts(snapshot, links, try_texts(a, b, snapshot.report.suite.model.name))
+
+
+def stream_corpora(snapshot, links, a, b):
+    yield render_corpora(snapshot, links, try_corpora(a, b, snapshot.report.suite.model.name))

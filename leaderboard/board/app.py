@@ -21,11 +21,11 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from harness.base.errors import TouchstoneError
-from leaderboard.board.api import NotFound, add_api, compare_in_track, respond
+from leaderboard.board.api import add_api, respond
+from leaderboard.board.client_endpoints import add_client_endpoints
 from leaderboard.board.components.layout import STATIC, join_scripts
+from leaderboard.board.lookup import NotFound
 from leaderboard.board.router import Library
-from leaderboard.board.snapshot import Snapshot
 from leaderboard.board.static_site import NOTES_FOLDER
 from leaderboard.board.try_api import add_trying
 from leaderboard.papers.published_comparison import NOTES
@@ -110,30 +110,7 @@ def make_blocks(library: Library) -> gr.Blocks:
     """Return the first page, and the named endpoints for Gradio's clients."""
     with gr.Blocks(title="Touchstone", analytics_enabled=False) as blocks:
         gr.HTML(FIRST, elem_id="ts-holder", padding=False)
-
-        def find_snapshot(release: str, suite: str) -> Snapshot:
-            try:
-                return library.snapshot(release, suite)
-            except TouchstoneError as error:
-                raise gr.Error(str(error), print_exception=False) from None
-
-        def board(release: str = "", suite: str = "") -> dict[str, Any]:
-            """Return the whole report, of a release or of another suite if one is named."""
-            return find_snapshot(release, suite).report.model_dump(mode="json")
-
-        def card(metric: str, release: str = "", suite: str = "") -> list[dict[str, Any]]:
-            """Return everything about one metric, once per track."""
-            entries = find_snapshot(release, suite).report.entries
-            return [entry.model_dump(mode="json") for entry in entries if entry.name == metric]
-
-        def compare(metrics: str, track: str = "corpus", release: str = "", suite: str = "") -> dict[str, Any]:
-            """Return paired differences of comma-separated metrics."""
-            snapshot = find_snapshot(release, suite)
-            names = [name.strip() for name in metrics.split(",") if snapshot.entry(name.strip(), track)][:8]
-            return compare_in_track(snapshot, track, names).model_dump(mode="json")
-        gr.api(board, api_name="board")
-        gr.api(card, api_name="card")
-        gr.api(compare, api_name="compare")
+        add_client_endpoints(library)
     return blocks
 
 

@@ -26,6 +26,7 @@ from leaderboard.board.client_endpoints import add_client_endpoints
 from leaderboard.board.components.layout import STATIC, join_scripts
 from leaderboard.board.lookup import NotFound
 from leaderboard.board.router import Library
+from leaderboard.board.sharing import add_sharing
 from leaderboard.board.static_site import NOTES_FOLDER
 from leaderboard.board.try_api import add_trying
 from leaderboard.papers.published_comparison import NOTES
@@ -41,6 +42,7 @@ def application(library: Library) -> Any:
     """Return the site as an ASGI application."""
     site = FastAPI(title="Touchstone", description="A leaderboard of text-similarity metrics.", docs_url=None, redoc_url=None)
     add_api(site, library)
+    add_sharing(site, library)
     add_trying(site, library)
 
     @site.get("/page", include_in_schema=False)

@@ -18,12 +18,15 @@ from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import FileResponse, Response
 from starlette.middleware import Middleware
 
-from leaderboard.board.api import NotFound, add_api
 from leaderboard.board.components.layout import PAGES, STATIC
 from leaderboard.board.interface.pages import ADDERS, add_metric, add_page
 from leaderboard.board.interface.ranking import add_ranking
 from leaderboard.board.middleware import Pages
 from leaderboard.board.router import Library
+from leaderboard.board.services.api import add_api
+from leaderboard.board.services.client_endpoints import add_client_endpoints
+from leaderboard.board.services.lookup import NotFound
+from leaderboard.board.services.sharing import add_sharing
 from leaderboard.board.static_site import NOTES_FOLDER
 from leaderboard.papers.published_comparison import NOTES
 
@@ -35,6 +38,7 @@ def build(library: Library) -> gr.Blocks:
     """Return the Gradio app with all pages."""
     with gr.Blocks(title="Touchstone", analytics_enabled=False) as blocks:
         add_ranking(library, blocks)
+        add_client_endpoints(library)
     for name, heading in PAGES.items():
         if name != "board":
             with blocks.route(heading, f"/{name}"):
@@ -59,6 +63,7 @@ def make_site(library: Library) -> FastAPI:
     """Return the routes beside the Gradio app."""
     site = FastAPI(title="Touchstone", description="A leaderboard of text-similarity metrics.", docs_url=None, redoc_url=None)
     add_api(site, library)
+    add_sharing(site, library)
 
     @site.get("/board.js", include_in_schema=False)
     def script() -> FileResponse:

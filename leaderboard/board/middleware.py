@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import MutableHeaders
+from starlette.datastructures import URL, MutableHeaders
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -15,6 +15,7 @@ from leaderboard.board.components.layout import PAGES, render_frame
 from leaderboard.board.interface.frame import LONGEST_PARAMETER
 from leaderboard.board.rendering import render
 from leaderboard.board.router import Library
+from leaderboard.board.services.page_meta import PageMeta, page_meta
 
 RESERVED = frozenset({"page", "view", "deep_link", "__theme"})      # parameters that Gradio evaluates
 PATHS = {"/": "board", "/metric": "metric", **{f"/{name}": name for name in PAGES if name != "board"}}
@@ -38,6 +39,7 @@ class Pages:
             await RedirectResponse(current_address(query), 308)(scope, receive, send)
             return
         page = await run_in_threadpool(self.library.page, name, query)
+        meta = await run_in_threadpool(page_meta, self.library, scope["path"], query, str(URL(scope=scope).replace(path="/", query="")))
         start: Message = {}
         body = b""
 
@@ -49,20 +51,20 @@ class Pages:
             body += message.get("body", b"")
             if message.get("more_body"):
                 return
-            content = self.complete(body.decode(), name, query).encode() if start["status"] == 200 else body
+            content = self.complete(body.decode(), name, query, meta).encode() if start["status"] == 200 else body
             headers = MutableHeaders(raw=list(start["headers"]))
             headers["content-length"] = str(len(content))
-            status = page.status if start["status"] == 200 else start["status"]
+            status = max(start["status"], page.status, meta.status)
             await send({**start, "status": status, "headers": headers.raw})
             await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})
         await self.app({**scope, "method": "GET"}, receive, collect)
 
-    def complete(self, html: str, name: str, query: dict[str, str]) -> str:
+    def complete(self, html: str, name: str, query: dict[str, str], meta: PageMeta) -> str:
         """Return Gradio's page with the metadata of its content, and the content for browsers without JavaScript."""
         page = self.library.page(name, query)
         snapshot, links = self.library.selected(query) if page.status == 200 else (self.library.first, self.library.links(None, None))
         frame = render_frame(name, page.content, snapshot.title, links)
-        head = render("head.html", title=page.title)
+        head = render("head.html", meta=meta)
         html = HEAD.sub("", html).replace("</head>", f"{head}</head>", 1)
         return html.replace("</body>", Markup("<noscript>{}</noscript></body>").format(frame), 1)
 

@@ -133,11 +133,11 @@ def render_snapshot(snapshot: Snapshot, links: Links, name: str, query: Mapping[
         return render_missing(links, f"There is no track “{printable(track, 80)}”; there are {', '.join(snapshot.tracks)}.")
     if view.weights and not check_weights(view.weights.values()):
         return render_missing(links, WRONG_WEIGHTS, "Invalid weights", 422)
-    try:
-        tables = [Markup(render_table(snapshot, links, each, view if each == (track or snapshot.tracks[0]) else None).table)
-                  for each in snapshot.tracks if track in (None, each)]
-    except TouchstoneError as error:
-        return render_missing(links, str(error))
+    axes = [axis.name for axis in snapshot.report.suite.axes if axis.track == (track or snapshot.tracks[0])]
+    if query.get("axis") and query["axis"] not in axes:
+        return render_missing(links, f"There is no axis “{printable(query['axis'], 80)}”; there are {', '.join(axes)}.")
+    tables = [Markup(render_table(snapshot, links, each, view if each == (track or snapshot.tracks[0]) else None).table)
+              for each in snapshot.tracks if track in (None, each)]
     return Page(with_errata(snapshot, render_overview(snapshot, links) + Markup().join(tables)), "Touchstone: benchmark of text-similarity metrics")
 
 

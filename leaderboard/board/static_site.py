@@ -10,10 +10,10 @@ from markupsafe import Markup
 from harness.base.errors import TouchstoneError
 from harness.base.paths import PROJECT
 from leaderboard.board.components.layout import PAGES, SERVER_ONLY, STATIC, Links, page_file, render_frame
-from leaderboard.board.downloads import FORMS, make_table, write_table
 from leaderboard.board.pages.ranking import render_overview, render_table
 from leaderboard.board.rendering import embed_json, render
 from leaderboard.board.router import render_snapshot
+from leaderboard.board.services.downloads import FORMS, make_table, write_table
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.papers.published_comparison import NOTES
 
@@ -26,9 +26,9 @@ def write_site(snapshot: Snapshot, folder: Path) -> int:
     files: dict[str, bytes] = {name: (STATIC / name).read_bytes() for name in ("board.js", "style.css", "favicon.svg")}
     for track in snapshot.tracks:
         table = render_table(snapshot, links, track)
-        page = render("static_table.html", overview=render_overview(snapshot, links), table=Markup(table.table), rows=embed_json(json.loads(table.rows)), links=links,
+        board = render("static_table.html", overview=render_overview(snapshot, links), table=Markup(table.table), rows=embed_json(json.loads(table.rows)), links=links,
                          track=track, tracks=snapshot.tracks)
-        files[page_file("board", track=track)] = render_document(snapshot, links, "board", page, "Touchstone")
+        files[page_file("board", track=track)] = render_document(snapshot, links, "board", board, "Touchstone")
         files |= {f"board-{track}.{form}": write_table(make_table(snapshot, track), form) for form in FORMS}
     for name in {entry.name for entry in snapshot.report.entries}:
         files[page_file("metric", name)] = render_file(snapshot, links, "metric", {"name": name})

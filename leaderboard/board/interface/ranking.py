@@ -24,22 +24,18 @@ HIDEABLE = [("Lifted text metrics", "lifted"), ("Trivial baselines", "baselines"
 MOST_WEIGHT = 10
 
 
-class RankedTable(gr.HTML):                # type: ignore[misc]  # Gradio is not typed here
-    """A ranked table: HTML with the first rows, and all rows as one JSON string, from which the browser filters and sorts."""
-
-    def __init__(self, value: None = None, *, table: str = "", rows: str = "[]", **options: Any) -> None:
-        options |= {"html_template": "${table}", "js_on_load": ATTACH, "apply_default_css": False}
-        super().__init__(value, table=table, rows=rows, **options)
-
-    def api_info(self) -> dict[str, Any]:
-        """Return the type of the value, which this component does not have."""
-        return {"type": "null"}
-
-
 ATTACH = """
 const attach = () => window.Touchstone ? Touchstone.attach(element, props, watch) : setTimeout(attach, 10);
 attach();
 """
+
+
+def add_table(table: Table, **options: Any) -> gr.HTML:
+    """Add a ranked table: HTML with the first rows, and all rows as one JSON string, from which the browser filters and sorts.
+
+    This is no subclass, because Gradio writes a stub file beside the source of each subclass of a component.
+    """
+    return gr.HTML(html_template="${table}", js_on_load=ATTACH, apply_default_css=False, **table._asdict(), **options)
 
 
 @dataclass
@@ -52,7 +48,7 @@ class TrackTab:
     columns: gr.Dropdown
     weights: list[gr.Slider]
     weight_row: gr.Row
-    table: RankedTable
+    table: gr.HTML
 
     @property
     def view(self) -> list[Any]:
@@ -120,7 +116,7 @@ def add_track(library: Library, snapshot: Snapshot, links: Links, track: str) ->
             only = gr.CheckboxGroup(ONLY, label="Only")
             shown = gr.CheckboxGroup(HIDEABLE, value=[value for _, value in HIDEABLE], label="Show")
         chosen = gr.Dropdown(columns, value=default, multiselect=True, label="Columns", elem_id=f"columns-{track}")
-    table = RankedTable(**render_table(snapshot, links, track)._asdict(), elem_id=f"table-{track}", elem_classes="ts")
+    table = add_table(render_table(snapshot, links, track), elem_id=f"table-{track}", elem_classes="ts")
     tab = TrackTab(track, [search, kind, taken, cost, only, shown], order, chosen, weights, weight_row, table)
     names = [task.name for task in snapshot.ranked_tasks(track)]
 

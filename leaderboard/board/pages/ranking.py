@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from harness.base.errors import TouchstoneError, did_you_mean, printable
 from harness.evaluation.suite import Axis
 from leaderboard.board.columns import Column, above_chance, corrected_tasks
 from leaderboard.board.components.charts import draw_two_axes
@@ -126,6 +125,8 @@ def count_tied(positions: Iterable[Position]) -> int:
 def render_table(snapshot: Snapshot, links: Links, track: str, view: TableView | None = None) -> Table:
     """Return the ranked table of a track, with trivial baselines in place, ensembles, and what is not ranked."""
     view = view or TableView()
+    if view.order not in list_orders(snapshot, track):      # of the default axis, or of another suite
+        view = replace(view, order=OVERALL)
     tasks, columns = snapshot.ranked_tasks(track), select_columns(snapshot.columns(track), view.columns)
     corrected = corrected_tasks(snapshot.entries(track), tasks)
     positions = list_positions(snapshot, track, view)
@@ -197,12 +198,6 @@ def order_axis(snapshot: Snapshot, track: str, order: str) -> Axis | None:
 
 def list_positions(snapshot: Snapshot, track: str, view: TableView) -> list[tuple[EntryReport, Position]]:
     """Return the ranked entries in the order of a view, with the trivial baselines between them by their values."""
-    if view.order == f"{AXIS}{snapshot.report.suite.headline(track).name}":
-        view = replace(view, order=OVERALL)
-    if view.order not in list_orders(snapshot, track):
-        orders = list_orders(snapshot, track)
-        raise TouchstoneError(f'There is no order "{printable(view.order, 80)}".{did_you_mean(view.order, orders)} '
-                              f"The orders are {', '.join(orders)}.")
     if view.order.startswith(AXIS):
         return list_positions(snapshot.on_axis(view.order.removeprefix(AXIS)), track, TableView())
     entries = [entry for entry in snapshot.entries(track) if entry.rank is not None or entry.control]

@@ -17,8 +17,8 @@ import pytest
 from harness.base.errors import TouchstoneError
 from harness.results.store import Store
 from harness.submission.submission import load_submission
-from leaderboard.board.downloads import make_table, write_table
 from leaderboard.board.router import Library
+from leaderboard.board.services.downloads import make_table, write_table
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.publishing.citations import cite
 from leaderboard.publishing.release import Erratum, release

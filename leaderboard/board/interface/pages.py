@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import gradio as gr
 
 from harness.base.errors import TouchstoneError
-from leaderboard.board.interface.frame import PRIVATE, add_frame, read_query
+from leaderboard.board.interface.frame import PRIVATE, Frame, add_frame, add_html, read_query
 from leaderboard.board.pages.choose import list_questions
 from leaderboard.board.pages.compare import MOST_METRICS
 from leaderboard.board.pages.info import EXAMPLE
@@ -20,36 +20,27 @@ from leaderboard.workflows.try_texts import TryBusy
 
 def add_page(library: Library, blocks: gr.Blocks, name: str) -> None:
     """Add a page without controls of its own to the current context."""
-    selection = add_frame(library, name)
-    content = add_content(library, name)
-    load_content(library, blocks, name, selection, content)
+    frame = add_frame(library, blocks, name)
+    restore_content(library, frame, name, add_html(library.page(name, {}).content))
 
 
-def add_content(library: Library, name: str, query: Mapping[str, str] | None = None) -> gr.HTML:
-    """Add the content of a page."""
-    return gr.HTML(str(library.page(name, query or {}).content), elem_classes="ts", apply_default_css=False)
-
-
-def load_content(library: Library, blocks: gr.Blocks, name: str, selection: gr.Dropdown, content: gr.HTML, *others: Any,
-                 values: Any = lambda query: []) -> None:
+def restore_content(library: Library, frame: Frame, name: str, content: gr.HTML, *others: Any,
+                    values: Callable[[Mapping[str, str]], list[Any]] = lambda query: []) -> None:
     """Render the content for the parameters of the address when the page is opened, and set other components to `values`."""
-    def restore(request: gr.Request) -> list[Any]:
-        query = read_query(request)
-        if not query:
-            return [gr.skip()] * (2 + len(others))
+    def restore(query: Mapping[str, str]) -> list[Any]:
         page = library.page(name, query)
         if page.status != 200:
             return [gr.skip(), str(page.content), *[gr.skip()] * len(others)]
         return [gr.Dropdown(value=library.selection(query)), str(page.content), *values(query)]
-    blocks.load(restore, None, [selection, content, *others], **PRIVATE)
+    frame.on_open(restore, [frame.selection, content, *others])
 
 
 def add_compare(library: Library, blocks: gr.Blocks) -> None:
     """Add the page that compares metrics."""
-    selection = add_frame(library, "compare")
+    frame = add_frame(library, blocks, "compare")
     names = list(dict.fromkeys(entry.name for entry in library.first.report.entries))
     chosen = gr.Dropdown(names, value=[], multiselect=True, max_choices=MOST_METRICS, label=f"Metrics (2 to {MOST_METRICS})", elem_id="compared")
-    content = add_content(library, "compare")
+    content = add_html(library.page("compare", {}).content)
 
     def compare(metrics: list[str], request: gr.Request) -> str:
         return str(library.page("compare", {**read_query(request), "metrics": ",".join(metrics)}).content)
@@ -59,17 +50,17 @@ def add_compare(library: Library, blocks: gr.Blocks) -> None:
         selected, _ = library.selected(query)
         available = list(dict.fromkeys(entry.name for entry in selected.report.entries))
         return [gr.Dropdown(available, value=[name for name in query.get("metrics", "").split(",") if name in available][:MOST_METRICS])]
-    load_content(library, blocks, "compare", selection, content, chosen, values=values)
+    restore_content(library, frame, "compare", content, chosen, values=values)
 
 
 def add_choose(library: Library, blocks: gr.Blocks) -> None:
     """Add the page that recommends a metric."""
-    selection = add_frame(library, "choose")
+    frame = add_frame(library, blocks, "choose")
     questions = list_questions(library.first, {})
     with gr.Row(elem_classes="ts-controls"):
         controls = [gr.Dropdown([(title, value) for value, title in question.options.items()], value=question.answer, label=question.text,
                                 filterable=False, elem_id=f"question-{question.name}") for question in questions]
-    content = add_content(library, "choose")
+    content = add_html(library.page("choose", {}).content)
     names = [question.name for question in questions]
 
     def updates(query: Mapping[str, str]) -> list[Any]:
@@ -77,21 +68,21 @@ def add_choose(library: Library, blocks: gr.Blocks) -> None:
         return [gr.Dropdown([(title, value) for value, title in question.options.items()], value=question.answer)
                 for question in list_questions(selected, query)]
 
-    def choose(*answers: str, request: gr.Request) -> list[Any]:
+    def choose(request: gr.Request, *answers: str) -> list[Any]:
         query = {**read_query(request), **dict(zip(names, answers, strict=True))}
         return [str(library.page("choose", query).content), *updates(query)]
     script = f"(...answers) => {{ Touchstone.remember(Object.fromEntries({names}.map((name, index) => [name, answers[index]]))); return answers; }}"
     for control in controls:
         control.input(choose, controls, [content, *controls], js=script, **PRIVATE)
-    load_content(library, blocks, "choose", selection, content, *controls, values=updates)
+    restore_content(library, frame, "choose", content, *controls, values=updates)
 
 
 def add_metric(library: Library, blocks: gr.Blocks) -> None:
     """Add the page of a metric."""
-    selection = add_frame(library, "metric")
+    frame = add_frame(library, blocks, "metric")
     with gr.Row(elem_classes="ts-controls", elem_id="compare-with"):
         rival = gr.Dropdown([], value=None, label="Compare with", allow_custom_value=True)
-    content = gr.HTML("", elem_classes="ts", apply_default_css=False, min_height=600)
+    content = add_html("", min_height=600)
     with gr.Accordion("Cite", open=False, elem_id="cite"):
         citation = gr.Code("", language=None, label="BibTeX", buttons=["copy"], interactive=False, lines=4)
 
@@ -104,7 +95,7 @@ def add_metric(library: Library, blocks: gr.Blocks) -> None:
     def against(name: str, request: gr.Request) -> str:
         return str(library.page("metric", {**read_query(request), "against": name or ""}).content)
     rival.input(against, rival, content, js="(against) => { Touchstone.remember({ against }); return [against]; }", **PRIVATE)
-    load_content(library, blocks, "metric", selection, content, rival, citation, values=values)
+    restore_content(library, frame, "metric", content, rival, citation, values=values)
 
 
 def cite_metric(library: Library, query: Mapping[str, str]) -> str:
@@ -118,30 +109,30 @@ def cite_metric(library: Library, query: Mapping[str, str]) -> str:
 
 def add_about(library: Library, blocks: gr.Blocks) -> None:
     """Add the page with the citation of the benchmark first."""
-    selection = add_frame(library, "about")
+    frame = add_frame(library, blocks, "about")
     release = library.first.release
     citation = gr.Code(cite_release(release) if release is not None else "", language=None, label="BibTeX of the benchmark", buttons=["copy"],
                        interactive=False, visible=release is not None, elem_id="citation", lines=8, max_lines=16)
-    content = add_content(library, "about")
+    content = add_html(library.page("about", {}).content)
 
     def values(query: Mapping[str, str]) -> list[Any]:
         selected, _ = library.selected(query)
         return [gr.Code(cite_release(selected.release) if selected.release is not None else "", visible=selected.release is not None)]
-    load_content(library, blocks, "about", selection, content, citation, values=values)
+    restore_content(library, frame, "about", content, citation, values=values)
 
 
 def add_submit(library: Library, blocks: gr.Blocks) -> None:
     """Add the page that explains how to submit a metric."""
-    selection = add_frame(library, "submit")
-    content = add_content(library, "submit")
+    frame = add_frame(library, blocks, "submit")
+    content = add_html(library.page("submit", {}).content)
     gr.Code(EXAMPLE, language="python", label="shared_words.py, a complete metric", buttons=["copy", "download"], interactive=False)
-    load_content(library, blocks, "submit", selection, content)
+    restore_content(library, frame, "submit", content)
 
 
 def add_try(library: Library, blocks: gr.Blocks) -> None:
     """Add the page on which readers try metrics on their own texts."""
-    selection = add_frame(library, "try")
-    content = add_content(library, "try")
+    frame = add_frame(library, blocks, "try")
+    content = add_html(library.page("try", {}).content)
     with gr.Tabs():
         for kind, title, lines, stream in (("texts", "Two texts", 4, stream_texts), ("corpora", "Two corpora, one text per line", 10, stream_corpora)):
             with gr.Tab(title, id=kind):
@@ -149,9 +140,9 @@ def add_try(library: Library, blocks: gr.Blocks) -> None:
                     a, b = (gr.Textbox(text, label=label, lines=lines, max_lines=lines, elem_id=f"{kind}-{side}")
                             for side, label, text in zip("ab", ("First", "Second"), EXAMPLES[kind], strict=True))
                 button = gr.Button("Run metrics", variant="primary", elem_id=f"run-{kind}")
-                answers = gr.HTML("", elem_classes="ts", apply_default_css=False, elem_id=f"answers-{kind}")
+                answers = add_html("", elem_id=f"answers-{kind}")
                 button.click(answer_with(library, stream), [a, b], answers, api_visibility="private", concurrency_limit=2, show_progress="hidden")
-    load_content(library, blocks, "try", selection, content)
+    restore_content(library, frame, "try", content)
 
 
 def answer_with(library: Library, stream: Any) -> Any:

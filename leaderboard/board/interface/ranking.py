@@ -5,15 +5,14 @@ The browser searches, filters and sorts (`static/board.js`). Another order, othe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import gradio as gr
 
-from harness.base.errors import TouchstoneError
 from leaderboard.board.components.layout import Links
-from leaderboard.board.interface.frame import PRIVATE, add_frame, read_query
+from leaderboard.board.interface.frame import PRIVATE, add_frame, add_html, read_query
 from leaderboard.board.pages.ranking import INPUTS, KINDS, WEIGHTS, Table, TableView, list_orders, render_overview, render_table
 from leaderboard.board.router import WRONG_WEIGHTS, Library, read_view
 from leaderboard.board.snapshot import TRACKS, Snapshot
@@ -64,33 +63,25 @@ class TrackTab:
 def add_ranking(library: Library, blocks: gr.Blocks) -> None:
     """Add the components of the first page to the current context."""
     snapshot, links = library.first, Links()
-    selection = add_frame(library, "board")
-    overview = gr.HTML(str(render_overview(snapshot, links) if snapshot.report.entries else library.page("board", {}).content), elem_classes="ts",
-                       apply_default_css=False)
+    frame = add_frame(library, blocks, "board")
+    overview = add_html(render_overview(snapshot, links) if snapshot.report.entries else library.page("board", {}).content)
     tabs = []
     with gr.Tabs(selected=snapshot.tracks[0] if snapshot.tracks else None) as tab_group:
         for track in snapshot.tracks:
-            with gr.Tab(TRACKS[track], id=track) as tab:
+            with gr.Tab(TRACKS[track], id=track, elem_id=f"tab-{track}"):
                 tabs.append(add_track(library, snapshot, links, track))
-            tab.select(None, None, None, js=f"() => {{ if (navigator.userActivation.hasBeenActive) Touchstone.remember({{ track: {track!r} }}); }}",
-                       **PRIVATE)
 
-    def restore(request: gr.Request) -> list[Any]:
-        query = read_query(request)
-        outputs = 3 + sum(len(tab.outputs) for tab in tabs)
-        if not query:
-            return [gr.skip()] * outputs
-        try:
-            selected, kept = library.selected(query)
-            page = library.page("board", query)
-        except TouchstoneError:
-            return [gr.skip()] * outputs
+    def restore(query: Mapping[str, str]) -> list[Any]:
+        page = library.page("board", query)
         if page.status != 200:
-            return [gr.skip(), str(page.content), *[gr.skip()] * (outputs - 2)]
-        track = query.get("track", selected.tracks[0])
-        changes = [change for tab in tabs for change in restore_tab(library, selected, kept, tab, query, tab.track == track)]
-        return [gr.Dropdown(value=library.selection(query)), str(render_overview(selected, kept)), gr.Tabs(selected=track), *changes]
-    blocks.load(restore, None, [selection, overview, tab_group, *(part for tab in tabs for part in tab.outputs)], **PRIVATE)
+            selected, kept, query = library.first, Links(), {}
+        else:
+            selected, kept = library.selected(query)
+        track = query.get("track", next(iter(selected.tracks), None))
+        overview = page.content if page.status != 200 else render_overview(selected, kept)
+        return [gr.Dropdown(value=library.selection(query)), str(overview), gr.Tabs(selected=track),
+                *(change for tab in tabs for change in restore_tab(selected, kept, tab, query if tab.track == track else {}))]
+    frame.on_open(restore, [frame.selection, overview, tab_group, *(part for tab in tabs for part in tab.outputs)])
 
 
 def add_track(library: Library, snapshot: Snapshot, links: Links, track: str) -> TrackTab:
@@ -120,16 +111,17 @@ def add_track(library: Library, snapshot: Snapshot, links: Links, track: str) ->
     tab = TrackTab(track, [search, kind, taken, cost, only, shown], order, chosen, weights, weight_row, table)
     names = [task.name for task in snapshot.ranked_tasks(track)]
 
-    def rerender(order: str, columns: list[str], *values: float, request: gr.Request) -> tuple[Any, Any]:
+    def rerender(request: gr.Request, order: str, columns: list[str], *values: float) -> tuple[Any, Any]:
         selected, kept = library.selected(read_query(request))
         view = TableView(order, dict(zip(names, values, strict=True)) if order == WEIGHTS else {}, columns)
         if order == WEIGHTS and not check_weights(values):
             raise gr.Error(WRONG_WEIGHTS, print_exception=False)
         return gr.Row(visible=order == WEIGHTS), update_table(render_table(selected, kept, track, view))
 
-    script = f"(...values) => {{ Touchstone.filter({track!r}, ...values); }}"
-    for control in tab.filters:
-        control.input(None, tab.filters, None, js=script, **PRIVATE)
+    script = f"(...values) => {{ Touchstone.filter({track!r}, Touchstone.choices(...values)); }}"
+    search.change(None, search, None, js=f"(q) => {{ Touchstone.filter({track!r}, {{ q: q.trim() }}); }}", **PRIVATE)
+    for control in tab.filters[1:]:
+        control.input(None, tab.filters[1:], None, js=script, **PRIVATE)
     for control in tab.view:
         event = control.release if isinstance(control, gr.Slider) else control.input
         event(rerender, tab.view, [weight_row, table], js=remember_view(track, names, default), **PRIVATE)
@@ -149,11 +141,8 @@ def update_table(table: Table) -> Any:
     return gr.update(**table._asdict())
 
 
-def restore_tab(library: Library, snapshot: Snapshot, links: Links, tab: TrackTab, query: dict[str, str], selected: bool) -> list[Any]:
-    """Return the values of all components of a track that an address names; the defaults if it selects another track."""
-    if tab.track not in snapshot.tracks:
-        return [gr.skip()] * len(tab.outputs)
-    query = query if selected else {}
+def restore_tab(snapshot: Snapshot, links: Links, tab: TrackTab, query: Mapping[str, str]) -> list[Any]:
+    """Return the values of all components of a track that an address names."""
     view, hidden = read_view(query), query.get("hide", "lifted" if query.get("without") == "lifted" else "").split(",")
     orders = [(title, key) for key, title in list_orders(snapshot, tab.track).items()]
     available = snapshot.columns(tab.track)
@@ -162,9 +151,10 @@ def restore_tab(library: Library, snapshot: Snapshot, links: Links, tab: TrackTa
                [value for _, value in ONLY if value in query.get("only", "").split(",")],
                [value for _, value in HIDEABLE if value not in hidden]]
     weights = [view.weights.get(task.name, 1.0) for task in snapshot.ranked_tasks(tab.track)][:len(tab.weights)]
-    return [*filters, gr.Dropdown(orders, value=view.order),
+    order = view.order if view.order in [key for _, key in orders] else orders[0][1]
+    return [*filters, gr.Dropdown(orders, value=order),
             gr.Dropdown([(column.title, column.key) for column in available], value=[column.key for column in available if column.key in columns]),
-            *weights, *[gr.skip()] * (len(tab.weights) - len(weights)), gr.Row(visible=view.order == WEIGHTS),
+            *weights, *[gr.skip()] * (len(tab.weights) - len(weights)), gr.Row(visible=order == WEIGHTS),
             update_table(render_table(snapshot, links, tab.track, view))]
 
 

@@ -37,6 +37,7 @@ window.Touchstone = (() => {
       const elements = [...this.body.rows];
       this.rows = JSON.parse(this.source()).map(([name, text, tags, cost, keys, html], index) =>
         ({ name, text, tags: tags.split(" "), cost, keys, html, element: elements[index] }));
+      this.tags = new Set(this.rows.flatMap((row) => row.tags));      // an address may name others
       tables.set(this.section.dataset.track, this);
       const track = parameter("track") || tables.keys().next().value;
       if (track === this.section.dataset.track) {
@@ -57,8 +58,8 @@ window.Touchstone = (() => {
     matches({ text, tags, cost }) {
       const { q = "", kind, input, only = "", hide = "" } = this.state, most = Number(this.state.cost) || Infinity;
       const hidden = hide.split(","), baseline = tags.includes("baseline");
-      return fold(q).split(/\s+/).slice(0, 20).every((word) => text.includes(word))
-        && [kind && `kind-${kind}`, input && `input-${input}`, ...only.split(",")].every((tag) => !tag || tags.includes(tag))
+      return fold(q).split(/[\s;]+/).slice(0, 20).every((word) => text.includes(word))
+        && [kind && `kind-${kind}`, input && `input-${input}`, ...only.split(",")].every((tag) => !this.tags.has(tag) || tags.includes(tag))
         && !(hidden.includes("lifted") && tags.includes("lifted")) && !(hidden.includes("baselines") && baseline)
         && (most === Infinity || (cost !== null && cost <= most));
     }
@@ -119,8 +120,21 @@ window.Touchstone = (() => {
   const title = document.querySelector('meta[property="og:title"]')?.content;      // Gradio gives all pages the same
   const keepTitle = () => { if (title && document.title !== title) document.title = title; };
   new MutationObserver(keepTitle).observe(document.head, { childList: true, subtree: true, characterData: true });
-  const chosen = localStorage.getItem("touchstone-theme");
-  if (chosen) document.body.classList.toggle("dark", chosen === "dark");
+  document.addEventListener("click", (event) => {
+    const tab = event.target.closest?.("[role=tab]")?.id.match(/^tab-(\w+)-button$/), link = event.target.closest?.(".nav-holder a");
+    if (tab) remember({ track: tab[1] });
+    for (const name of ["release", "suite"]) {        // the navigation keeps the selected results
+      if (!link || !parameter(name)) continue;
+      const address = new URL(link.href);
+      address.searchParams.set(name, parameter(name));
+      link.href = address;
+    }
+  }, true);
+  function applyTheme() {
+    const theme = localStorage.getItem("touchstone-theme");
+    if (theme) document.body.classList.toggle("dark", theme === "dark");
+  }
+  applyTheme();
   for (const holder of document.querySelectorAll("[data-static-table]")) {        // a static copy
     const table = new RankedTable(holder, () => holder.querySelector("script").textContent);
     holder.querySelector("[type=search]").addEventListener("input", (event) => { table.state.q = event.target.value; table.apply(); });
@@ -131,15 +145,18 @@ window.Touchstone = (() => {
       const table = new RankedTable(element, () => props.rows);
       watch(["table", "rows"], () => table.load());
     },
-    // Filters of a track, in the order of FILTERS; `shown` lists what of HIDEABLE is not hidden.
-    filter: (track, q, kind, input, cost, only, shown) => {
-      const hide = HIDEABLE.filter((name) => !shown.includes(name)).join(",");
-      const state = { q: q.trim(), kind, input, cost: cost || "", only: only.join(","), hide };
-      Object.assign(tables.get(track).state, state);
-      remember({ track, ...state });
-      tables.get(track).apply();
+    filter: (track, values) => {
+      const table = tables.get(track);
+      if (Object.keys(values).every((name) => (table.state[name] ?? "") === values[name])) return;
+      Object.assign(table.state, values);
+      remember({ track, ...values });
+      table.apply();
     },
+    // `shown` lists what of HIDEABLE is not hidden.
+    choices: (kind, input, cost, only, shown) => ({ kind, input, cost: cost ? String(cost) : "", only: only.join(","),
+      hide: HIDEABLE.filter((name) => !shown.includes(name)).join(",") }),
     remember,
+    open: () => { applyTheme(); return location.search; },          // Gradio has applied the theme of the system
     select: (query) => { location.search = query; },
     toggleTheme: () => localStorage.setItem("touchstone-theme", document.body.classList.toggle("dark") ? "dark" : "light"),
   };

@@ -54,8 +54,10 @@ def appearance() -> dict[str, Any]:
     Style sheet and script are links that `Pages` adds: Gradio splits rules that contain `:is(a, b)`.
     """
     theme = gr.themes.Base(**FONTS, primary_hue="teal", neutral_hue="stone").set(
-        body_text_color_subdued="#5b6370", body_text_color_subdued_dark="#a3abb5", block_label_text_color="#5b6370",
-        body_background_fill="#fbfaf7", body_background_fill_dark="#14171a")
+        body_text_color_subdued="#5b6370", body_text_color_subdued_dark="#b4bcc5", block_label_text_color="#5b6370",
+        body_background_fill="#fbfaf7", body_background_fill_dark="#14171a", button_primary_background_fill="#2f5d62",
+        button_primary_background_fill_hover="#24494d", button_primary_background_fill_dark="#2f5d62",
+        button_primary_background_fill_hover_dark="#24494d")
     return {"theme": theme, "footer_links": [], "favicon_path": str(STATIC / "favicon.svg"), "ssr_mode": False, "show_error": False}
 
 

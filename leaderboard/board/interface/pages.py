@@ -84,7 +84,7 @@ def add_metric(library: Library, blocks: gr.Blocks) -> None:
         rival = gr.Dropdown([], value=None, label="Compare with", allow_custom_value=True)
     content = add_html("", min_height=600)
     with gr.Accordion("Cite", open=False, elem_id="cite"):
-        citation = gr.Code("", language=None, label="BibTeX", buttons=["copy"], interactive=False, lines=4)
+        citation = gr.Code("", language=None, label="BibTeX", buttons=["copy"], interactive=False, wrap_lines=True, lines=4)
 
     def values(query: Mapping[str, str]) -> list[Any]:
         selected, _ = library.selected(query)
@@ -112,7 +112,7 @@ def add_about(library: Library, blocks: gr.Blocks) -> None:
     frame = add_frame(library, blocks, "about")
     release = library.first.release
     citation = gr.Code(cite_release(release) if release is not None else "", language=None, label="BibTeX of the benchmark", buttons=["copy"],
-                       interactive=False, visible=release is not None, elem_id="citation", lines=8, max_lines=16)
+                       interactive=False, wrap_lines=True, visible=release is not None, elem_id="citation", lines=8, max_lines=16)
     content = add_html(library.page("about", {}).content)
 
     def values(query: Mapping[str, str]) -> list[Any]:
@@ -125,7 +125,7 @@ def add_submit(library: Library, blocks: gr.Blocks) -> None:
     """Add the page that explains how to submit a metric."""
     frame = add_frame(library, blocks, "submit")
     content = add_html(library.page("submit", {}).content)
-    gr.Code(EXAMPLE, language="python", label="shared_words.py, a complete metric", buttons=["copy", "download"], interactive=False)
+    gr.Code(EXAMPLE, language=None, label="shared_words.py, a complete metric", buttons=["copy", "download"], interactive=False, wrap_lines=True)
     restore_content(library, frame, "submit", content)
 
 

@@ -68,8 +68,8 @@ def render_answers(library: Library, texts: TryRequest, query: Mapping[str, str]
     snapshot, links = library.snapshot(release, suite), library.links(release, suite)
     model = snapshot.report.suite.model.name
     if texts.kind == TEXTS:
-        return render_texts(snapshot, links, try_texts(texts.a, texts.b, model))
-    return render_corpora(snapshot, links, try_corpora(texts.a, texts.b, model))
+        return render_texts(snapshot, links, list(try_texts(texts.a, texts.b, model)))
+    return render_corpora(snapshot, links, list(try_corpora(texts.a, texts.b, model)))
 
 
 def respond_error(status: int, message: str) -> JSONResponse:

@@ -107,8 +107,8 @@ class ResidentEmbedding:
         """Return the vectors of texts; raise if they are not complete after so many seconds."""
         deadline = time.monotonic() + seconds
         for attempt in (1, 2):                  # the process may have ended since the last request
-            self.start()
             try:
+                self.start()
                 self._send(list(texts))
                 return VectorsInMemory(self.model, texts, self._receive(deadline))
             except (BrokenPipeError, EOFError) as error:

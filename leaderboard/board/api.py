@@ -17,10 +17,10 @@ from starlette.exceptions import HTTPException
 from starlette.routing import Match
 
 from harness.base.errors import TouchstoneError, did_you_mean, printable
-from leaderboard.board.api_docs import render_api_docs
 from leaderboard.board.downloads import FORMS, Ordering, make_table, write_table
-from leaderboard.board.lookup import NotFound, find_compared, find_entries, find_snapshot, find_track, split_names
 from leaderboard.board.router import Library
+from leaderboard.board.services.api_docs import render_api_docs
+from leaderboard.board.services.lookup import NotFound, find_compared, find_entries, find_snapshot, find_track, split_names
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.publishing.citations import OVERALL, cite
 from leaderboard.report.build import build_comparison

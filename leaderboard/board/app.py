@@ -24,8 +24,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from leaderboard.board.api import add_api, respond
 from leaderboard.board.client_endpoints import add_client_endpoints
 from leaderboard.board.components.layout import STATIC, join_scripts
-from leaderboard.board.lookup import NotFound
 from leaderboard.board.router import Library
+from leaderboard.board.services.lookup import NotFound
 from leaderboard.board.sharing import add_sharing
 from leaderboard.board.static_site import NOTES_FOLDER
 from leaderboard.board.try_api import add_trying

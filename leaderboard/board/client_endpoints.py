@@ -9,8 +9,8 @@ import gradio as gr
 
 from harness.base.errors import TouchstoneError
 from leaderboard.board.api import compare_in_track
-from leaderboard.board.lookup import find_compared, find_entries, find_snapshot
 from leaderboard.board.router import Library
+from leaderboard.board.services.lookup import find_compared, find_entries, find_snapshot
 
 Answer = TypeVar("Answer")
 

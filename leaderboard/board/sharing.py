@@ -13,12 +13,12 @@ from PIL import ImageFont
 
 from harness.base.errors import printable
 from leaderboard.board.api import make_tag, respond, respond_json
-from leaderboard.board.lookup import NotFound, find_entries, find_snapshot, find_track
 from leaderboard.board.rendering import render
 from leaderboard.board.router import Library
-from leaderboard.board.share_card import draw_card
+from leaderboard.board.services.lookup import NotFound, find_entries, find_snapshot, find_track
+from leaderboard.board.services.share_card import draw_card
+from leaderboard.board.services.standings import rank_on_axis, ranking_query
 from leaderboard.board.snapshot import Snapshot
-from leaderboard.board.standings import rank_on_axis, ranking_query
 from leaderboard.publishing.changelog import ReleaseNote, read_changelog
 from leaderboard.publishing.citations import SITE_VARIABLE, markdown
 

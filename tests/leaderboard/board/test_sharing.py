@@ -15,7 +15,7 @@ from PIL import Image, ImageChops
 
 from leaderboard.board.api import add_api
 from leaderboard.board.router import Library
-from leaderboard.board.share_card import BACKGROUND, GOLD, SIZE, draw_card
+from leaderboard.board.services.share_card import BACKGROUND, GOLD, SIZE, draw_card
 from leaderboard.board.sharing import (
     Badge,
     add_sharing,

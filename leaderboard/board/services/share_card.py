@@ -9,8 +9,8 @@ from typing import NamedTuple
 from PIL import Image, ImageDraw, ImageFont
 
 from harness.base.errors import printable
+from leaderboard.board.services.standings import list_rankings, metric_rankings
 from leaderboard.board.snapshot import Snapshot
-from leaderboard.board.standings import list_rankings, metric_rankings
 from leaderboard.report.schema import EntryReport
 
 SIZE = (1200, 630)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from leaderboard.board.page_meta import PAGES, page_meta
 from leaderboard.board.router import Library
+from leaderboard.board.services.page_meta import PAGES, page_meta
 from leaderboard.publishing.release import release
 from tasks.suite_files import load_suite
 from tests.support.serving import HOSTILE, report_values, with_values

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from harness.evaluation.suite import Axis
-from leaderboard.board.lookup import find_axis, find_entries
+from leaderboard.board.services.lookup import find_axis, find_entries
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.publishing.citations import OVERALL
 from leaderboard.report.schema import EntryReport

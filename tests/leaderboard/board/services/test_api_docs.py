@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from leaderboard.board.api import add_api
-from leaderboard.board.api_docs import describe_type, render_api_docs
 from leaderboard.board.router import Library
+from leaderboard.board.services.api_docs import describe_type, render_api_docs
 
 
 @pytest.fixture

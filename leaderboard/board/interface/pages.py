@@ -12,10 +12,10 @@ from leaderboard.board.interface.frame import PRIVATE, Frame, add_frame, add_htm
 from leaderboard.board.pages.choose import list_questions
 from leaderboard.board.pages.compare import MOST_METRICS
 from leaderboard.board.pages.info import EXAMPLE
-from leaderboard.board.pages.try_it import EXAMPLES, stream_corpora, stream_texts
+from leaderboard.board.pages.try_it import CORPORA, EXAMPLE_CORPORA, EXAMPLE_TEXTS, KINDS, TEXTS, stream_corpora, stream_texts
 from leaderboard.board.router import Library
 from leaderboard.publishing.citations import OVERALL, cite, cite_release
-from leaderboard.workflows.try_texts import TryBusy
+from leaderboard.workflows.try_texts import TryBusy, warm_up
 
 
 def add_page(library: Library, blocks: gr.Blocks, name: str) -> None:
@@ -133,16 +133,19 @@ def add_try(library: Library, blocks: gr.Blocks) -> None:
     """Add the page on which readers try metrics on their own texts."""
     frame = add_frame(library, blocks, "try")
     content = add_html(library.page("try", {}).content)
-    with gr.Tabs():
-        for kind, title, lines, stream in (("texts", "Two texts", 4, stream_texts), ("corpora", "Two corpora, one text per line", 10, stream_corpora)):
-            with gr.Tab(title, id=kind):
+    forms = {TEXTS: (EXAMPLE_TEXTS, 4, ("First text", "Second text"), stream_texts),
+             CORPORA: (EXAMPLE_CORPORA, 12, ("First corpus, one text per line", "Second corpus, one text per line"), stream_corpora)}
+    with gr.Tabs() as tabs:
+        for kind, (examples, lines, labels, stream) in forms.items():
+            with gr.Tab(KINDS[kind], id=kind):
                 with gr.Row():
-                    a, b = (gr.Textbox(text, label=label, lines=lines, max_lines=lines, elem_id=f"{kind}-{side}")
-                            for side, label, text in zip("ab", ("First", "Second"), EXAMPLES[kind], strict=True))
-                button = gr.Button("Run metrics", variant="primary", elem_id=f"run-{kind}")
+                    a, b = (gr.Textbox(text, label=label, lines=lines, max_lines=lines) for text, label in zip(examples, labels, strict=True))
+                button = gr.Button("Run metrics", variant="primary")
                 answers = add_html("", elem_id=f"answers-{kind}")
                 button.click(answer_with(library, stream), [a, b], answers, api_visibility="private", concurrency_limit=2, show_progress="hidden")
-    restore_content(library, frame, "try", content)
+    blocks.load(lambda: warm_up(library.first.report.suite.model.name), None, None, **PRIVATE)
+    restore_content(library, frame, "try", content, tabs,
+                    values=lambda query: [gr.Tabs(selected=query["kind"] if query.get("kind") in KINDS else TEXTS)])
 
 
 def answer_with(library: Library, stream: Any) -> Any:

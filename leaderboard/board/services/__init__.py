@@ -1,1 +1,1 @@
-"""What the board offers beside its pages: the JSON API and its documentation, files, badges, feeds, and the heads of pages."""
+"""What the routes of the API and of sharing consist of: lookups, standings, heads of pages, images, and documentation."""

@@ -137,9 +137,13 @@ def test_value_among_human_rated_pairs(rated):
     assert set(classes) == {"random", "related", "paraphrase"}
     assert all(len(values.percentiles) == len(KEPT) for values in classes.values())
     alike, unlike = (try_page.render_texts(rated, Links(), [TriedMetric(entry, (value,))]) for value in (1.0, 0.0))
-    assert "According to 1 of 1 metrics, the texts are typical of a paraphrase pair" in alike
+    assert "paraphrase</td>" in alike
+    assert "Only surface metrics" in alike                          # jaccard alone gives no verdict
+    assert "According to" not in alike
     assert ">100%</td>" in alike
-    assert "typical of a random pair" in unlike
+    assert "random</td>" in unlike
+    verdict = try_page.summarise_classes([("paraphrase", True), ("paraphrase", False), ("random", False)])
+    assert verdict == "According to 2 of 3 metrics, the texts are typical of a paraphrase pair; a random pair: 1."
     assert "made_likeness" in alike
     other = replace(entry, parameters={"another": 1})               # another version, without values
     assert other.digest != entry.digest

@@ -2,7 +2,8 @@
 
 Usage: `python -m harness.models.embedding_process < request`, where a request is JSON lines: the settings, then one text a line.
 The child writes how many texts have got vectors, one number a line, or the sentence of an error. With the setting `timed` it
-stores no vectors and writes the seconds that the texts take.
+stores no vectors and writes the seconds that the texts take. With the setting `resident` it keeps the model loaded: every further
+line is a list of texts, and the child writes their number and their dimensions as JSON, then the vectors.
 """
 
 from __future__ import annotations
@@ -10,24 +11,33 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from harness.base.errors import TouchstoneError
 from harness.base.memory import limit_arenas, return_freed_memory
 from harness.base.paths import PROJECT
 from harness.base.progress import NoProgress
 from harness.models.encoders import Encoder
-from harness.models.vector_cache import VectorCache
+from harness.models.registry import find_model
+from harness.models.vector_cache import VectorCache, VectorsInMemory, embed_batches
 
 PR_SET_PDEATHSIG = 1
 MAPPED_BYTES = 8 << 20                      # an allocation of this size is returned as soon as it is freed
 NICENESS = 10                               # metrics that run meanwhile have limits on their time, embedding has none
+IDLE_SECONDS = 900                          # without a request, after which a resident process ends
+WAKE_SECONDS = 0.5                          # between checks of whether to wait any longer
+PIPE_BYTES = 1 << 20
 
 
 class EmbeddingProcess:
@@ -37,13 +47,10 @@ class EmbeddingProcess:
         self._model = cache.model.name
         settings = {"model": self._model, "folder": str(cache.root.absolute()), "threads": threads, "parent": os.getpid(),
                     "timed": timed}
-        packages = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
         with tempfile.TemporaryFile() as request:         # an unnamed file, so that no text remains on disk
             request.writelines(json.dumps(item).encode() + b"\n" for item in (settings, *texts))
             request.seek(0)
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", __name__], stdin=request, stdout=subprocess.PIPE, start_new_session=True,
-                env={**os.environ, "MALLOC_MMAP_THRESHOLD_": str(MAPPED_BYTES), "PYTHONPATH": packages})
+            self._process = start_process(request)
 
     def advances(self) -> Iterator[float]:
         """Yield how many texts have got vectors, whenever some have, or the seconds; raise if the process fails."""
@@ -70,6 +77,87 @@ class EmbeddingProcess:
         """End the process."""
         self._process.kill()
         self._process.wait()
+
+
+class ResidentEmbedding:
+    """A child process that keeps a model loaded and embeds texts; use it from one thread at a time.
+
+    It starts at the first request or with `start`. It ends with this process, whose end closes its standard input, and after
+    `IDLE_SECONDS` without a request; the next request then starts another.
+    """
+
+    def __init__(self, model: str, threads: int) -> None:
+        self.model, self._threads = model, threads
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is running."""
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        """Start the process unless it is running; it accepts requests while it loads the model."""
+        if not self.alive:
+            find_model(self.model).path()       # raises for a paid web API, which would charge the owner of the server
+            self.close()
+            self._process = start_process(subprocess.PIPE)
+            self._send({"model": self.model, "threads": self._threads, "resident": True})
+
+    def embed(self, texts: Sequence[str], seconds: float) -> VectorsInMemory:
+        """Return the vectors of texts; raise if they are not complete after so many seconds."""
+        deadline = time.monotonic() + seconds
+        for attempt in (1, 2):                  # the process may have ended since the last request
+            try:
+                self.start()
+                self._send(list(texts))
+                return VectorsInMemory(self.model, texts, self._receive(deadline))
+            except (BrokenPipeError, EOFError) as error:
+                self.close()
+                if attempt == 2:
+                    raise TouchstoneError("The texts could not be embedded; the error is in the output of the server.") from error
+        raise AssertionError("unreachable")
+
+    def _send(self, message: object) -> None:
+        assert self._process is not None
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(message).encode() + b"\n")
+        self._process.stdin.flush()
+
+    def _receive(self, deadline: float) -> np.ndarray:
+        """Return the vectors that the process writes."""
+        assert self._process is not None
+        assert self._process.stdout is not None
+        content, shape, size = bytearray(), None, 0
+        while shape is None or len(content) < size:
+            while not select.select([self._process.stdout], [], [], WAKE_SECONDS)[0]:
+                if time.monotonic() > deadline or not threading.main_thread().is_alive():
+                    self.close()
+                    raise TouchstoneError("The texts could not be embedded in time; try fewer or shorter texts.")
+            part = os.read(self._process.stdout.fileno(), PIPE_BYTES)
+            if not part:
+                raise EOFError
+            content += part
+            if shape is None and b"\n" in content:
+                head, _, content = content.partition(b"\n")
+                shape = json.loads(head)
+                if isinstance(shape, str):
+                    raise TouchstoneError(shape)
+                size = 4 * shape[0] * shape[1]
+        return np.frombuffer(bytes(content), np.float32).reshape(shape)
+
+    def close(self) -> None:
+        """End the process."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+            self._process = None
+
+
+def start_process(request: BinaryIO | int) -> subprocess.Popen[bytes]:
+    """Start the child process with a request as its standard input."""
+    packages = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
+    return subprocess.Popen([sys.executable, "-m", __name__], stdin=request, stdout=subprocess.PIPE, start_new_session=True,
+                            env={**os.environ, "MALLOC_MMAP_THRESHOLD_": str(MAPPED_BYTES), "PYTHONPATH": packages})
 
 
 class _PrintedProgress(NoProgress):
@@ -102,26 +190,54 @@ def encode_texts(encoder: Encoder, texts: Sequence[str]) -> None:
         encoder.encode(batch)
 
 
+def serve_requests(model: str, threads: int, answers: int) -> None:
+    """Embed the texts of every further line of standard input until it is closed or idle for too long."""
+    source = find_model(model)
+    source.verify()
+    encoder = source.encoder()
+    encode_texts(encoder, ["warm"])             # pays for what is initialised once
+    signal.alarm(IDLE_SECONDS)                  # whose signal ends the process
+    for line in sys.stdin.buffer:
+        signal.alarm(0)
+        texts = json.loads(line)
+        vectors = np.zeros((len(texts), source.dimensions), np.float32)
+        for rows, part in embed_batches(encoder, encoder.batches(texts), threads):
+            vectors[rows] = part
+        with os.fdopen(os.dup(answers), "wb") as output:
+            output.write(json.dumps(vectors.shape).encode() + b"\n")
+            output.write(vectors.tobytes())
+        return_freed_memory()
+        signal.alarm(IDLE_SECONDS)
+
+
 def main() -> None:
     """Embed the texts of the request on standard input."""
     answers = os.dup(1)
     os.dup2(2, 1)                           # whatever a library prints is no answer
     settings = json.loads(sys.stdin.buffer.readline())
+    limit_arenas(1)
+    try:
+        if settings.get("resident"):
+            serve_requests(settings["model"], settings["threads"], answers)
+        else:
+            fill_cache(settings, answers)
+    except TouchstoneError as wrong:
+        os.write(answers, json.dumps(str(wrong)).encode() + b"\n")
+        sys.exit(2)
+
+
+def fill_cache(settings: dict[str, Any], answers: int) -> None:
+    """Embed the texts of standard input, or measure how long that takes; end with the parent process."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != settings["parent"]:  # it ended before the call above
         sys.exit(1)
     if not settings["timed"]:
         os.nice(NICENESS)
-    limit_arenas(1)
-    try:
-        cache, texts = VectorCache(settings["model"], Path(settings["folder"])), map(json.loads, sys.stdin.buffer)
-        if settings["timed"]:
-            os.write(answers, f"{time_encoder(cache.model.encoder(), list(texts))}\n".encode())
-        else:
-            cache.fill(texts, _PrintedProgress(answers), settings["threads"])
-    except TouchstoneError as wrong:
-        os.write(answers, json.dumps(str(wrong)).encode() + b"\n")
-        sys.exit(2)
+    cache, texts = VectorCache(settings["model"], Path(settings["folder"])), map(json.loads, sys.stdin.buffer)
+    if settings["timed"]:
+        os.write(answers, f"{time_encoder(cache.model.encoder(), list(texts))}\n".encode())
+    else:
+        cache.fill(texts, _PrintedProgress(answers), settings["threads"])
 
 
 if __name__ == "__main__":

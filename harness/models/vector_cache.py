@@ -133,6 +133,18 @@ class VectorCache:
                                   "set TOUCHSTONE_CACHE to a writable folder; completed work is kept.") from None
 
 
+class VectorsInMemory(VectorCache):
+    """The vectors of some texts, which are not stored."""
+
+    def __init__(self, model: str, texts: Sequence[str], vectors: np.ndarray) -> None:
+        super().__init__(model, Path(os.devnull))           # no file can be below it
+        self._vectors = vectors
+        self._rows = {text_key(text): row for row, text in enumerate(texts)}
+
+    def vectors(self, texts: Sequence[str]) -> np.ndarray:
+        return self._vectors[[self._rows[text_key(text)] for text in texts]]
+
+
 def embed_batches(encoder: Encoder, batches: Sequence[Batch], threads: int) -> Iterator[tuple[list[int], np.ndarray]]:
     """Yield row numbers and their vectors in portions that are worth committing; a portion holds whole batches."""
     with ThreadPoolExecutor(threads) as pool:

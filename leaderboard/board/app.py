@@ -1,140 +1,106 @@
-"""The web application: FastAPI with Gradio mounted.  Neither the server nor the browser fetches anything from elsewhere.
+"""The web application: a multipage Gradio app with an API beside it.  Neither the server nor the browser fetches anything elsewhere.
 
-Gradio serves the first page and named endpoints for its clients.  The content of pages is HTML from /page, so that moving
-between pages costs one small request.
+`launch` starts the app alone, as a Hugging Face Space does; `application` mounts the same app for `touchstone serve`.
 """
 
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
-from urllib.parse import urlencode
 
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"            # read when Gradio is imported; otherwise it makes requests
 
 import gradio as gr
 import uvicorn
-from fastapi import FastAPI, Request
-from fastapi.concurrency import run_in_threadpool
+from fastapi import FastAPI
 from fastapi.middleware.gzip import GZipMiddleware
-from fastapi.responses import RedirectResponse, Response
-from starlette.middleware.base import BaseHTTPMiddleware, RequestResponseEndpoint
-from starlette.types import ASGIApp, Receive, Scope, Send
+from fastapi.responses import FileResponse, Response
+from starlette.middleware import Middleware
 
-from harness.base.errors import TouchstoneError
-from leaderboard.board.api import NotFound, add_api, compare_in_track, respond
-from leaderboard.board.components.layout import STATIC, join_scripts
+from leaderboard.board.components.layout import PAGES, STATIC
+from leaderboard.board.interface.pages import ADDERS, add_metric, add_page
+from leaderboard.board.interface.ranking import add_ranking
+from leaderboard.board.middleware import Pages
 from leaderboard.board.router import Library
-from leaderboard.board.snapshot import Snapshot
+from leaderboard.board.services.api import add_api
+from leaderboard.board.services.client_endpoints import add_client_endpoints
+from leaderboard.board.services.lookup import NotFound
+from leaderboard.board.services.sharing import add_sharing
 from leaderboard.board.static_site import NOTES_FOLDER
-from leaderboard.board.try_api import add_trying
 from leaderboard.papers.published_comparison import NOTES
 
-NO_SCRIPT = b'<noscript>This page needs JavaScript. The same numbers are at <a href="/api/board.csv">/api/board.csv</a>; touchstone site ' \
-    b"writes pages that do not need it.</noscript>"
-FIRST = '<div id="touchstone" aria-busy="true"></div>'
 SMALLEST_ZIPPED = 2_000                     # bytes
-LONGEST_PARAMETER = 2_000                   # characters
+FONTS = {"font": ["system-ui", "sans-serif"], "font_mono": ["ui-monospace", "monospace"]}
 
 
-def application(library: Library) -> Any:
-    """Return the site as an ASGI application."""
+def build(library: Library) -> gr.Blocks:
+    """Return the Gradio app with all pages."""
+    with gr.Blocks(title="Touchstone", analytics_enabled=False) as blocks:
+        add_ranking(library, blocks)
+        add_client_endpoints(library)
+    for name, heading in PAGES.items():
+        if name != "board":
+            with blocks.route(heading, f"/{name}"):
+                ADDERS.get(name, partial(add_page, name=name))(library, blocks)
+    with blocks.route("Metric", "/metric", show_in_navbar=False):
+        add_metric(library, blocks)
+    return blocks
+
+
+def appearance() -> dict[str, Any]:
+    """Return the options of `launch` and of `mount_gradio_app` on which the look depends.
+
+    Style sheet and script are links that `Pages` adds: Gradio splits rules that contain `:is(a, b)`.
+    """
+    theme = gr.themes.Base(**FONTS, primary_hue="teal", neutral_hue="stone").set(
+        body_text_color_subdued="#5b6370", body_text_color_subdued_dark="#b4bcc5", block_label_text_color="#5b6370",
+        body_background_fill="#fbfaf7", body_background_fill_dark="#14171a", button_primary_background_fill="#2f5d62",
+        button_primary_background_fill_hover="#24494d", button_primary_background_fill_dark="#2f5d62",
+        button_primary_background_fill_hover_dark="#24494d")
+    return {"theme": theme, "footer_links": [], "favicon_path": str(STATIC / "favicon.svg"), "ssr_mode": False, "show_error": False}
+
+
+def make_site(library: Library) -> FastAPI:
+    """Return the routes beside the Gradio app."""
     site = FastAPI(title="Touchstone", description="A leaderboard of text-similarity metrics.", docs_url=None, redoc_url=None)
     add_api(site, library)
-    add_trying(site, library)
-
-    @site.get("/page", include_in_schema=False)
-    def page(request: Request) -> Response:
-        content = library.page(read_query(request))
-        return respond(request, content.content, content.tag, "application/json", content.zipped)
-
-    site.add_middleware(FirstPage, library=library)
-    site.add_middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED, compresslevel=3)
+    add_sharing(site, library)
 
     @site.get("/board.js", include_in_schema=False)
-    def script() -> Response:
-        return Response(join_scripts(), media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+    def script() -> FileResponse:
+        return FileResponse(STATIC / "board.js", media_type="text/javascript", headers={"Cache-Control": "no-cache"})
+
+    @site.get("/style.css", include_in_schema=False)
+    def style() -> FileResponse:
+        return FileResponse(STATIC / "style.css", headers={"Cache-Control": "no-cache"})
 
     @site.get("/notes/{file}", include_in_schema=False)
     def note(file: str) -> Response:
         if file not in NOTES:
             raise NotFound(f"There are no such notes; there are {', '.join(NOTES)}.")
         return Response((NOTES_FOLDER / file).read_bytes(), media_type="text/plain; charset=utf-8")
-
-    return gr.mount_gradio_app(
-        site, make_blocks(library), path="/", theme=gr.themes.Base(font=["system-ui", "sans-serif"], font_mono=["monospace"]),
-        css=(STATIC / "style.css").read_text(encoding="utf-8"), head='<script src="/board.js"></script>', footer_links=[], ssr_mode=False,
-        show_error=False)
+    return site
 
 
-class FirstPage(BaseHTTPMiddleware):
-    """Sets the status of the first page, which is 200 in Gradio whatever the address names; other requests bypass it."""
-
-    def __init__(self, app: ASGIApp, library: Library) -> None:
-        super().__init__(app)
-        self.library = library
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle the first page; pass everything else on."""
-        if scope["type"] == "http" and scope["path"] == "/":
-            await super().__call__(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
-
-    async def dispatch(self, request: Request, call_next: RequestResponseEndpoint) -> Response:
-        """Redirect the parameter `page`, which Gradio reserves, and set the status of the page that the address names."""
-        query = read_query(request)
-        if "page" in query:
-            return RedirectResponse(f"/?{urlencode({'view': query.pop('page'), **query})}")
-        response = await call_next(request)
-        if response.status_code == 200 and (query or self.library.first.empty_message):
-            response.status_code = await run_in_threadpool(self.library.status, query)
-        return await add_noscript(response)
+def middleware(library: Library) -> list[Middleware]:
+    """Return the middleware, the outermost first."""
+    return [Middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED, compresslevel=3), Middleware(Pages, library=library)]
 
 
-async def add_noscript(response: Any) -> Response:
-    """Return Gradio's page with a message for browsers without JavaScript, where it would be empty."""
-    content = b"".join([part async for part in response.body_iterator])
-    headers = {name: value for name, value in response.headers.items() if name != "content-length"}
-    if headers.get("content-type", "").startswith("text/html"):
-        content = content.replace(b"</body>", NO_SCRIPT + b"</body>", 1)
-    return Response(content, response.status_code, headers)
+def application(library: Library) -> Any:
+    """Return the site as an ASGI application."""
+    site = make_site(library)
+    site.user_middleware[:0] = middleware(library)
+    return gr.mount_gradio_app(site, build(library), path="/", **appearance())
 
 
-def read_query(request: Request) -> dict[str, str]:
-    """Return the parameters of an address, bounded in length."""
-    return {key: value[:LONGEST_PARAMETER] for key, value in request.query_params.items()}
-
-
-def make_blocks(library: Library) -> gr.Blocks:
-    """Return the first page, and the named endpoints for Gradio's clients."""
-    with gr.Blocks(title="Touchstone", analytics_enabled=False) as blocks:
-        gr.HTML(FIRST, elem_id="ts-holder", padding=False)
-
-        def find_snapshot(release: str, suite: str) -> Snapshot:
-            try:
-                return library.snapshot(release, suite)
-            except TouchstoneError as error:
-                raise gr.Error(str(error), print_exception=False) from None
-
-        def board(release: str = "", suite: str = "") -> dict[str, Any]:
-            """Return the whole report, of a release or of another suite if one is named."""
-            return find_snapshot(release, suite).report.model_dump(mode="json")
-
-        def card(metric: str, release: str = "", suite: str = "") -> list[dict[str, Any]]:
-            """Return everything about one metric, once per track."""
-            entries = find_snapshot(release, suite).report.entries
-            return [entry.model_dump(mode="json") for entry in entries if entry.name == metric]
-
-        def compare(metrics: str, track: str = "corpus", release: str = "", suite: str = "") -> dict[str, Any]:
-            """Return paired differences of comma-separated metrics."""
-            snapshot = find_snapshot(release, suite)
-            names = [name.strip() for name in metrics.split(",") if snapshot.entry(name.strip(), track)][:8]
-            return compare_in_track(snapshot, track, names).model_dump(mode="json")
-        gr.api(board, api_name="board")
-        gr.api(card, api_name="card")
-        gr.api(compare, api_name="compare")
-    return blocks
+def launch(library: Library, **options: Any) -> Any:
+    """Start the app alone; `options` are those of Gradio's `launch`."""
+    site = make_site(library)
+    return build(library).launch(**{**appearance(), "app_kwargs": {
+        "routes": site.routes, "middleware": middleware(library), "exception_handlers": site.exception_handlers, "docs_url": None,
+        "redoc_url": None, "openapi_url": None}, **options})
 
 
 def serve(library: Library, host: str, port: int) -> None:

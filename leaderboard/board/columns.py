@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from operator import methodcaller
 
+from harness.evaluation.task import Role
 from leaderboard.report.schema import EntryReport, SuiteInfo, TaskInfo
 
 DEFAULT_SCORES = 10                         # scores that are columns by default; the others can be selected
@@ -37,12 +38,14 @@ def list_columns(suite: SuiteInfo, track: str) -> list[Column]:
     means = [Column(column.measure, column.title, column.description, partial(
         combined_value, measure=column.measure,
         tasks=[task.name for task in ranked if column in task.presentation.combined])) for column in combined.values()]
-    measures = [column for task in tasks if task.descriptive or task.track == track for column in measure_columns(task)]
+    in_other_track = [task.name for task in tasks if Role.MILLISECONDS in task.presentation.roles and task.track != track]
+    measures = [column for task in tasks if (task.descriptive or task.track == track) and task.name not in in_other_track
+                for column in measure_columns(task, suite.cost(track))]
     return [*scores, *axes, *means, *measures]
 
 
-def measure_columns(task: TaskInfo) -> Iterator[Column]:
-    """Return the columns of a task's measures."""
+def measure_columns(task: TaskInfo, cost: tuple[str, str] | None = None) -> Iterator[Column]:
+    """Return the columns of a task's measures; of several measures of cost only the given one is a default."""
     presentation = task.presentation
     if presentation.axioms:
         yield Column(task.name, task.title, f"Share of the {task.title.lower()} that hold in every trial",
@@ -50,7 +53,7 @@ def measure_columns(task: TaskInfo) -> Iterator[Column]:
     for measure, description in task.measures.items():
         title = presentation.titles.get(measure, f"{task.title}: {measure.replace('_', ' ')}")
         yield Column(f"{task.name}.{measure}", title, description, partial(measure_value, task=task.name, measure=measure),
-                     measure in presentation.columns)
+                     measure in presentation.columns and (presentation.roles.get(Role.COST) != measure or cost == (task.name, measure)))
 
 
 def axis_value(entry: EntryReport, axis: str) -> float | None:

@@ -14,7 +14,7 @@ from harness.evaluation.task import Role
 from harness.results.store import Store
 from harness.submission.selection import load_available
 from harness.submission.submission import current_digest
-from leaderboard.board.columns import Column, list_columns
+from leaderboard.board.columns import Column, list_columns, measure_value
 from leaderboard.papers.published_comparison import PublishedComparison, compare_published
 from leaderboard.publishing.release import Release, releases
 from leaderboard.publishing.versions import Version, versions
@@ -80,6 +80,16 @@ class Snapshot:
     def role(self, role: Role) -> tuple[str, str] | None:
         """Return the task and the measure that play a role in this suite, or None."""
         return self.report.suite.role(role)
+
+    def cost(self, entry: EntryReport) -> float | None:
+        """Return what a comparison by an entry costs, in `cost_unit`."""
+        names = self.report.suite.cost(entry.track)
+        return measure_value(entry, *names) if names is not None else None
+
+    def cost_unit(self, track: str) -> str:
+        """Return the unit of the costs of a track."""
+        names = self.report.suite.cost(track)
+        return self.task(names[0]).presentation.units.get(names[1], "") if names is not None else ""
 
     def role_unit(self, role: Role) -> str:
         """Return the unit of the measure that plays a role."""

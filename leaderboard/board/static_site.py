@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from markupsafe import Markup
 
 from harness.base.errors import TouchstoneError
 from harness.base.paths import PROJECT
-from leaderboard.board.components.layout import PAGES, SERVER_ONLY, STATIC, Links, join_scripts, page_file
-from leaderboard.board.downloads import FORMS, make_table, write_table
-from leaderboard.board.rendering import render
-from leaderboard.board.router import Page, render_snapshot
+from leaderboard.board.components.layout import PAGES, SERVER_ONLY, STATIC, Links, page_file, render_frame
+from leaderboard.board.pages.ranking import render_overview, render_table
+from leaderboard.board.rendering import embed_json, render
+from leaderboard.board.router import render_snapshot
+from leaderboard.board.services.downloads import FORMS, make_table, write_table
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.papers.published_comparison import NOTES
 
@@ -21,15 +23,18 @@ NOTES_FOLDER = PROJECT / "leaderboard" / "papers"
 def write_site(snapshot: Snapshot, folder: Path) -> int:
     """Write every page, the tables and the report into a folder; return the number of files."""
     links = Links(static=True)
-    files: dict[str, bytes] = {"board.js": join_scripts(), "style.css": (STATIC / "style.css").read_bytes()}
+    files: dict[str, bytes] = {name: (STATIC / name).read_bytes() for name in ("board.js", "style.css", "favicon.svg")}
     for track in snapshot.tracks:
-        files[page_file("board", track=track)] = render_document(render_snapshot(snapshot, links, {"track": track}))
+        table = render_table(snapshot, links, track)
+        board = render("static_table.html", overview=render_overview(snapshot, links), table=Markup(table.table), rows=embed_json(json.loads(table.rows)), links=links,
+                         track=track, tracks=snapshot.tracks)
+        files[page_file("board", track=track)] = render_document(snapshot, links, "board", board, "Touchstone")
         files |= {f"board-{track}.{form}": write_table(make_table(snapshot, track), form) for form in FORMS}
     for name in {entry.name for entry in snapshot.report.entries}:
-        files[page_file("metric", name)] = render_document(render_snapshot(snapshot, links, {"metric": name}))
+        files[page_file("metric", name)] = render_file(snapshot, links, "metric", {"name": name})
     for page in PAGES:
         if page not in ("board", *SERVER_ONLY):
-            files[page_file(page)] = render_document(render_snapshot(snapshot, links, {"view": page}))
+            files[page_file(page)] = render_file(snapshot, links, page, {})
     files |= {note: (NOTES_FOLDER / note).read_bytes() for note in NOTES}
     files["board.json"] = snapshot.content
     try:
@@ -41,6 +46,12 @@ def write_site(snapshot: Snapshot, folder: Path) -> int:
     return len(files)
 
 
-def render_document(page: Page) -> bytes:
+def render_file(snapshot: Snapshot, links: Links, name: str, query: dict[str, str]) -> bytes:
     """Return a page as a complete HTML file."""
-    return render("document.html", title=page.title, html=Markup(page.html)).encode()
+    page = render_snapshot(snapshot, links, name, query)
+    return render_document(snapshot, links, name, page.content, page.title)
+
+
+def render_document(snapshot: Snapshot, links: Links, name: str, content: Markup, title: str) -> bytes:
+    """Return content as a complete HTML file."""
+    return render("document.html", title=title, html=render_frame(name, content, snapshot.title, links)).encode()

@@ -74,8 +74,8 @@ def watched(browser, address: str, expected: str | None = None) -> Iterator[obje
 
 
 def names(page) -> list[str]:
-    """Return the metrics of the ranked table in their order."""
-    return page.locator("#ts-table td.name a").all_inner_texts()
+    """Return the ranked metrics of the visible table in their order."""
+    return page.locator(".ranking tr:not(.baseline) td.name a:visible").all_inner_texts()
 
 
 def report_values(snapshot: Snapshot) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -13,6 +13,7 @@ from leaderboard.report.schema import FigureData
 WIDTH, HEIGHT = 420, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 24, 40
 RADIUS = 105
+LINE = 11                                   # height of a name
 
 RULE = Markup('<line class="rule" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>')
 TEXT = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
@@ -52,28 +53,39 @@ def scaled_points(points: Sequence[Point], logarithmic: bool) -> list[Point]:
     return [(math.log10(x), math.log10(y), log(low), log(high)) for x, y, low, high in points if x > 0 and y > 0]
 
 
-def draw_two_axes(points: Sequence[tuple[str, float, float]], x_title: str, y_title: str) -> Markup:
-    """Return (name, x, y) as labelled points."""
+def draw_two_axes(points: Sequence[tuple[str, float, float]], x_title: str, y_title: str, address: Callable[[str], str]) -> Markup:
+    """Return (name, x, y) as points that link to an address; a name is written where it overlaps no other."""
     x = Axis([value for _, value, _ in points], LEFT, WIDTH - RIGHT)
     y = Axis([value for _, _, value in points], HEIGHT - BOTTOM, TOP)
-    parts = [draw_grid(x, y, x_title, y_title)]
+    parts, taken = [draw_grid(x, y, x_title, y_title)], list[tuple[float, float, float]]()
     for name, first, second in points:
         left, top = x.at(first), y.at(second)
-        anchor = "end" if left > WIDTH / 2 else "start"
-        parts.append(DOT.format(0, left, top, 3.4) + NAME.format(left + (-6 if anchor == "end" else 6), top + 3, anchor, name))
+        anchor, width = ("end" if left > WIDTH / 2 else "start"), 6.5 * len(name)
+        start = left - width if anchor == "end" else left
+        free = all(abs(top - other) > LINE or start + width < begin or start > end for begin, end, other in taken)
+        taken += [(start, start + width, top)] if free else []
+        label = NAME.format(left + (-6 if anchor == "end" else 6), top + 4, anchor, name) if free else Markup()
+        parts.append(link_point(address(name), f"{name}: {x_title} {first:.2f}, {y_title} {second:.2f}", DOT.format(0, left, top, 3.4) + label))
     return make_picture(parts, f"{y_title} against {x_title}")
 
 
-def draw_scatter(points: Sequence[tuple[str, float, float]], x_title: str, y_title: str, joined: Sequence[str] = ()) -> Markup:
-    """Return (name, x, y) as points on a logarithmic x axis; those in `joined` are connected and labelled."""
+def link_point(address: str, title: str, content: Markup) -> Markup:
+    """Return a part of a chart as a link with a text for the pointer."""
+    return Markup('<a href="{}"><title>{}</title>{}</a>').format(address, title, content)
+
+
+def draw_scatter(points: Sequence[tuple[str, float, float]], x_title: str, y_title: str, address: Callable[[str], str],
+                 joined: Sequence[str] = ()) -> Markup:
+    """Return (name, x, y) as points on a logarithmic x axis that link to an address; those in `joined` are connected and labelled."""
     x = Axis([math.log10(cost) for _, cost, _ in points], LEFT, WIDTH - RIGHT, logarithmic=True)
     y = Axis([value for _, _, value in points], HEIGHT - BOTTOM, TOP)
     parts = [draw_grid(x, y, x_title, y_title)]
     positions = {name: (x.at(math.log10(cost)), y.at(value)) for name, cost, value in points}
+    values = {name: f"{x_title} {cost:.3g}, {y_title} {value:.2f}" for name, cost, value in points}
     if joined:
         parts.append(POLYLINE.format(0, join_points([positions[name] for name in joined])))
     for name, (left, top) in positions.items():
-        parts.append(Markup("<g><title>{}</title>{}</g>").format(name, DOT.format(0 if name in joined else 1, left, top, 3.4)))
+        parts.append(link_point(address(name), f"{name}: {values[name]}", DOT.format(0 if name in joined else 1, left, top, 3.4)))
     before = -math.inf
     for name in joined:
         left, top = positions[name]
@@ -168,4 +180,5 @@ def join_points(points: Sequence[tuple[float, float]]) -> str:
 
 def make_picture(parts: Sequence[Markup], label: str, height: int = HEIGHT) -> Markup:
     """Return an SVG element that screen readers read as its label."""
-    return Markup('<svg viewBox="0 0 {} {}" role="img" aria-label="{}">{}</svg>').format(WIDTH, height, label, Markup().join(parts))
+    role = "group" if any("<a " in part for part in parts) else "img"             # the content of an image is not focusable
+    return Markup('<svg viewBox="0 0 {} {}" role="{}" aria-label="{}">{}</svg>').format(WIDTH, height, role, label, Markup().join(parts))

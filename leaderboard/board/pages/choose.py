@@ -18,7 +18,8 @@ from leaderboard.report.schema import EntryReport
 from leaderboard.scoring.comparison import estimate_difference
 from leaderboard.scoring.estimates import CONFIDENCE, Estimate
 
-COST_BOUNDS = (10, 1)
+COST_BOUNDS = (100, 10, 1, 0.1)
+TRACK_OBJECTS = {"corpus": "two corpora", "text": "two texts"}
 SHORT_LIST = 5
 MUCH_CHEAPER = 0.5                          # share of the cost of the best
 VERDICTS = {None: "not tested", False: "no significant difference", True: "significantly worse"}
@@ -59,26 +60,32 @@ class Needs:
 
     def met_by(self, snapshot: Snapshot, entry: EntryReport) -> bool:
         """Return whether an entry is ranked and has what is needed."""
-        cost, bound = snapshot.role_value(entry, Role.COST), float(self.cost) if self.cost in map(str, COST_BOUNDS) else math.inf
+        cost, bound = snapshot.cost(entry), float(self.cost) if self.cost in map(str, COST_BOUNDS) else math.inf
         return (entry.rank is not None and self.score(entry) is not None
                 and (math.isinf(bound) or (cost is not None and cost <= bound))
                 and (self.model != "no" or "no-model" in entry_tags(entry))
                 and (self.symmetric != "yes" or snapshot.role_value(entry, Role.SYMMETRIC) == 1))
 
 
-def render_choose(snapshot: Snapshot, links: Links, query: Mapping[str, str]) -> Markup:
-    """Return the questions, and the ranked metrics that meet the needs, the best first."""
+def list_questions(snapshot: Snapshot, query: Mapping[str, str]) -> list[Question]:
+    """Return the questions with the answers that the parameters of an address give."""
     needs = Needs.read(snapshot, query)
-    unit = snapshot.role_unit(Role.COST)
+    unit = snapshot.cost_unit(needs.track)
     tasks = {task.name: task.title.lower() for task in snapshot.ranked_tasks(needs.track)}
-    questions = [
-        Question("track", "What do you compare?", {"corpus": "two corpora", "text": "two texts"}, needs.track),
+    return [
+        Question("track", "What do you compare?", {track: TRACK_OBJECTS[track] for track in snapshot.tracks}, needs.track),
         Question("task", "Which task matters most?", {"": "all tasks equally", **tasks}, needs.task),
-        Question("cost", "How fast must it be?", {"": "any speed", **{str(bound): f"cost up to {bound} {unit}" for bound in COST_BOUNDS}}, needs.cost),
+        Question("cost", "How fast must it be?", {"": "any speed", **{str(bound): f"at most {bound} {unit}" for bound in COST_BOUNDS}}, needs.cost),
         Question("model", "May it use an embedding model?", {"": "yes", "no": "no"}, needs.model),
         Question("symmetric", "Must d(p, q) equal d(q, p)?", {"": "no", "yes": "yes"}, needs.symmetric)]
+
+
+def render_choose(snapshot: Snapshot, links: Links, query: Mapping[str, str]) -> Markup:
+    """Return the ranked metrics that meet the needs, the best first."""
+    needs = Needs.read(snapshot, query)
     matches = sorted((entry for entry in snapshot.entries(needs.track) if needs.met_by(snapshot, entry)), key=lambda entry: -sort_value(needs, entry))
-    return render("choose.html", questions=questions, short_list=render_short_list(snapshot, links, needs, matches) if matches else None)
+    untimed = [entry.name for entry in snapshot.ranked_entries(needs.track) if snapshot.cost(entry) is None] if needs.cost else []
+    return render("choose.html", short_list=render_short_list(snapshot, links, needs, matches) if matches else None, untimed=untimed)
 
 
 def sort_value(needs: Needs, entry: EntryReport) -> float:
@@ -96,7 +103,7 @@ def render_short_list(snapshot: Snapshot, links: Links, needs: Needs, matches: S
             for entry in matches[:SHORT_LIST]]
     cheaper, speedup = find_cheaper(snapshot, best, [entry for entry in matches[1:] if worse[entry.name] is False])
     return render("short_list.html", links=links, best=best, rows=rows, count=len(matches), cheaper=cheaper, speedup=speedup,
-                  overall=not needs.task, unit=snapshot.role_unit(Role.COST))
+                  overall=not needs.task, unit=snapshot.cost_unit(needs.track))
 
 
 def significantly_worse(snapshot: Snapshot, needs: Needs, best: EntryReport, other: EntryReport) -> bool | None:
@@ -111,9 +118,9 @@ def significantly_worse(snapshot: Snapshot, needs: Needs, best: EntryReport, oth
 
 def find_cheaper(snapshot: Snapshot, best: EntryReport, equals: Sequence[EntryReport]) -> tuple[EntryReport | None, float]:
     """Return the cheapest of the entries that may be as good as the best and need no more input, and how much faster it is."""
-    costs = [(cost, entry) for entry in equals if (cost := snapshot.role_value(entry, Role.COST))
+    costs = [(cost, entry) for entry in equals if (cost := snapshot.cost(entry))
              and (best.input == "embeddings" or entry.input != "embeddings")]
-    limit = snapshot.role_value(best, Role.COST)
+    limit = snapshot.cost(best)
     if not costs or limit is None:
         return None, 1.0
     cost, cheapest = min(costs, key=lambda pair: (pair[0], pair[1].name))
@@ -122,8 +129,8 @@ def find_cheaper(snapshot: Snapshot, best: EntryReport, equals: Sequence[EntryRe
 
 def describe_cost(snapshot: Snapshot, entry: EntryReport) -> str:
     """Return the cost with its unit."""
-    cost = snapshot.role_value(entry, Role.COST)
-    return "not timed" if cost is None else f"{cost:.2g} {snapshot.role_unit(Role.COST)}"
+    cost = snapshot.cost(entry)
+    return "not timed" if cost is None else f"{cost:.2g} {snapshot.cost_unit(entry.track)}"
 
 
 def list_reasons(snapshot: Snapshot, entry: EntryReport) -> list[str]:

@@ -45,8 +45,7 @@ def render_compare(snapshot: Snapshot, links: Links, query: Mapping[str, str]) -
     entries = [entry for entry in map(snapshot.entry, names) if entry is not None]
     shared = [track for track in snapshot.tracks if all(snapshot.entry(entry.name, track) for entry in entries)]
     sections = [render_track(snapshot, links, track, [entry.name for entry in entries]) for track in shared] if len(entries) > 1 else []
-    return render("compare.html", fields=[*names, *[""] * (MOST_METRICS - len(names))], entries=entries, sections=sections,
-                  suggestions=dict.fromkeys(entry.name for entry in snapshot.report.entries),
+    return render("compare.html", entries=entries, sections=sections,
                   unknown=[name[:80] for name in names if snapshot.entry(name) is None])
 
 

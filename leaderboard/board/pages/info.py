@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -16,6 +17,7 @@ from leaderboard.quality.admission import Admission
 from leaderboard.report.schema import SuiteInfo, TaskInfo
 from leaderboard.scoring.estimates import Estimate
 
+EXAMPLE = (Path(__file__).parents[1] / "templates" / "example_metric.txt").read_text(encoding="utf-8")
 STATES = {"submitted": "received as a pull request", "checked": "the header is valid and the metric behaves as it declares",
           "ranked": "run on all of core and listed in the table", "rejected": "not listed, with the reason"}
 

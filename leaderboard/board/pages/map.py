@@ -10,7 +10,6 @@ from markupsafe import Markup
 from scipy.cluster.hierarchy import leaves_list, linkage
 from scipy.spatial.distance import squareform
 
-from harness.evaluation.task import Role
 from leaderboard.board.columns import axis_value
 from leaderboard.board.components.charts import draw_scatter, draw_tree, draw_two_axes
 from leaderboard.board.components.layout import Links
@@ -48,29 +47,35 @@ class TrackMap(NamedTuple):
 
 def render_map(snapshot: Snapshot, links: Links, query: object = None) -> Markup:
     """Return the charts of all tracks."""
-    tracks = [TrackMap(TRACKS[track], axes_chart(snapshot, track), cost_chart(snapshot, track), redundancy(snapshot, track))
+    tracks = [TrackMap(TRACKS[track], axes_chart(snapshot, links, track), cost_chart(snapshot, links, track), redundancy(snapshot, track))
               for track in snapshot.tracks]
     return render("map.html", links=links, tracks=[track for track in tracks if track.cost or track.redundancy])
 
 
-def axes_chart(snapshot: Snapshot, track: str) -> Markup | None:
-    """Return the ranked metrics by their values on the first two axes; None if the track has one."""
+def axes_points(snapshot: Snapshot, track: str) -> tuple[list[tuple[str, float, float]], str, str] | None:
+    """Return the values of ranked metrics on the first two axes and the titles of these; None if the track has one."""
     suite, others = snapshot.report.suite, snapshot.report.suite.other_axes(track)
     points = [(entry.name, entry.overall_above_chance, value) for entry in snapshot.ranked_entries(track)
               if others and entry.overall_above_chance is not None and (value := axis_value(entry, others[0].name)) is not None]
-    return draw_two_axes(points, suite.headline(track).title, others[0].title) if len(points) >= FEWEST_POINTS else None
+    return (points, suite.headline(track).title, others[0].title) if len(points) >= FEWEST_POINTS else None
 
 
-def cost_chart(snapshot: Snapshot, track: str) -> CostChart | None:
+def axes_chart(snapshot: Snapshot, links: Links, track: str) -> Markup | None:
+    """Return the ranked metrics by their values on the first two axes; None if the track has one."""
+    chart = axes_points(snapshot, track)
+    return draw_two_axes(*chart, links.to_metric) if chart is not None else None
+
+
+def cost_chart(snapshot: Snapshot, links: Links, track: str) -> CostChart | None:
     """Return overall scores against cost with the Pareto-optimal metrics connected; None for fewer than two points."""
     ranked = snapshot.ranked_entries(track)
     points = [(entry.name, cost, entry.overall_above_chance) for entry in ranked
-              if entry.overall_above_chance is not None and (cost := snapshot.role_value(entry, Role.COST)) is not None and cost > 0]
+              if entry.overall_above_chance is not None and (cost := snapshot.cost(entry)) is not None and cost > 0]
     if len(points) < FEWEST_POINTS:
         return None
     optimal, timed = pareto_optimal(points), {name for name, _, _ in points}
-    picture = draw_scatter(points, f"cost, {snapshot.role_unit(Role.COST)}", snapshot.report.suite.headline(track).title,
-                           optimal)
+    picture = draw_scatter(points, snapshot.cost_unit(track), snapshot.report.suite.headline(track).title,
+                           links.to_metric, optimal)
     return CostChart(picture, optimal, [entry.name for entry in ranked if entry.name not in timed])
 
 

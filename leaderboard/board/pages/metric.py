@@ -44,6 +44,15 @@ class MeasureTable(NamedTuple):
     rows: list[list[str | Markup]]
 
 
+class Section(NamedTuple):
+    """A part of the page, which readers can fold."""
+
+    id: str
+    title: str
+    content: Markup
+    open: bool = False
+
+
 class Axiom(NamedTuple):
     """How often a property holds, and its worst case."""
 
@@ -60,15 +69,23 @@ def render_metric(snapshot: Snapshot, links: Links, name: str, against: str | No
     entry = standings[0]
     rival = (snapshot.entry(against) if against else None) or default_rival(snapshot, entry)
     rivals = [rival_in(snapshot, standing, rival) for standing in standings]
-    cards = [render_scores(snapshot, links, standings, rivals, rival),
-             render_radar(snapshot, [entry, *([rival] if rival is not None else [])], [entry]),
-             render_curves(snapshot, standings, rivals), render_faults(snapshot, entry, rival),
-             *(render_added_value(snapshot, standing) for standing in standings), render_axioms(snapshot, entry),
-             render_cost(snapshot, entry, rival), render_training(snapshot, entry), render_failures(snapshot, standings),
-             render_usage(snapshot, entry), render_history(snapshot, links, entry), render_source(snapshot, entry),
-             render_measures(snapshot, standings)]
+    sections = [
+        Section("scores", "Scores", render_scores(snapshot, links, standings, rivals, rival), True),
+        Section("profile", "Profile", render_radar(snapshot, [entry, *([rival] if rival is not None else [])], [entry]), True),
+        Section("faults", "Fault detection", render_faults(snapshot, entry, rival), True),
+        Section("axioms", "Axioms, tested", render_axioms(snapshot, entry), True),
+        Section("cost", "Time and memory", render_cost(snapshot, entry, rival)),
+        Section("curves", "Curves", render_curves(snapshot, standings, rivals)),
+        Section("ensembles", "Contribution to an ensemble", Markup().join(render_added_value(snapshot, standing) for standing in standings)),
+        Section("measures", "All measures, with signatures", render_measures(snapshot, standings)),
+        Section("training", "Training data", render_training(snapshot, entry)),
+        Section("failures", "Failures", render_failures(snapshot, standings)),
+        Section("source", "Source and provenance", render_source(snapshot, entry)),
+        Section("versions", "Versions", render_history(snapshot, links, entry)),
+        Section("usage", "Run and cite", render_usage(snapshot, entry)),
+    ]
     return render("metric.html", links=links, entry=entry, authors=format_authors(entry.authors, entry.year) or "Paper", facts=list_facts(snapshot, entry),
-                  signature=first_signature(snapshot, standings), cards=Markup().join(cards))
+                  signature=first_signature(snapshot, standings), sections=[section for section in sections if section.content.strip()])
 
 
 def default_rival(snapshot: Snapshot, entry: EntryReport) -> EntryReport | None:
@@ -98,9 +115,9 @@ def list_facts(snapshot: Snapshot, entry: EntryReport) -> list[str]:
         facts.append("symmetric (tested)" if symmetric == 1 else "not symmetric")
     if repeatable is not None:
         facts.append("repeatable (tested)" if repeatable == 1 else "not repeatable")
-    cost, growth, memory = (snapshot.role_value(entry, role) for role in (Role.COST, Role.GROWTH, Role.MEMORY))
+    cost, growth, memory = snapshot.cost(entry), snapshot.role_value(entry, Role.GROWTH), snapshot.role_value(entry, Role.MEMORY)
     if cost is not None:
-        facts.append(f"cost {cost:.2g} {snapshot.role_unit(Role.COST)}")
+        facts.append(f"{cost:.2g} {snapshot.cost_unit(entry.track)}")
     if growth is not None:
         facts.append(f"time grows as n^{growth:.1f}")
     if memory is not None:
@@ -132,8 +149,7 @@ def render_scores(snapshot: Snapshot, links: Links, standings: Sequence[EntryRep
                              *([format_estimate(other.score_on(task.name))] if other is not None else [])])
         headings = ["Task", "Score", "95% CI", "Above chance", "Rank", *([other.name] if other is not None else [])]
         tables.append(TrackScores(TRACKS[entry.track], entry, headings, rows))
-    names = [other.name for other in snapshot.entries(standings[0].track) if other.name != standings[0].name]
-    return render("scores.html", links=links, tables=tables, name=standings[0].name, rival=rival, names=names)
+    return render("scores.html", links=links, tables=tables, name=standings[0].name, rival=rival)
 
 
 def render_axioms(snapshot: Snapshot, entry: EntryReport) -> Markup:
@@ -167,11 +183,11 @@ def render_failures(snapshot: Snapshot, standings: Sequence[EntryReport]) -> Mar
 def render_usage(snapshot: Snapshot, entry: EntryReport) -> Markup:
     """Return the commands that run the metric, and its citation."""
     tasks = [task for task in snapshot.ranked_tasks(entry.track) if entry.score_on(task.name) is not None]
-    citations = []
+    citation = None
     if snapshot.release is not None and tasks:
         about = OVERALL if entry.overall is not None else tasks[0].name
-        citations = [cite(snapshot.release, entry.name, about, form, entry.track) for form in ("bibtex", "latex")]
-    return render("usage.html", entry=entry, suite=snapshot.report.suite.name, citations=citations, scored=bool(tasks))
+        citation = cite(snapshot.release, entry.name, about, "latex", entry.track)
+    return render("usage.html", entry=entry, suite=snapshot.report.suite.name, citation=citation, scored=bool(tasks))
 
 
 def render_source(snapshot: Snapshot, entry: EntryReport) -> Markup:

@@ -1,32 +1,60 @@
-"""The ranked table of a track.  Its script (ranked_table.js) searches, sorts, filters and weighs the rows."""
+"""The first page: who leads, how certain that is, and the ranked table of each track.
+
+`static/board.js` searches, filters and sorts the rows; another order or other columns are rendered here.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from markupsafe import Markup
 
-from harness.evaluation.task import Role
+from harness.evaluation.suite import Axis
 from leaderboard.board.columns import Column, above_chance, corrected_tasks
+from leaderboard.board.components.charts import draw_two_axes
 from leaderboard.board.components.ensembles import render_baselines
 from leaderboard.board.components.layout import Links
+from leaderboard.board.pages.map import axes_points
 from leaderboard.board.rendering import LONGEST, format_cell, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.report.schema import EntryReport
+from leaderboard.scoring.custom_order import sort_by_score, weighted_score
+from leaderboard.scoring.estimates import Estimate
 
-COSTS = (1, 10, 100)                        # bounds of the filter by cost
+OVERALL, BORDA, WEIGHTS = "overall", "borda", "weights"
+TASK, AXIS = "task.", "axis."               # prefixes of orders
 KINDS = {"corpus": "corpus metrics", "text": "text metrics"}
 INPUTS = {"texts": "takes texts", "tokens": "takes tokens", "embeddings": "takes embeddings", "token_embeddings": "takes token embeddings"}
 DOWNLOADS = {"csv": "CSV", "parquet": "Parquet", "tex": "LaTeX", "md": "Markdown"}
+FIRST_ROWS = 100                            # that are part of the HTML; the browser gets the others as data
+LEADERS = 3
+
+
+@dataclass(frozen=True)
+class TableView:
+    """What the server renders differently: the order, weights of tasks for the order `weights`, and columns (None: the default)."""
+
+    order: str = OVERALL
+    weights: Mapping[str, float] = field(default_factory=dict)
+    columns: Sequence[str] | None = None
+
+
+class Position(NamedTuple):
+    """A row's place in an order: rank and its range, and the value that decides."""
+
+    rank: int | None
+    interval: tuple[int, int] | None
+    value: Estimate | None
 
 
 class Cell(NamedTuple):
     """A cell of the ranked table; the score above chance is added where chance is not 0."""
 
-    key: str
     style: str
     text: str
     above: str | None
@@ -36,83 +64,203 @@ class Row(NamedTuple):
     """A row of the ranked table."""
 
     entry: EntryReport
-    search: str
-    tags: str
+    position: Position
+    style: str                              # classes: best, line, baseline
     cells: list[Cell]
-    line: bool                              # whether a dividing line follows
 
 
-class Filter(NamedTuple):
-    """A list of choices that narrows the table."""
+class Scale(NamedTuple):
+    """The range of the intervals in a table, for drawing them."""
 
-    name: str
-    default: str
-    options: dict[str, str]
+    low: float
+    high: float
+
+    def share(self, value: float) -> float:
+        """Return where a value is between the ends, from 0 to 1."""
+        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
-def render_board(snapshot: Snapshot, links: Links, track: str) -> Markup:
-    """Return the ranked table, and below it the baselines and metrics that are not ranked."""
-    entries, ranked = snapshot.entries(track), snapshot.ranked_entries(track)
-    tasks, columns = snapshot.ranked_tasks(track), snapshot.columns(track)
-    corrected = corrected_tasks(entries, tasks)
-    lines = snapshot.report.lines.get(track, [])
+class Table(NamedTuple):
+    """A ranked table: its HTML with the first rows, and the data of all rows for the browser."""
+
+    table: str
+    rows: str
+
+
+class Leaders(NamedTuple):
+    """The first entries on an axis, and how many are not significantly worse than the best; 0 if that is not known."""
+
+    axis: Axis
+    track: str
+    rows: list[tuple[EntryReport, Position]]
+    tied: int
+
+
+# ---- overview ----------------------------------------------------------------------------------------------------------
+
+def render_overview(snapshot: Snapshot, links: Links) -> Markup:
+    """Return what the benchmark is, the leaders of each axis, and the entries of the first track with two axes as a chart."""
+    axes = [(axis, track) for track in snapshot.tracks for axis in snapshot.report.suite.axes if axis.track == track]
+    leaders = [find_leaders(snapshot, axis, track) for axis, track in axes]
+    charts = [(track, chart) for track in snapshot.tracks if (chart := axes_points(snapshot, track)) is not None]
+    picture = draw_two_axes(*charts[0][1], links.to_metric) if charts else None
+    return render("overview.html", links=links, leaders=[leader for leader in leaders if leader.rows], tracks=TRACKS, picture=picture,
+                  chart=charts[0] if charts else None, snapshot=snapshot, count=len({entry.name for entry in snapshot.report.entries}))
+
+
+def find_leaders(snapshot: Snapshot, axis: Axis, track: str) -> Leaders:
+    """Return the first entries on an axis."""
+    order = OVERALL if axis == snapshot.report.suite.headline(track) else f"{AXIS}{axis.name}"
+    positions = [(entry, position) for entry, position in list_positions(snapshot, track, TableView(order)) if position.rank is not None]
+    return Leaders(axis, track, positions[:LEADERS], count_tied(position for _, position in positions))
+
+
+def count_tied(positions: Iterable[Position]) -> int:
+    """Return how many may be the best, given their rank ranges; 0 where ranges are unknown."""
+    return sum(position.interval is not None and position.interval[0] == 1 for position in positions)
+
+
+# ---- table -------------------------------------------------------------------------------------------------------------
+
+def render_table(snapshot: Snapshot, links: Links, track: str, view: TableView | None = None) -> Table:
+    """Return the ranked table of a track, with trivial baselines in place, ensembles, and what is not ranked."""
+    view = view or TableView()
+    if view.order not in list_orders(snapshot, track):      # of the default axis, or of another suite
+        view = replace(view, order=OVERALL)
+    tasks, columns = snapshot.ranked_tasks(track), select_columns(snapshot.columns(track), view.columns)
+    corrected = corrected_tasks(snapshot.entries(track), tasks)
+    positions = list_positions(snapshot, track, view)
+    lines = snapshot.report.lines.get(track, []) if view.order == OVERALL else []
     gameable = snapshot.report.gameable.get(track, {})
-    cost, suite = snapshot.role(Role.COST), snapshot.report.suite
-    highest = max([1.0, *(entry.overall.high or entry.overall.value for entry in entries if entry.overall is not None)])
-    values = {"track": track, "tasks": [[task.name, task.title] for task in tasks], "marked": list(gameable), "beside": sorted(corrected),
-              "columns": [[column.key, column.title, column.description, column.default] for column in columns],
-              "cost": ".".join(cost) if cost is not None else None,
-              "rows": {entry.name: {"overall": entry.overall_above_chance,
-                                    "above": [round_number(above_chance(entry, task.name)) for task in tasks],
-                                    "values": [round_number(column.value(entry)) for column in columns]} for entry in ranked}}
-    defaults = [column for column in columns if column.default]
-    rows = [Row(entry, search_text(entry), " ".join(entry_tags(entry)), [table_cell(entry, column, corrected) for column in defaults], number in lines)
-            for number, entry in enumerate(ranked, start=1)]
-    return render(
-        "ranking.html", links=links, track=track, tracks={name: TRACKS[name] for name in snapshot.tracks}, tasks=tasks, columns=defaults, rows=rows,
-        unranked=[(entry, search_text(entry)) for entry in entries if entry.rank is None], gameable=gameable, values=values, lines=lines,
-        baselines=sorted({name for names in gameable.values() for name in names}), filters=list_filters(snapshot, entries),
-        downloads=DOWNLOADS, ensembles=render_baselines(snapshot, track), tied=tied_count(ranked),
-        axis=suite.headline(track), axes=[axis for axis in suite.axes if axis.track == track], highest=highest)
+    rows = [Row(entry, position, row_style(position, position.rank is not None and number in lines),
+                [make_cell(entry, column, corrected) for column in columns])
+            for number, (entry, position) in number_ranked(positions)]
+    scale = make_scale([position.value for _, position in positions if position.rank is not None and position.value is not None])
+    rendered = [str(render("row.html", row=row, links=links, scale=scale, columns=columns)).strip() for row in rows]
+    in_table = {row.entry.name for row in rows}
+    ranked = [position for _, position in positions if position.rank is not None]
+    html = render(
+        "table.html", links=links, track=track, columns=columns, rows=[Markup(row) for row in rendered[:FIRST_ROWS]], count=len(ranked),
+        width=4 + len(columns), gameable=gameable, lines=lines, tied=count_tied(ranked), scale=scale,
+        unranked=[entry for entry in snapshot.entries(track) if entry.name not in in_table], title=order_title(snapshot, track, view.order),
+        axis=order_axis(snapshot, track, view.order), tested=view.order == OVERALL or view.order.startswith(TASK),
+        baselines=sorted({name for names in gameable.values() for name in names}), downloads=DOWNLOADS,
+        ensembles=render_baselines(snapshot, track))
+    data = [[row.entry.name, search_text(row.entry), entry_tags(row.entry), round_number(snapshot.cost(row.entry)),
+             [row.position.rank, row.entry.name, row.position.value and row.position.value.value,
+              *(round_number(column.value(row.entry)) for column in columns)], *([html] if number >= FIRST_ROWS else [])]
+            for number, (row, html) in enumerate(zip(rows, rendered, strict=True))]
+    return Table(str(html), json.dumps(data, ensure_ascii=False, separators=(",", ":")))
 
 
-def tied_count(ranked: Sequence[EntryReport]) -> int:
-    """Return how many metrics may be the best, given their rank ranges; 0 where ranges are unknown."""
-    return sum(entry.rank_interval is not None and entry.rank_interval[0] == 1 for entry in ranked)
+def number_ranked(positions: Sequence[tuple[EntryReport, Position]]) -> Iterator[tuple[int, tuple[EntryReport, Position]]]:
+    """Yield rows with the number of ranked entries up to and including each."""
+    number = 0
+    for row in positions:
+        number += row[1].rank is not None
+        yield number, row
 
 
-def table_cell(entry: EntryReport, column: Column, corrected: Collection[str]) -> Cell:
+def row_style(position: Position, line: bool) -> str:
+    """Return the classes of a row: baseline, possibly the best, followed by a dividing line."""
+    best = position.interval is not None and position.interval[0] == 1
+    classes = {"baseline": position.rank is None, "best": best, "line": line}
+    return " ".join(name for name, applies in classes.items() if applies)
+
+
+def select_columns(columns: Sequence[Column], keys: Sequence[str] | None) -> list[Column]:
+    """Return the columns with these keys in this order, or the default ones; unknown keys are ignored."""
+    if keys is None:
+        return [column for column in columns if column.default]
+    by_key = {column.key: column for column in columns}
+    return [by_key[key] for key in dict.fromkeys(keys) if key in by_key]
+
+
+def list_orders(snapshot: Snapshot, track: str) -> dict[str, str]:
+    """Return the orders of a track with their titles, the default first."""
+    suite = snapshot.report.suite
+    return {OVERALL: suite.headline(track).title, **{f"{AXIS}{axis.name}": axis.title for axis in suite.other_axes(track)},
+            **{f"{TASK}{task.name}": task.title for task in suite.ranked_tasks(track)}, BORDA: "Borda points", WEIGHTS: "My weights"}
+
+
+def order_title(snapshot: Snapshot, track: str, order: str) -> str:
+    """Return the title of an order."""
+    return list_orders(snapshot, track)[order]
+
+
+def order_axis(snapshot: Snapshot, track: str, order: str) -> Axis | None:
+    """Return the axis that an order is of, or None for other orders."""
+    suite = snapshot.report.suite
+    if order == OVERALL:
+        return suite.headline(track)
+    return suite.axis(order.removeprefix(AXIS)) if order.startswith(AXIS) else None
+
+
+def list_positions(snapshot: Snapshot, track: str, view: TableView) -> list[tuple[EntryReport, Position]]:
+    """Return the ranked entries in the order of a view, with the trivial baselines between them by their values."""
+    if view.order.startswith(AXIS):
+        return list_positions(snapshot.on_axis(view.order.removeprefix(AXIS)), track, TableView())
+    entries = [entry for entry in snapshot.entries(track) if entry.rank is not None or entry.control]
+    task = view.order.removeprefix(TASK) if view.order.startswith(TASK) else None
+    tasks = [each.name for each in snapshot.ranked_tasks(track)]
+    if view.order == WEIGHTS:
+        scores = {entry.name: {name: above_chance(entry, name) for name in tasks} for entry in entries if entry.rank is not None}
+        order = weighted_score(scores, tasks, view.weights or dict.fromkeys(tasks, 1.0))
+    elif view.order == BORDA:
+        order = sort_by_score({entry.name: entry.borda if entry.borda is not None else -math.inf for entry in entries if entry.rank is not None})
+    else:
+        order = {}
+
+    def position(entry: EntryReport) -> Position:
+        if order:
+            rank, value = order.get(entry.name, (None, None))
+            return Position(rank, None, None if value is None or math.isinf(value) else Estimate(value, None, None, 0))
+        if task is not None:
+            on_task = entry.task_ranks.get(task)
+            ranked = on_task is not None and entry.rank is not None
+            return Position(on_task.rank if ranked and on_task else None, on_task.rank_interval if ranked and on_task else None,
+                            entry.score_on(task))
+        return Position(entry.rank, entry.rank_interval, entry.overall)
+    rows = [(entry, position(entry)) for entry in entries]
+    if order:
+        rows = [row for row in rows if row[1].rank is not None]
+    rows = [row for row in rows if row[1].rank is not None or row[1].value is not None]
+    values = {entry.name: -math.inf if place.value is None else place.value.value for entry, place in rows}
+    ranked_rows = sorted((row for row in rows if row[1].rank is not None), key=lambda row: row[1].rank or 0)
+    for row in sorted((row for row in rows if row[1].rank is None), key=lambda row: values[row[0].name]):
+        index = next((index for index, other in enumerate(ranked_rows) if values[other[0].name] < values[row[0].name]), len(ranked_rows))
+        ranked_rows.insert(index, row)
+    return ranked_rows
+
+
+def make_scale(estimates: Sequence[Estimate]) -> Scale:
+    """Return the range of the intervals of estimates."""
+    ends = [end for estimate in estimates for end in (estimate.low, estimate.high, estimate.value) if end is not None]
+    low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
+    return Scale(low, high) if high - low > 1e-9 else Scale(low - 0.5, high + 0.5)
+
+
+def make_cell(entry: EntryReport, column: Column, corrected: Collection[str]) -> Cell:
     """Return the cell of an entry in a column; scores are tinted by how far they are above chance."""
     text = format_cell(column.value(entry))
     if not column.score:
-        return Cell(column.key, "property", text, None)
+        return Cell("property", text, None)
     above = above_chance(entry, column.key)
     tint = 0 if above is None else math.ceil(5 * min(1.0, max(0.0, above)))
-    return Cell(column.key, f"h{tint}", text, format_cell(above) if column.key in corrected else None)
+    return Cell(f"h{tint}", text, format_cell(above) if column.key in corrected else None)
 
 
-def list_filters(snapshot: Snapshot, entries: Sequence[EntryReport]) -> list[Filter]:
-    """Return the filters that separate some entries from others."""
-    kinds, inputs = {entry.kind for entry in entries}, {entry.input for entry in entries}
-    timed = any(snapshot.role_value(entry, Role.COST) is not None for entry in entries)
-    unit = snapshot.role_unit(Role.COST)
-    filters = [(Filter("kind", "Any kind", {key: title for key, title in KINDS.items() if key in kinds}), len(kinds) > 1),
-               (Filter("input", "Any input", {key: title for key, title in INPUTS.items() if key in inputs}), len(inputs) > 1),
-               (Filter("cost", "Any speed", {str(bound): f"cost up to {bound} {unit}" for bound in COSTS}), timed)]
-    return [choices for choices, useful in filters if useful]
-
-
-def entry_tags(entry: EntryReport) -> list[str]:
+def entry_tags(entry: EntryReport) -> str:
     """Return the tags by which the table is filtered."""
     tags = {"no-model": entry.input == "texts" and not entry.models, "symmetric": entry.symmetric, "lifted": entry.lifted,
-            f"kind-{entry.kind}": True, f"input-{entry.input}": True}
-    return [name for name, applies in tags.items() if applies]
+            "baseline": entry.rank is None, f"kind-{entry.kind}": True, f"input-{entry.input}": True}
+    return " ".join(name for name, applies in tags.items() if applies)
 
 
 def search_text(entry: EntryReport) -> str:
     """Return the text in which words are searched."""
     parts = [entry.name, entry.title, entry.summary, f"{entry.kind} metric", entry.input, entry.paper or "", *entry.authors,
-             str(entry.year or ""), entry.license, *entry.models, "lifted" if entry.lifted else "", "control" if entry.control else ""]
+             str(entry.year or ""), entry.license, *entry.models, "lifted" if entry.lifted else "", "baseline" if entry.control else ""]
     return fold(" ".join(part[:LONGEST] for part in parts))
 
 

@@ -1,124 +1,163 @@
-// Navigation in the browser: pages are replaced without a reload, and the address holds all state.
-// Text of submissions is inserted as text, never as HTML; HTML comes only from the server's templates, which escape it.
-(() => {
+// Search, filters and sorting of ranked tables, whose state is kept in the address. Markup comes only from the server's templates.
+window.Touchstone = (() => {
   "use strict";
-  const { RankedTable, served, find, findAll, query, SELECTION } = Touchstone;
+  const CHUNK = 100;                      // rows that are added at once
+  const FILTERS = ["q", "kind", "input", "cost", "only", "hide"];
+  const HIDEABLE = ["lifted", "baselines", "ensembles"];
+  const tables = new Map();               // by track
+  const parameter = (name) => new URLSearchParams(location.search).get(name) ?? "";
+  const fold = (text) => text.toLowerCase().normalize("NFD").replace(/\p{M}/gu, "");
 
-  // ---- navigation -------------------------------------------------------------------------------------------------------
-
-  const fetchPage = async (search) => {
-    const response = await fetch("/page" + search, { headers: { accept: "application/json" } });
-    return response.json();
-  };
-
-  let newest = 0;
-  async function show(search, request = fetchPage(search), moved = true) {
-    const number = ++newest;
-    const [page, holder] = await Promise.all([request.catch(() => null), findHolder()]);
-    if (number !== newest) return;
-    if (page === null) {
-      holder.textContent = "The server does not respond. Reload the page to try again.";
-    } else {
-      holder.innerHTML = page.html;
-      document.title = page.title;
-      initialise(holder);
+  function remember(values) {
+    const address = new URL(location.href);
+    for (const [name, value] of Object.entries(values)) {
+      if (value === "" || value === null || value === undefined) address.searchParams.delete(name);
+      else address.searchParams.set(name, value);
     }
-    holder.setAttribute("aria-busy", "false");
-    if (moved) { scrollTo(0, 0); find("#ts-main", holder)?.focus({ preventScroll: true }); }
+    history.replaceState(history.state, "", address);
   }
 
-  function findHolder() {
-    return new Promise((resolve) => {
-      const holder = find("#touchstone");
-      if (holder) { resolve(holder); return; }
-      const observer = new MutationObserver(() => {
-        const added = find("#touchstone");
-        if (added) { observer.disconnect(); resolve(added); }
+  class RankedTable {
+    constructor(element, source) {
+      this.element = element;
+      this.source = source;               // returns the rows as JSON
+      this.state = {};
+      this.observer = new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) this.append(); });
+      element.addEventListener("click", (event) => {
+        const index = event.target.closest?.("[data-sort]")?.dataset.sort;
+        if (index !== undefined) this.sort(Number(index));
       });
-      observer.observe(document, { childList: true, subtree: true });
-    });
-  }
+      this.load();
+    }
 
-  function go(search) {
-    history.pushState(null, "", search === "?" ? location.pathname : search);
-    return show(location.search);
-  }
+    // Read rows that the server has rendered: the first are in the document, the others are strings.
+    load() {
+      this.section = this.element.querySelector(".ranking");
+      this.body = this.section.querySelector("tbody");
+      const elements = [...this.body.rows];
+      this.rows = JSON.parse(this.source()).map(([name, text, tags, cost, keys, html], index) =>
+        ({ name, text, tags: tags.split(" "), cost, keys, html, element: elements[index] }));
+      this.tags = new Set(this.rows.flatMap((row) => row.tags));      // an address may name others
+      tables.set(this.section.dataset.track, this);
+      const track = parameter("track") || tables.keys().next().value;
+      if (track === this.section.dataset.track) {
+        for (const name of [...FILTERS, "sort"]) this.state[name] = parameter(name);
+        if (parameter("without") === "lifted") this.state.hide = "lifted";      // in addresses of earlier versions
+      }
+      this.apply();
+    }
 
-  function follow(event) {
-    const link = event.target.closest?.('a[href^="?"]');
-    if (!link || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
-    event.preventDefault();
-    go(link.getAttribute("href"));
-  }
+    sort(index) {
+      const name = String(index), ascending = index < 2;
+      const up = this.state.sort === name || this.state.sort === "-" + name ? this.state.sort.startsWith("-") : ascending;
+      this.state.sort = (up ? "" : "-") + name;
+      remember({ track: this.section.dataset.track, sort: this.state.sort });
+      this.apply();
+    }
 
-  function initialise(holder) {
-    if (find("#ts-table", holder)) new RankedTable(holder);
-    find("#ts-shown", holder)?.addEventListener("change", (event) => {
-      const parameters = query();
-      for (const name of SELECTION) parameters.delete(name);
-      const [name, value] = event.target.value.split("=");
-      if (name) parameters.set(name, value);
-      go("?" + parameters);
-    });
-    find("#ts-against", holder)?.addEventListener("change", (event) => {
-      const parameters = query();
-      parameters.set("metric", event.target.dataset.metric);
-      parameters.set("against", event.target.value);
-      go("?" + parameters);
-    });
-    find("form[data-try]", holder)?.addEventListener("submit", (event) => {
-      event.preventDefault();
-      tryOut(event.target, find("#ts-tried", holder));
-    });
-    for (const form of findAll("form[data-go]", holder)) {
-      form.addEventListener("submit", (event) => {
-        event.preventDefault();
-        const parameters = new URLSearchParams({ view: form.dataset.go });
-        const filled = new FormData(form);
-        for (const name of new Set(filled.keys())) {
-          const values = filled.getAll(name).map((value) => value.trim()).filter(Boolean);
-          if (values.length) parameters.set(name, values.join(","));
+    matches({ text, tags, cost }) {
+      const { q = "", kind, input, only = "", hide = "" } = this.state, most = Number(this.state.cost) || Infinity;
+      const hidden = hide.split(","), baseline = tags.includes("baseline");
+      return fold(q).split(/[\s;]+/).slice(0, 20).every((word) => text.includes(word))
+        && [kind && `kind-${kind}`, input && `input-${input}`, ...only.split(",")].every((tag) => !this.tags.has(tag) || tags.includes(tag))
+        && !(hidden.includes("lifted") && tags.includes("lifted")) && !(hidden.includes("baselines") && baseline)
+        && (most === Infinity || (cost !== null && cost <= most));
+    }
+
+    apply() {
+      const sort = this.state.sort ?? "", index = Number(sort.replace("-", "")), sign = sort.startsWith("-") ? -1 : 1;
+      let rows = this.rows.filter((row) => this.matches(row));
+      if (sort && rows.length && index < rows[0].keys.length) {
+        const known = rows.filter((row) => row.keys[index] !== null), missing = rows.filter((row) => row.keys[index] === null);
+        known.sort(({ keys: a }, { keys: b }) => sign * (a[index] < b[index] ? -1 : a[index] > b[index] ? 1 : 0));
+        rows = [...known, ...missing];
+      }
+      const ranked = (row) => !row.tags.includes("baseline"), all = this.rows.filter(ranked).length, count = rows.filter(ranked).length;
+      this.section.classList.toggle("reordered", Boolean(sort) || count < all);      // dividing lines belong to the whole order
+      const untimed = Number(this.state.cost) ? this.rows.filter((row) => row.cost === null && ranked(row)).length : 0;
+      this.section.querySelector("[role=status]").textContent = (count < all ? `${count} of ${all} ranked metrics.` : `${all} ranked metrics.`)
+        + (untimed ? ` ${untimed} were not timed and are hidden.` : "") + (rows.length ? "" : " No ranked metric matches.");
+      this.section.querySelectorAll("th:has([data-sort])").forEach((head) => {
+        const sorted = sort && head.querySelector("button").dataset.sort === String(index);
+        if (sorted) head.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending"); else head.removeAttribute("aria-sort");
+      });
+      const ensembles = this.section.querySelector(".ensembles");
+      if (ensembles) ensembles.hidden = (this.state.hide ?? "").includes("ensembles");
+      for (const link of this.section.querySelectorAll("[data-download]")) this.address(link, sort || count < all ? rows.filter(ranked) : null);
+      this.left = rows;
+      this.body.replaceChildren();
+      this.append();
+    }
+
+    append() {
+      this.observer.disconnect();
+      const rows = this.left.slice(0, CHUNK);
+      this.left = this.left.slice(CHUNK);
+      for (const row of rows) {
+        if (!row.element) {
+          const template = document.createElement("template");
+          template.innerHTML = row.html;
+          row.element = template.content.firstElementChild;
         }
-        for (const name of SELECTION) if (query().has(name)) parameters.set(name, query().get(name));
-        go("?" + parameters);
-      });
+      }
+      this.body.append(...rows.map((row) => row.element));
+      if (this.left.length) this.observer.observe(this.body.lastElementChild);
+    }
+
+    address(link, rows) {
+      if (!link.getAttribute("href").startsWith("api/")) return;
+      const address = new URL(link.href), parameters = new URLSearchParams(location.search);
+      address.searchParams.set("track", this.section.dataset.track);
+      if (rows) address.searchParams.set("names", rows.map((row) => row.name).join(","));
+      else address.searchParams.delete("names");
+      const weights = [...parameters].filter(([name]) => name.startsWith("w.")).map(([name, value]) => `${name.slice(2)}:${value}`);
+      const values = { order: parameters.get("order"), columns: parameters.get("columns"), weights: weights.join(",") };
+      for (const [name, value] of Object.entries(values)) if (value) address.searchParams.set(name, value);
+      link.setAttribute("href", `api/${address.href.split("/api/")[1]}`);
     }
   }
 
-  // Run metrics on the texts of the form.
-  async function tryOut(form, output) {
-    const button = find("button", form);
-    button.disabled = true;
-    output.textContent = "Running metrics …";
-    try {
-      const response = await fetch("/try" + location.search, {
-        method: "POST", headers: { "content-type": "application/json" }, signal: AbortSignal.timeout(60_000),
-        body: JSON.stringify({ kind: form.dataset.try, a: form.elements.a.value, b: form.elements.b.value }),
-      });
-      const result = await response.json();
-      if (response.ok) output.innerHTML = result.html;
-      else output.replaceChildren(failure(result.error));
-    } catch {
-      output.replaceChildren(failure("The server did not respond. Try again, with less text if it was long."));
+  const title = document.querySelector('meta[property="og:title"]')?.content;      // Gradio gives all pages the same
+  const keepTitle = () => { if (title && document.title !== title) document.title = title; };
+  new MutationObserver(keepTitle).observe(document.head, { childList: true, subtree: true, characterData: true });
+  document.addEventListener("click", (event) => {
+    const tab = event.target.closest?.("[role=tab]")?.id.match(/^tab-(\w+)-button$/), link = event.target.closest?.(".nav-holder a");
+    if (tab) remember({ track: tab[1] });
+    for (const name of ["release", "suite"]) {        // the navigation keeps the selected results
+      if (!link || !parameter(name)) continue;
+      const address = new URL(link.href);
+      address.searchParams.set(name, parameter(name));
+      link.href = address;
     }
-    button.disabled = false;
+  }, true);
+  function applyTheme() {
+    const theme = localStorage.getItem("touchstone-theme");
+    if (theme) document.body.classList.toggle("dark", theme === "dark");
+  }
+  applyTheme();
+  for (const holder of document.querySelectorAll("[data-static-table]")) {        // a static copy
+    const table = new RankedTable(holder, () => holder.querySelector("script").textContent);
+    holder.querySelector("[type=search]").addEventListener("input", (event) => { table.state.q = event.target.value; table.apply(); });
   }
 
-  function failure(words) {
-    const line = document.createElement("p");
-    line.className = "failed";
-    line.textContent = words;
-    return line;
-  }
-
-  // ---- start ------------------------------------------------------------------------------------------------------------
-
-  if (served) {
-    show(location.search, fetchPage(location.search), false);
-    addEventListener("popstate", () => show(location.search));
-    document.addEventListener("click", follow);
-  } else {
-    document.documentElement.classList.toggle("dark", matchMedia("(prefers-color-scheme: dark)").matches);
-    addEventListener("DOMContentLoaded", () => initialise(document));
-  }
+  return {
+    attach: (element, props, watch) => {
+      const table = new RankedTable(element, () => props.rows);
+      watch(["table", "rows"], () => table.load());
+    },
+    filter: (track, values) => {
+      const table = tables.get(track);
+      if (Object.keys(values).every((name) => (table.state[name] ?? "") === values[name])) return;
+      Object.assign(table.state, values);
+      remember({ track, ...values });
+      table.apply();
+    },
+    // `shown` lists what of HIDEABLE is not hidden.
+    choices: (kind, input, cost, only, shown) => ({ kind, input, cost: cost ? String(cost) : "", only: only.join(","),
+      hide: HIDEABLE.filter((name) => !shown.includes(name)).join(",") }),
+    remember,
+    open: () => { applyTheme(); return location.search; },          // Gradio has applied the theme of the system
+    select: (query) => { location.search = query; },
+    toggleTheme: () => localStorage.setItem("touchstone-theme", document.body.classList.toggle("dark") ? "dark" : "light"),
+  };
 })();

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -15,8 +16,9 @@ import torch
 from harness.base.errors import TouchstoneError
 from harness.base.paths import PROJECT
 from harness.base.progress import NoProgress
-from harness.models.embedding_process import EmbeddingProcess
-from harness.models.encoders import READ_AT_ONCE
+from harness.models import embedding_process
+from harness.models.embedding_process import EmbeddingProcess, ResidentEmbedding
+from harness.models.encoders import READ_AT_ONCE, SAME_VECTOR
 from harness.models.registry import MODELS
 from harness.models.vector_cache import VectorCache, text_key
 from tasks.data import loading as data
@@ -82,6 +84,61 @@ def test_a_model_that_cannot_be_used_is_said_in_one_sentence(tmp_path, monkeypat
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(TouchstoneError, match="set OPENAI_API_KEY"):
         list(EmbeddingProcess(VectorCache("text-embedding-3-small", tmp_path), ["a"], 1).advances())
+
+
+@pytest.fixture
+def resident() -> Iterator[ResidentEmbedding]:
+    process = ResidentEmbedding("minilm", 2)
+    yield process
+    process.close()
+
+
+def test_a_resident_process_gives_the_same_vectors_and_keeps_its_model(resident, tmp_path):
+    here = VectorCache("minilm", tmp_path)
+    here.fill(TEXTS, NoProgress(), threads=1)
+    first = resident.embed(TEXTS, 100)
+    process = resident._process.pid
+    assert first.vectors(TEXTS) == pytest.approx(here.vectors(TEXTS), abs=SAME_VECTOR)
+    assert resident.embed(["again"], 100).vectors(["again", "again"]).shape == (2, 384)
+    assert resident._process.pid == process
+    assert resident.embed([], 100).vectors([]).shape == (0, 384)
+    with pytest.raises(KeyError):
+        first.vectors(["again"])
+
+
+def test_a_resident_process_that_died_is_replaced(resident):
+    resident.embed(["a"], 100)
+    resident._process.kill()
+    assert resident.embed(["a"], 100).vectors(["a"]).shape == (1, 384)
+    resident._process.kill()
+    resident._process.wait()
+    assert not resident.alive
+    assert resident.embed(["a"], 100).has("a")
+
+
+def test_a_resident_process_has_a_deadline(resident):
+    with pytest.raises(TouchstoneError, match="not be embedded in time"):
+        resident.embed(TEXTS, 0)
+    assert not resident.alive
+
+
+def test_a_resident_process_that_fails_is_said(resident, monkeypatch):
+    monkeypatch.setattr(embedding_process, "__name__", "harness.no_such_module")
+    with pytest.raises(TouchstoneError, match="the error is in the output"):
+        resident.embed(["a"], 100)
+
+
+def test_no_resident_process_uses_a_paid_service(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "somebody's")
+    with pytest.raises(TouchstoneError, match="no local files"):
+        ResidentEmbedding("text-embedding-3-small", 1).embed(["a"], 1)
+
+
+def test_a_resident_process_ends_when_it_is_idle(monkeypatch):
+    """Its signal is that of an alarm."""
+    script = "from harness.models import embedding_process as e; e.IDLE_SECONDS = 1; e.serve_requests('wordllama', 1, 1)"
+    done = subprocess.run([sys.executable, "-c", script], stdin=os.pipe()[0], capture_output=True, check=False, timeout=100, cwd=PROJECT)
+    assert done.returncode == -signal.SIGALRM
 
 
 def start_run(tmp_path) -> subprocess.Popen[str]:

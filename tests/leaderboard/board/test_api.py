@@ -21,17 +21,18 @@ from harness.evaluation.task import FaultDetection
 from harness.results.store import Store
 from harness.submission.selection import select_entries
 from harness.submission.submission import load_submission
-from leaderboard.board import rendering
 from leaderboard.board.app import application
 from leaderboard.board.components.insights import overlaps
 from leaderboard.board.components.layout import PAGES, Links
-from leaderboard.board.downloads import Ordering, escape_formula, make_table, write_table
 from leaderboard.board.rendering import ENVIRONMENT, embed_json
 from leaderboard.board.router import Library, render_page, render_snapshot
+from leaderboard.board.services import api, rendering
+from leaderboard.board.services.downloads import FORMS, Ordering, escape_formula, make_table, write_table
 from leaderboard.board.snapshot import Snapshot, of_release, of_store
 from leaderboard.board.static_site import write_site
 from leaderboard.papers.published_comparison import correlation_note
-from leaderboard.publishing.release import read_release, release
+from leaderboard.publishing.citations import CITATIONS
+from leaderboard.publishing.release import ENSEMBLES, REPLICATES, REPORT, SCORES, SUMMARY, SUMS, UNITS, read_release, release
 from leaderboard.publishing.versions import versions
 from leaderboard.report.schema import DatasetInfo
 from leaderboard.scoring.comparison import compare_metrics
@@ -132,7 +133,9 @@ def test_responses_are_described(client):
     schemas = openapi["components"]["schemas"]
     for path, name in (("/api/board", "Report"), ("/api/card/{name}", "MetricCard"), ("/api/compare", "Comparison")):
         responses = openapi["paths"][path]["get"]["responses"]
-        assert responses["200"]["content"]["application/json"]["schema"] == {"$ref": f"#/components/schemas/{name}"}
+        expected = {"$ref": f"#/components/schemas/{name}"}
+        schema = responses["200"]["content"]["application/json"]["schema"]
+        assert expected in schema["anyOf"] if path == "/api/board" else schema == expected
         assert responses["404"]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
         assert schemas[name]["properties"]
     assert {"schema_version", "suite", "entries"} <= set(schemas["Report"]["properties"])
@@ -153,12 +156,16 @@ def test_no_template_turns_escaping_off():
     ("/api/board.csv?weights=known_similarity:0", 422, "Weights"), ("/api/board.csv?weights=known_similarity:-1", 422, "Weights"),
     ("/api/board.csv?weights=known_similarity:nan", 422, "Weights"), ("/api/board.csv?weights=nonsense", 422, "task:weight"),
     ("/api/board.csv?weights=nope:1", 422, "no ranked task"), ("/api/board.csv?names=nope", 422, "no ranked metric"),
-    ("/api/board.csv?columns=nope", 422, "no column"), ("/api/board.csv?track=nope", 422, "no track"),
+    ("/api/board.csv?columns=nope", 422, "no column"), ("/api/board.csv?track=nope", 404, "no track"),
     ("/api/cite?metric=energy&task=known_similarity", 422, "not released"), ("/api/releases/1999.1/release.json", 404, "no release"),
-    ("/api/releases/2031.1/..%2f..%2fetc", 404, None), ("/api/releases/2031.1/secret", 404, "no such file"),
+    ("/api/releases/2031.1/..%2f..%2fetc", 404, None), ("/api/releases/2031.1/secret", 404, "no file"), ("/api/releases/2031.1/ensembles.csv", 404, "no such file"),
     ("/api/releases/2031.1/release.json", 200, None),
     ("/api/cite?metric=energy&task=known_similarity&release=2031.1&format=markdown", 200, None),
-    ("/api/cite?metric=energy&task=known_similarity&release=2031.1&format=x", 422, "no format")])
+    ("/api/cite?metric=energy&task=known_similarity&release=2031.1&format=x", 422, "no format"),
+    ("/api/cite?metric=nope&release=2031.1", 404, "no metric"), ("/api/cite?metric=energy&track=nope&release=2031.1", 404, "there are corpus"),
+    ("/api/compare?metrics=energy,zipf&track=nope", 404, "no track"), ("/api/board?track=nope", 404, "there are corpus"),
+    ("/api/board?fields=nam", 422, 'Did you mean "name"?'), ("/api/board?limit=0", 422, "limit"), ("/api/board?offset=-1", 422, "offset"),
+    ("/api/nope", 404, "/docs"), ("/api/board/", 404, "/docs"), ("/api/", 404, "/docs")])
 def test_errors_of_addresses(path, status, message, client):
     response = client.get(path)
     assert response.status_code == status
@@ -296,3 +303,55 @@ def test_links_of_the_static_copy_exist(snapshot, tmp_path):
             assert target in files or target.startswith("https://") or target.replace("%5B", "[").replace("%5D", "]") in files, (path, target)
     with pytest.raises(TouchstoneError, match="cannot be written"):
         write_site(snapshot, tmp_path / "site" / "board.js")
+
+
+@pytest.mark.parametrize(("method", "path"), [("POST", "/api/board"), ("DELETE", "/api/card/energy"), ("PUT", "/api/releases/2031.1/scores.csv")])
+def test_wrong_methods_are_refused_with_the_methods_that_exist(method, path, client):
+    response = client.request(method, path)
+    assert (response.status_code, response.headers["allow"]) == (405, "GET")
+    assert response.json() == {"error": "The method of this address is GET."}
+
+
+def test_failures_of_the_server_have_the_shape_of_errors(snapshot, monkeypatch):
+    monkeypatch.setattr(api, "compare_in_track", lambda *arguments: 1 / 0)
+    response = TestClient(application(Library(snapshot)), raise_server_exceptions=False).get("/api/compare?metrics=energy,zipf")
+    assert (response.status_code, list(response.json())) == (500, ["error"])
+
+
+def test_pages_of_entries(client, snapshot):
+    entries = json.loads(snapshot.content)["entries"]
+    page = client.get("/api/board?fields=overall,name&limit=2&offset=1").json()
+    assert page == {"suite": "ten", "release": None, "total": len(entries), "offset": 1,
+                    "entries": [{"overall": entry["overall"], "name": entry["name"]} for entry in entries[1:3]]}
+    assert client.get("/api/board?limit=1").json()["entries"] == entries[:1]
+    assert client.get("/api/board?track=corpus").json()["entries"] == entries
+    assert client.get("/api/board?offset=99").json()["entries"] == []
+    response = client.get("/api/board?fields=name")
+    assert client.get("/api/board?fields=name", headers={"If-None-Match": response.headers["etag"]}).status_code == 304
+
+
+def test_the_whole_report_is_compressed_once(client, snapshot):
+    response = client.get("/api/board", headers={"Accept-Encoding": "gzip"})
+    assert response.headers["etag"] == f'"{snapshot.tag}"'
+    assert int(response.headers["content-length"]) == len(snapshot.zipped)
+
+
+def test_choices_are_those_of_the_writers():
+    assert list(api.TableFormat) == list(FORMS)
+    assert list(api.CitationFormat) == list(CITATIONS)
+    assert list(api.ReleaseFile) == [REPORT, SCORES, SUMMARY, SUMS, UNITS, REPLICATES, ENSEMBLES]
+
+
+def test_every_operation_has_an_id_a_tag_and_errors(client):
+    openapi = client.get("/openapi.json").json()
+    operations = [operation for item in openapi["paths"].values() for operation in item.values()]
+    assert len({operation["operationId"] for operation in operations}) == len(operations) >= 8
+    for operation in operations:
+        assert operation["operationId"].isidentifier()
+        assert operation["tags"]
+        assert operation["summary"]
+        assert {"200", "304", "404", "422"} <= set(operation["responses"])
+        assert "content" in operation["responses"]["200"]
+        assert all("description" in parameter for parameter in operation.get("parameters", []))
+    formats = openapi["components"]["schemas"]["CitationFormat"]
+    assert formats["enum"] == list(CITATIONS)

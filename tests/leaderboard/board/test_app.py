@@ -13,8 +13,8 @@ from pathlib import Path
 import axe_core_python
 import pytest
 
+from leaderboard.board.components.layout import PAGES
 from leaderboard.board.snapshot import Snapshot
-from leaderboard.workflows.try_texts import PAIR_METRICS
 from tests.support.command import touchstone
 from tests.support.serving import HOSTILE, free_port, names, watched
 
@@ -45,7 +45,13 @@ def page(browser, address) -> Iterator[object]:
 
 def open_board(page, address: str, query: str = "") -> None:
     page.goto(f"{address}/{query}")
-    page.wait_for_selector("#ts-table td.name")
+    page.wait_for_selector(".ranking td.name:visible")
+
+
+def wait_for_names(page, expected: list[str]) -> None:
+    """Wait until the ranked metrics of the visible table are these."""
+    page.wait_for_function("""expected => JSON.stringify([...document.querySelectorAll('.ranking tr:not(.baseline) td.name a')]
+        .filter(link => link.checkVisibility()).map(link => link.innerText)) === JSON.stringify(expected)""", arg=expected)
 
 
 def parameter(page, name: str) -> str | None:
@@ -61,157 +67,165 @@ def ranked(snapshot: Snapshot) -> list[str]:
 def test_table_has_the_order_of_the_ranking(page, address, board_snapshot):
     open_board(page, address)
     assert names(page) == ranked(board_snapshot)
-    assert page.locator("#ts-table tr.line").count() == len(board_snapshot.report.lines["corpus"]) >= 1
-    label = page.locator("#ts-table .bar").first.get_attribute("aria-label")
-    best = board_snapshot.entry(ranked(board_snapshot)[0]).overall
-    assert label == f"{best.value:.2f}, {best.low:.2f} to {best.high:.2f}"
-    page.locator("#ts-rest summary").click()
-    reasons = page.locator("#ts-rest td.reason").all_inner_texts()
-    assert any("control" in reason for reason in reasons)
+    assert page.locator(".ranking tr.line").count() == len(board_snapshot.report.lines["corpus"]) >= 1
+    best = board_snapshot.entry(ranked(board_snapshot)[0])
+    label = page.locator(".ranking .whisker").first.get_attribute("aria-label")
+    assert label == f"{best.overall.value:.2f}, {best.overall.low:.2f} to {best.overall.high:.2f}"
+    tied = [entry.name for entry in board_snapshot.ranked_entries("corpus") if entry.rank_interval[0] == 1]
+    assert page.locator(".ranking tr.best td.name a").all_inner_texts() == tied
+    page.locator(".unranked summary").click()
+    reasons = page.locator(".unranked td.reason").all_inner_texts()
     assert any("units of known similarity failed" in reason for reason in reasons)
+
+
+def test_trivial_baselines_stand_in_place(page, address, board_snapshot):
+    open_board(page, address)
+    everything = page.locator(".ranking td.name a").all_inner_texts()
+    assert page.locator(".ranking tr.baseline td.name a").all_inner_texts() == ["random"]
+    value = board_snapshot.entry("random").overall.value
+    assert everything.index("random") == sum(board_snapshot.entry(name).overall.value >= value for name in ranked(board_snapshot))
+    page.get_by_text("Filters and columns").click()
+    page.get_by_label("Trivial baselines").uncheck()
+    page.wait_for_selector(".ranking tr.baseline", state="detached")
+    assert parameter(page, "hide") == "baselines"
+
+
+def test_first_screen_names_the_leaders(page, address, board_snapshot):
+    open_board(page, address)
+    first = page.locator(".leaders section").first.inner_text()
+    assert ranked(board_snapshot)[0] in first
+    tied = sum(entry.rank_interval[0] == 1 for entry in board_snapshot.ranked_entries("corpus"))
+    assert (f"{tied} metrics are not significantly different" if tied > 1 else "significantly better than all others") in first
 
 
 def test_search_filters_rows_and_is_kept_in_the_address(page, address):
     open_board(page, address)
-    page.locator("#ts-search").fill("embeddings energy")
-    page.wait_for_function("document.querySelectorAll('#ts-table td.name').length === 1")
-    assert names(page) == ["energy"]
+    page.get_by_label("Search").fill("embeddings energy")
+    wait_for_names(page, ["energy"])
     assert parameter(page, "q") == "embeddings energy"
-    assert page.locator("#ts-table tr.line").count() == 0           # lines apply to the whole order only
+    assert page.locator(".ranking.reordered").count() == 1          # lines apply to the whole order only
     open_board(page, address, "?q=lifted")
-    assert names(page) == ["jaccard"]
+    wait_for_names(page, ["jaccard"])
     open_board(page, address, "?without=lifted")
     assert "jaccard" not in names(page)
-    page.locator("[data-filter=symmetric]").check()
-    assert parameter(page, "only") == "symmetric"
-    page.locator("#ts-search").fill("no such words")
+    page.get_by_text("Filters and columns").click()
+    page.get_by_label("Symmetric").check()
+    page.wait_for_function("new URL(location).searchParams.get('only') === 'symmetric'")
+    page.get_by_label("Search").fill("no such words")
     page.wait_for_selector("text=No ranked metric matches.")
 
 
-def test_sorting_columns_and_weights_are_kept_in_the_address(page, address, board_snapshot):
+def test_sorting_and_columns_are_kept_in_the_address(page, address, board_snapshot):
     open_board(page, address)
     page.get_by_role("button", name="Metric", exact=True).click()
-    assert names(page) == sorted(ranked(board_snapshot))
-    assert parameter(page, "sort") == "name"
-    page.locator("summary", has_text="Columns").click()
-    page.locator("[data-column='known_similarity.accuracy']").check()
-    text = page.locator("#ts-table tr[data-name=energy] td[data-key='known_similarity.accuracy']").inner_text()
+    wait_for_names(page, sorted(ranked(board_snapshot)))
+    assert parameter(page, "sort") == "1"
+    page.get_by_text("Filters and columns").click()
+    page.get_by_label("Columns").fill("accuracy")
+    page.get_by_role("option").filter(has_text="accuracy").first.click()
+    page.wait_for_function("(new URL(location).searchParams.get('columns') || '').includes('known_similarity.accuracy')")
+    page.wait_for_function("[...document.querySelectorAll('.ranking th')].some(head => head.innerText.includes('accuracy'))")
+    heads = page.locator(".ranking th").all_inner_texts()
+    text = page.locator(".ranking tr[data-name=energy] td").nth(next(i for i, head in enumerate(heads) if "accuracy" in head)).inner_text()
     assert text == f"{board_snapshot.entry('energy').tasks['known_similarity'].measures['accuracy'].value:.2f}"
     open_board(page, address, page.url.split("/")[-1])
-    assert names(page) == sorted(ranked(board_snapshot))
-    assert page.locator("th[data-key='known_similarity.accuracy']").count() == 1
-    page.locator("#ts-order").select_option("weights")
-    page.locator("[data-weight=known_similarity]").fill("-1")
-    page.wait_for_selector("#ts-weights [role=alert]:visible")
-    page.locator("[data-weight=known_similarity]").fill("3")
-    page.wait_for_selector("#ts-weights [role=alert]", state="hidden")
-    assert parameter(page, "w.known_similarity") == "3"
-    with page.expect_download() as download:
-        page.locator("summary", has_text="Download").click()
-        page.locator("[data-download=csv]").click()
-    lines = Path(download.value.path()).read_text().splitlines()
-    assert lines[0].startswith("rank,metric,title,above_chance_by_weights")
-    assert [line.split(",")[1] for line in lines[1:]] == names(page)
+    wait_for_names(page, sorted(ranked(board_snapshot)))
+    page.wait_for_function("[...document.querySelectorAll('.ranking th')].some(head => head.innerText.includes('accuracy'))")
 
 
 def test_navigation_and_history(page, address, board_snapshot):
     open_board(page, address, "?q=energy")
-    page.get_by_role("link", name="energy", exact=True).click()
-    page.wait_for_selector(".ts h1")
-    text = page.locator(".ts main").inner_text()
-    for part in ("Energy distance", "Apache-2.0", "Rank", "layers"):
+    page.locator(".ranking").get_by_role("link", name="energy", exact=True).click()
+    page.wait_for_selector("h1:has-text('energy')")
+    text = page.locator("main").inner_text()
+    for part in ("Energy distance", "Apache-2.0", "Rank"):
         assert part in text
-    page.evaluate("document.querySelectorAll('.ts details').forEach(one => one.open = true)")
-    signature = board_snapshot.entry("energy").tasks["known_similarity"].signature
-    assert signature in page.locator(".ts main").inner_text()
-    assert parameter(page, "metric") == "energy"
-    page.locator("#ts-against").select_option("zipf")
+    page.evaluate("document.querySelectorAll('.ts details').forEach(part => part.open = true)")
+    text = page.locator("main").inner_text()
+    assert board_snapshot.entry("energy").tasks["known_similarity"].signature in text
+    assert "layers" in text
+    assert page.title() == "Touchstone: energy"
+    page.get_by_label("Compare with").fill("zipf")
+    page.get_by_role("option", name="zipf", exact=True).click()
     page.wait_for_selector(".legend >> text=zipf")
     assert parameter(page, "against") == "zipf"
     page.go_back()
-    page.wait_for_function("!new URL(location).searchParams.has('against')")
-    page.go_back()
-    page.wait_for_selector("#ts-table td.name")
-    assert page.locator("#ts-search").input_value() == "energy"
-    assert names(page) == ["energy"]
+    page.wait_for_selector(".ranking td.name:visible")
+    wait_for_names(page, ["energy"])
 
 
 def test_comparison_of_two_metrics(page, address):
-    page.goto(f"{address}/?view=compare")
-    page.get_by_label("Metric 1").fill("energy")
-    page.get_by_label("Metric 2").fill("zipf")
-    page.keyboard.press("Enter")
+    page.goto(f"{address}/compare")
+    for name in ("energy", "zipf"):
+        page.get_by_label("Metrics (2 to 4)").fill(name)
+        page.get_by_role("option", name=name, exact=True).click()
     page.wait_for_selector("text=energy - zipf")
     assert parameter(page, "metrics") == "energy,zipf"
-    assert "p = " in page.locator(".ts main").inner_text()
+    assert "p = " in page.locator("main").inner_text()
 
 
-def test_trying_texts_and_corpora(page, address):
-    page.goto(f"{address}/?view=try")
-    page.wait_for_selector("form[data-try]")
-    page.locator("[name=a]").fill("a b c")
-    page.locator("[name=b]").fill(f"b c d {HOSTILE}")
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")            # the button is next
-    page.wait_for_selector("#ts-tried table", timeout=60_000)
-    assert page.locator("#ts-tried tbody tr").count() == len(PAIR_METRICS)
-    page.get_by_role("link", name="Two corpora").click()
-    page.wait_for_selector("text=First corpus")
-    assert parameter(page, "kind") == "corpora"
-    for field, word in (("a", "rain"), ("b", "late")):
-        page.locator(f"[name={field}]").fill("\n".join(f"{word} in town {i}" for i in range(8)))
-    page.get_by_role("button", name="Run metrics").click()
-    page.wait_for_selector("#ts-tried table", timeout=60_000)
-    assert "different" in page.locator("#ts-tried tr", has_text="vocabulary_jsd").inner_text()
-    assert "owned" not in page.title()
+def test_short_list_follows_the_answers(page, address):
+    page.goto(f"{address}/choose?track=corpus")
+    page.wait_for_selector("text=best of these")
+    page.get_by_label("May it use an embedding model?").click()
+    page.get_by_role("option", name="no", exact=True).click()
+    page.wait_for_function("!document.querySelector('main').innerText.includes('needs embeddings')")
+    assert parameter(page, "model") == "no"
 
 
-def test_messages_without_a_response_or_javascript(browser, address):
-    context = browser.new_context()
-    opened = context.new_page()
-    opened.goto(f"{address}/?view=try&kind=corpora")
-    opened.locator("[name=a]").fill("one")
-    opened.locator("[name=b]").fill("two")
-    opened.get_by_role("button", name="Run metrics").click()
-    opened.wait_for_selector("#ts-tried >> text=the first corpus has 1")
-    opened.route("**/try*", lambda route: route.abort())
-    opened.get_by_role("button", name="Run metrics").click()
-    opened.wait_for_selector("#ts-tried >> text=The server did not respond")
-    context.close()
+def test_without_javascript_the_ranking_is_readable(browser, address, board_snapshot):
     plain = browser.new_context(java_script_enabled=False)
-    empty = plain.new_page()
-    empty.goto(address)
-    assert "needs JavaScript" in empty.locator("body").inner_text()
+    opened = plain.new_page()
+    opened.goto(address)
+    assert [name for name in opened.locator(".ranking td.name a").all_inner_texts() if name in ranked(board_snapshot)] == ranked(board_snapshot)
+    opened.goto(f"{address}/metric?name=energy")
+    assert "Energy distance" in opened.locator("body").inner_text()
     plain.close()
 
 
-@pytest.mark.parametrize("query", ["", "?metric=energy", "?view=compare&metrics=energy,zipf", "?view=choose", "?view=map", "?view=tasks",
-                                   "?view=submit", "?view=about", "?view=try", "?view=try&kind=corpora"])
+def test_theme_survives_navigation(page, address):
+    open_board(page, address)
+    before = page.evaluate("document.body.classList.contains('dark')")
+    page.get_by_role("button", name="Light / dark").click()
+    page.wait_for_function("before => document.body.classList.contains('dark') !== before", arg=before)
+    page.get_by_role("link", name="Tasks", exact=True).first.click()
+    page.wait_for_selector("h1:has-text('Tasks')")
+    assert page.evaluate("document.body.classList.contains('dark')") != before
+
+
+QUERIES = ["", "?track=text", "metric?name=energy", "compare?metrics=energy,zipf", "choose", "map", "tasks", "submit", "about", "try", "docs"]
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_serious_accessibility_fault(query, scheme, browser, address):
-    """Check all rules of axe-core that are serious or critical."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)
+def test_no_accessibility_fault(query, width, scheme, browser, address):
+    """Check all rules of axe-core on the whole page, with all parts unfolded."""
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     opened = context.new_page()
     opened.goto(f"{address}/{query}")
-    opened.wait_for_selector(".ts main")
+    opened.wait_for_selector("h1")
+    opened.wait_for_load_state("networkidle")
+    opened.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     opened.evaluate((Path(axe_core_python.__file__).parent / "axe.min.js").read_text())
-    result = opened.evaluate("axe.run('.ts', {resultTypes: ['violations']})")
-    faults = [f"{violation['id']}: {violation['nodes'][0]['html'][:120]}" for violation in result["violations"] if violation["impact"] in ("serious", "critical")]
+    result = opened.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    faults = [f"{violation['id']}: {violation['nodes'][0]['html'][:160]}" for violation in result["violations"]]
+    assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
     context.close()
     assert faults == []
     assert len(result["passes"]) > 5         # it did look
 
 
-@pytest.mark.parametrize("where", ["", "?metric=hostile", "?q=hostile"])
+@pytest.mark.parametrize("where", ["", "metric?name=hostile", "?q=hostile"])
 def test_no_code_of_a_submission_runs(where, page, address):
     page.goto(f"{address}/{where}")
-    page.wait_for_selector(".ts main")
-    page.evaluate("document.querySelectorAll('.ts details').forEach(one => one.open = true)")
+    page.wait_for_selector(".ts h1")
+    page.wait_for_load_state("networkidle")
+    page.evaluate("document.querySelectorAll('.ts details').forEach(part => part.open = true)")
     time.sleep(0.5)
     assert "owned" not in page.title()
-    assert page.locator(".ts img, .ts script:not([type='application/json'])").count() == 0
-    assert "onerror=document.title" in page.locator("body").inner_text()         # it is there, as text
-    assert "49" not in page.locator(".ts td.name small", has_text="onerror").all_inner_texts()
+    assert page.locator(".ts img, .ts script").count() == 0
+    assert ("onerror=document.title" in page.locator("body").inner_text()) == ("metric" in where)        # as text
 
 
 def test_the_same_header_runs_unescaped(browser):
@@ -223,18 +237,54 @@ def test_the_same_header_runs_unescaped(browser):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_contrast_and_width_on_a_phone(scheme, browser, address):
+def test_rows_are_cards_on_a_phone(scheme, browser, address):
     context = browser.new_context(viewport={"width": 390, "height": 800}, color_scheme=scheme)
     opened = context.new_page()
     opened.goto(address)
-    opened.wait_for_selector("#ts-table td.name")
+    opened.wait_for_selector(".ranking td.name:visible")
     assert opened.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    heights = opened.evaluate("[...document.querySelectorAll('.ranking > table tbody tr')].map(row => row.getBoundingClientRect().height)")
+    assert max(heights) <= 100                                      # eight of them fit
+    assert all(opened.locator(f".ranking td.{name}").first.is_visible() for name in ("rank", "name", "number", "ci"))
     ink, paper = (opened.evaluate(f"getComputedStyle(document.querySelector('{where}')).{what}") for where, what in (
-        (".ts td.name a", "color"), (".ts .scroll", "backgroundColor")))
+        (".ranking td.name a", "color"), ("body", "backgroundColor")))
     brightness = [sum(map(int, colour.removeprefix("rgb(").removesuffix(")").split(", "))) for colour in (ink, paper)]
     assert (brightness[0] > brightness[1]) == (scheme == "dark")
     assert abs(brightness[0] - brightness[1]) > 400
     context.close()
+
+
+def test_app_launched_alone_is_complete(browser, board_folder, tmp_path):
+    """As a Space starts it: `launch` of `app.py`, without `touchstone serve`."""
+    port, script = free_port(), tmp_path / "app.py"
+    script.write_text(f"""
+from harness.results.store import Store
+from leaderboard.board.app import launch
+from leaderboard.board.router import Library
+from leaderboard.board.snapshot import of_store
+from tasks.suite_files import load_suite
+
+store = Store(r"{board_folder / 'store.sqlite'}", read_only=True)
+launch(Library(of_store(load_suite(r"{board_folder / 'ten.toml'}"), store)), server_name="127.0.0.1", server_port={port})
+""")
+    process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env={**os.environ})
+    try:
+        until = time.monotonic() + 120
+        while socket.socket().connect_ex(("127.0.0.1", port)):
+            assert process.poll() is None, process.stdout.read()
+            assert time.monotonic() < until
+            time.sleep(0.2)
+        where = f"http://127.0.0.1:{port}"
+        with watched(browser, where) as opened:
+            open_board(opened, where)
+            assert "energy" in names(opened)
+            assert opened.locator("nav").get_by_role("link").count() >= len(PAGES)
+            assert opened.request.get(f"{where}/api/board").status == 200
+            assert opened.goto(f"{where}/metric?name=energy").status == 200
+            opened.wait_for_selector("h1:has-text('energy')")
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
 
 
 def test_port_in_use(board_folder):

@@ -1,0 +1,163 @@
+"""The pages below the first: their content is rendered by the server, for the parameters of the address."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import gradio as gr
+
+from harness.base.errors import TouchstoneError
+from leaderboard.board.interface.frame import PRIVATE, Frame, add_frame, add_html, read_query
+from leaderboard.board.pages.choose import list_questions
+from leaderboard.board.pages.compare import MOST_METRICS
+from leaderboard.board.pages.info import EXAMPLE
+from leaderboard.board.pages.try_it import CORPORA, EXAMPLE_CORPORA, EXAMPLE_TEXTS, KINDS, TEXTS, stream_corpora, stream_texts
+from leaderboard.board.router import Library
+from leaderboard.publishing.citations import OVERALL, cite, cite_release
+from leaderboard.workflows.try_texts import TryBusy, warm_up
+
+
+def add_page(library: Library, blocks: gr.Blocks, name: str) -> None:
+    """Add a page without controls of its own to the current context."""
+    frame = add_frame(library, blocks, name)
+    restore_content(library, frame, name, add_html(library.page(name, {}).content))
+
+
+def restore_content(library: Library, frame: Frame, name: str, content: gr.HTML, *others: Any,
+                    values: Callable[[Mapping[str, str]], list[Any]] = lambda query: []) -> None:
+    """Render the content for the parameters of the address when the page is opened, and set other components to `values`."""
+    def restore(query: Mapping[str, str]) -> list[Any]:
+        page = library.page(name, query)
+        if page.status != 200:
+            return [gr.skip(), str(page.content), *[gr.skip()] * len(others)]
+        return [gr.Dropdown(value=library.selection(query)), str(page.content), *values(query)]
+    frame.on_open(restore, [frame.selection, content, *others])
+
+
+def add_compare(library: Library, blocks: gr.Blocks) -> None:
+    """Add the page that compares metrics."""
+    frame = add_frame(library, blocks, "compare")
+    names = list(dict.fromkeys(entry.name for entry in library.first.report.entries))
+    chosen = gr.Dropdown(names, value=[], multiselect=True, max_choices=MOST_METRICS, label=f"Metrics (2 to {MOST_METRICS})", elem_id="compared")
+    content = add_html(library.page("compare", {}).content)
+
+    def compare(metrics: list[str], request: gr.Request) -> str:
+        return str(library.page("compare", {**read_query(request), "metrics": ",".join(metrics)}).content)
+    chosen.input(compare, chosen, content, js="(metrics) => { Touchstone.remember({ metrics: metrics.join() }); return [metrics]; }", **PRIVATE)
+
+    def values(query: Mapping[str, str]) -> list[Any]:
+        selected, _ = library.selected(query)
+        available = list(dict.fromkeys(entry.name for entry in selected.report.entries))
+        return [gr.Dropdown(available, value=[name for name in query.get("metrics", "").split(",") if name in available][:MOST_METRICS])]
+    restore_content(library, frame, "compare", content, chosen, values=values)
+
+
+def add_choose(library: Library, blocks: gr.Blocks) -> None:
+    """Add the page that recommends a metric."""
+    frame = add_frame(library, blocks, "choose")
+    questions = list_questions(library.first, {})
+    with gr.Row(elem_classes="ts-controls"):
+        controls = [gr.Dropdown([(title, value) for value, title in question.options.items()], value=question.answer, label=question.text,
+                                filterable=False, elem_id=f"question-{question.name}") for question in questions]
+    content = add_html(library.page("choose", {}).content)
+    names = [question.name for question in questions]
+
+    def updates(query: Mapping[str, str]) -> list[Any]:
+        selected, _ = library.selected(query)
+        return [gr.Dropdown([(title, value) for value, title in question.options.items()], value=question.answer)
+                for question in list_questions(selected, query)]
+
+    def choose(request: gr.Request, *answers: str) -> list[Any]:
+        query = {**read_query(request), **dict(zip(names, answers, strict=True))}
+        return [str(library.page("choose", query).content), *updates(query)]
+    script = f"(...answers) => {{ Touchstone.remember(Object.fromEntries({names}.map((name, index) => [name, answers[index]]))); return answers; }}"
+    for control in controls:
+        control.input(choose, controls, [content, *controls], js=script, **PRIVATE)
+    restore_content(library, frame, "choose", content, *controls, values=updates)
+
+
+def add_metric(library: Library, blocks: gr.Blocks) -> None:
+    """Add the page of a metric."""
+    frame = add_frame(library, blocks, "metric")
+    with gr.Row(elem_classes="ts-controls", elem_id="compare-with"):
+        rival = gr.Dropdown([], value=None, label="Compare with", allow_custom_value=True)
+    content = add_html("", min_height=600)
+    with gr.Accordion("Cite", open=False, elem_id="cite"):
+        citation = gr.Code("", language=None, label="BibTeX", buttons=["copy"], interactive=False, wrap_lines=True, lines=4)
+
+    def values(query: Mapping[str, str]) -> list[Any]:
+        selected, _ = library.selected(query)
+        name = query.get("name", "")
+        others = list(dict.fromkeys(entry.name for entry in selected.report.entries if entry.name != name))
+        return [gr.Dropdown(others, value=query.get("against")), cite_metric(library, query)]
+
+    def against(name: str, request: gr.Request) -> str:
+        return str(library.page("metric", {**read_query(request), "against": name or ""}).content)
+    rival.input(against, rival, content, js="(against) => { Touchstone.remember({ against }); return [against]; }", **PRIVATE)
+    restore_content(library, frame, "metric", content, rival, citation, values=values)
+
+
+def cite_metric(library: Library, query: Mapping[str, str]) -> str:
+    """Return the overall scores of a metric in each track as BibTeX, or why they cannot be cited."""
+    selected, _ = library.selected(query)
+    tracks = [entry.track for entry in selected.report.entries if entry.name == query.get("name") and entry.overall is not None]
+    if selected.release is None or not tracks:
+        return "These numbers are not released and may change, so they cannot be cited."
+    return "\n\n".join(cite(selected.release, query["name"], OVERALL, "bibtex", track) for track in tracks)
+
+
+def add_about(library: Library, blocks: gr.Blocks) -> None:
+    """Add the page with the citation of the benchmark first."""
+    frame = add_frame(library, blocks, "about")
+    release = library.first.release
+    citation = gr.Code(cite_release(release) if release is not None else "", language=None, label="BibTeX of the benchmark", buttons=["copy"],
+                       interactive=False, wrap_lines=True, visible=release is not None, elem_id="citation", lines=8, max_lines=16)
+    content = add_html(library.page("about", {}).content)
+
+    def values(query: Mapping[str, str]) -> list[Any]:
+        selected, _ = library.selected(query)
+        return [gr.Code(cite_release(selected.release) if selected.release is not None else "", visible=selected.release is not None)]
+    restore_content(library, frame, "about", content, citation, values=values)
+
+
+def add_submit(library: Library, blocks: gr.Blocks) -> None:
+    """Add the page that explains how to submit a metric."""
+    frame = add_frame(library, blocks, "submit")
+    content = add_html(library.page("submit", {}).content)
+    gr.Code(EXAMPLE, language=None, label="shared_words.py, a complete metric", buttons=["copy", "download"], interactive=False, wrap_lines=True)
+    restore_content(library, frame, "submit", content)
+
+
+def add_try(library: Library, blocks: gr.Blocks) -> None:
+    """Add the page on which readers try metrics on their own texts."""
+    frame = add_frame(library, blocks, "try")
+    content = add_html(library.page("try", {}).content)
+    forms = {TEXTS: (EXAMPLE_TEXTS, 4, ("First text", "Second text"), stream_texts),
+             CORPORA: (EXAMPLE_CORPORA, 12, ("First corpus, one text per line", "Second corpus, one text per line"), stream_corpora)}
+    with gr.Tabs() as tabs:
+        for kind, (examples, lines, labels, stream) in forms.items():
+            with gr.Tab(KINDS[kind], id=kind):
+                with gr.Row():
+                    a, b = (gr.Textbox(text, label=label, lines=lines, max_lines=lines) for text, label in zip(examples, labels, strict=True))
+                button = gr.Button("Run metrics", variant="primary")
+                answers = add_html("", elem_id=f"answers-{kind}")
+                button.click(answer_with(library, stream), [a, b], answers, api_visibility="private", concurrency_limit=2, show_progress="hidden")
+    blocks.load(lambda: warm_up(library.first.report.suite.model.name), None, None, **PRIVATE)
+    restore_content(library, frame, "try", content, tabs,
+                    values=lambda query: [gr.Tabs(selected=query["kind"] if query.get("kind") in KINDS else TEXTS)])
+
+
+def answer_with(library: Library, stream: Any) -> Any:
+    """Return an event that streams answers as HTML."""
+    def run(a: str, b: str, request: gr.Request) -> Iterator[str]:
+        try:
+            yield from map(str, stream(*library.selected(read_query(request)), a, b))
+        except TryBusy:
+            raise gr.Error("Another request is running. Try again in a few seconds.", print_exception=False) from None
+        except TouchstoneError as error:
+            raise gr.Error(str(error), print_exception=False) from None
+    return run
+
+
+ADDERS = {"compare": add_compare, "choose": add_choose, "try": add_try, "submit": add_submit, "about": add_about}

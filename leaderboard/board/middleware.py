@@ -1,0 +1,82 @@
+"""What Gradio leaves open for its pages: status, title, description, content without JavaScript, HEAD, addresses of earlier versions."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import parse_qsl, urlencode
+
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import URL, MutableHeaders
+from starlette.responses import RedirectResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from leaderboard.board.components.layout import PAGES, render_frame
+from leaderboard.board.interface.frame import LONGEST_PARAMETER
+from leaderboard.board.rendering import render
+from leaderboard.board.router import Library
+from leaderboard.board.services.page_meta import PageMeta, page_meta
+
+RESERVED = frozenset({"page", "view", "deep_link", "__theme"})      # parameters that Gradio evaluates
+PATHS = {"/": "board", "/metric": "metric", **{f"/{name}": name for name in PAGES if name != "board"}}
+HEAD = re.compile(r"<title>.*?</title>|<meta\s+(?:name|property)=\"(?:description|title|author|keywords|og:[^\"]*|twitter:[^\"]*)\"[^>]*>", re.DOTALL)
+
+
+class Pages:
+    """Middleware for the pages of the app; other requests pass through."""
+
+    def __init__(self, app: ASGIApp, library: Library) -> None:
+        self.app, self.library = app, library
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request for a page; pass everything else on."""
+        name = PATHS.get(scope.get("path", "")) if scope["type"] == "http" and scope["method"] in ("GET", "HEAD") else None
+        if name is None:
+            await self.app(scope, receive, send)
+            return
+        query = {key: value[:LONGEST_PARAMETER] for key, value in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)}
+        if query.keys() & RESERVED or (name == "board" and "metric" in query):
+            await RedirectResponse(current_address(query), 308)(scope, receive, send)
+            return
+        page = await run_in_threadpool(self.library.page, name, query)
+        meta = await run_in_threadpool(page_meta, self.library, scope["path"], query, str(URL(scope=scope).replace(path="/", query="")))
+        start: Message = {}
+        body = b""
+
+        async def collect(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start":
+                start = message
+                return
+            body += message.get("body", b"")
+            if message.get("more_body"):
+                return
+            content = self.complete(body.decode(), name, query, meta).encode() if start["status"] == 200 else body
+            headers = MutableHeaders(raw=list(start["headers"]))
+            headers["content-length"] = str(len(content))
+            status = max(start["status"], page.status, meta.status)
+            await send({**start, "status": status, "headers": headers.raw})
+            await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})
+        await self.app({**scope, "method": "GET"}, receive, collect)
+
+    def complete(self, html: str, name: str, query: dict[str, str], meta: PageMeta) -> str:
+        """Return Gradio's page with the metadata of its content, and the content for browsers without JavaScript."""
+        page = self.library.page(name, query)
+        snapshot, links = self.library.selected(query) if page.status == 200 else (self.library.first, self.library.links(None, None))
+        frame = render_frame(name, page.content, snapshot.title, links)
+        head = render("head.html", meta=meta)
+        html = HEAD.sub("", html).replace("</head>", f"{head}</head>", 1)
+        return html.replace("</body>", Markup("<noscript>{}</noscript></body>").format(frame), 1)
+
+
+def current_address(query: dict[str, str]) -> str:
+    """Return the address of a page whose parameters are those of earlier versions, or reserved by Gradio."""
+    names = {key: value for key, value in query.items() if key not in RESERVED}
+    page = query.get("view") or query.get("page") or "board"
+    if "metric" in names:
+        page, names = "metric", {"name": names.pop("metric"), **names}
+    if page == "metric":
+        path = "/metric"
+    else:
+        path = f"/{page}" if page in PAGES and page != "board" else "/" if page == "board" else f"/{page[:80]}"
+    return f"{path}?{urlencode(names)}" if names else path

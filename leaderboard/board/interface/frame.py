@@ -15,6 +15,7 @@ from leaderboard.board.router import Library
 
 PRIVATE: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}      # of events of the pages
 LONGEST_PARAMETER = 2_000                   # characters
+SITE = "site"                               # the address of the board, which is no parameter of pages
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,9 @@ class Frame:
 
     def on_open(self, restore: Callable[[Mapping[str, str]], Sequence[Any]], outputs: Sequence[Any]) -> None:
         """Call a function with the parameters when the page is opened by an address that has some."""
-        self.query.change(lambda query: restore(parse_query(query)), self.query, list(outputs), **PRIVATE)
+        def open_page(query: str, request: gr.Request) -> Sequence[Any]:
+            return restore({**parse_query(query), SITE: str(request.request.base_url) if request.request else ""})
+        self.query.change(open_page, self.query, list(outputs), **PRIVATE)
 
 
 def add_frame(library: Library, blocks: gr.Blocks, page: str) -> Frame:

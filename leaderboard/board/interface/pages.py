@@ -8,12 +8,14 @@ from typing import Any
 import gradio as gr
 
 from harness.base.errors import TouchstoneError
-from leaderboard.board.interface.frame import PRIVATE, Frame, add_frame, add_html, read_query
+from leaderboard.board.interface.frame import PRIVATE, SITE, Frame, add_frame, add_html, read_query
 from leaderboard.board.pages.choose import list_questions
 from leaderboard.board.pages.compare import MOST_METRICS
 from leaderboard.board.pages.info import EXAMPLE
 from leaderboard.board.pages.try_it import CORPORA, EXAMPLE_CORPORA, EXAMPLE_TEXTS, KINDS, TEXTS, stream_corpora, stream_texts
 from leaderboard.board.router import Library
+from leaderboard.board.services.sharing import badge_snippets
+from leaderboard.board.snapshot import Snapshot
 from leaderboard.publishing.citations import OVERALL, cite, cite_release
 from leaderboard.workflows.try_texts import TryBusy, warm_up
 
@@ -83,19 +85,20 @@ def add_metric(library: Library, blocks: gr.Blocks) -> None:
     with gr.Row(elem_classes="ts-controls", elem_id="compare-with"):
         rival = gr.Dropdown([], value=None, label="Compare with", allow_custom_value=True)
     content = add_html("", min_height=600)
-    with gr.Accordion("Cite", open=False, elem_id="cite"):
+    with gr.Accordion("Cite and embed", open=False, elem_id="cite"):
         citation = gr.Code("", language=None, label="BibTeX", buttons=["copy"], interactive=False, wrap_lines=True, lines=4)
+        badge = gr.Code("", language=None, label="Badge in Markdown", buttons=["copy"], interactive=False, wrap_lines=True, lines=1)
 
     def values(query: Mapping[str, str]) -> list[Any]:
         selected, _ = library.selected(query)
         name = query.get("name", "")
         others = list(dict.fromkeys(entry.name for entry in selected.report.entries if entry.name != name))
-        return [gr.Dropdown(others, value=query.get("against")), cite_metric(library, query)]
+        return [gr.Dropdown(others, value=query.get("against")), cite_metric(library, query), badge_snippets(query[SITE], name).markdown]
 
     def against(name: str, request: gr.Request) -> str:
         return str(library.page("metric", {**read_query(request), "against": name or ""}).content)
     rival.input(against, rival, content, js="(against) => { Touchstone.remember({ against }); return [against]; }", **PRIVATE)
-    restore_content(library, frame, "metric", content, rival, citation, values=values)
+    restore_content(library, frame, "metric", content, rival, citation, badge, values=values)
 
 
 def cite_metric(library: Library, query: Mapping[str, str]) -> str:
@@ -108,17 +111,19 @@ def cite_metric(library: Library, query: Mapping[str, str]) -> str:
 
 
 def add_about(library: Library, blocks: gr.Blocks) -> None:
-    """Add the page with the citation of the benchmark first."""
+    """Add the page with the citation of the benchmark first; its content needs all releases, so it is not rendered at the start."""
     frame = add_frame(library, blocks, "about")
-    release = library.first.release
-    citation = gr.Code(cite_release(release) if release is not None else "", language=None, label="BibTeX of the benchmark", buttons=["copy"],
-                       interactive=False, wrap_lines=True, visible=release is not None, elem_id="citation", lines=8, max_lines=16)
-    content = add_html(library.page("about", {}).content)
+    citation = gr.Code(**release_citation(library.first), language=None, label="BibTeX of the benchmark", buttons=["copy"], interactive=False,
+                       wrap_lines=True, elem_id="citation", lines=8, max_lines=16)
+    content = add_html("", min_height=600)
+    blocks.load(lambda: str(library.page("about", {}).content), None, content, **PRIVATE)
+    restore_content(library, frame, "about", content, citation, values=lambda query: [gr.Code(**release_citation(library.selected(query)[0]))])
 
-    def values(query: Mapping[str, str]) -> list[Any]:
-        selected, _ = library.selected(query)
-        return [gr.Code(cite_release(selected.release) if selected.release is not None else "", visible=selected.release is not None)]
-    restore_content(library, frame, "about", content, citation, values=values)
+
+def release_citation(snapshot: Snapshot) -> dict[str, Any]:
+    """Return the citation of a release as a component has it; invisible if the results are not released."""
+    released = snapshot.release is not None
+    return {"value": cite_release(snapshot.release) if snapshot.release is not None else "", "visible": released}
 
 
 def add_submit(library: Library, blocks: gr.Blocks) -> None:

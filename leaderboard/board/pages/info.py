@@ -10,11 +10,13 @@ from markupsafe import Markup
 from harness.evaluation.task import Paper
 from leaderboard.board.components.layout import Links
 from leaderboard.board.rendering import UI, format_estimate, render
+from leaderboard.board.pages.ranking import LEADERS
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.papers.published_comparison import PublishedComparison, PublishedTable
+from leaderboard.publishing.changelog import read_changelog
 from leaderboard.publishing.citations import cite_release
 from leaderboard.quality.admission import Admission
-from leaderboard.report.schema import SuiteInfo, TaskInfo
+from leaderboard.report.schema import EntryReport, SuiteInfo, TaskInfo
 from leaderboard.scoring.estimates import Estimate
 
 EXAMPLE = (Path(__file__).parents[1] / "templates" / "example_metric.txt").read_text(encoding="utf-8")
@@ -46,6 +48,7 @@ class TaskSection(NamedTuple):
     baselines: list[list[str]]
     comparison: PublishedComparison | None
     published: list[list[str | Markup]]
+    leaders: list[EntryReport]              # the first ranked metrics on the task
     quality: list[list[str]]                # statistics of the task: name, value, meaning
     admission: Admission | None
 
@@ -68,7 +71,13 @@ def describe_task(snapshot: Snapshot, links: Links, task: TaskInfo) -> TaskSecti
         task, describe_use(snapshot.report.suite, task),
         cite_paper(task.paper) if task.paper is not None else task.presentation.origin or "Original task of this benchmark.",
         describe_chance(snapshot, task), snapshot.report.gameable.get(task.track, {}).get(task.name, []), baselines, comparison,
-        published_rows(snapshot, links, table) if table is not None else [], *describe_quality(snapshot, task))
+        published_rows(snapshot, links, table) if table is not None else [], list_leaders(snapshot, task), *describe_quality(snapshot, task))
+
+
+def list_leaders(snapshot: Snapshot, task: TaskInfo) -> list[EntryReport]:
+    """Return the first ranked metrics on a task that counts in the ranking."""
+    ranked = [entry for entry in snapshot.ranked_entries(task.track) if (on_task := entry.task_ranks.get(task.name)) and on_task.rank is not None]
+    return sorted(ranked, key=lambda entry: entry.task_ranks[task.name].rank or 0)[:LEADERS] if task.ranked else []
 
 
 def describe_quality(snapshot: Snapshot, task: TaskInfo) -> tuple[list[list[str]], Admission | None]:
@@ -115,7 +124,6 @@ def render_submit(snapshot: Snapshot, links: Links, query: object = None) -> Mar
 def render_about(snapshot: Snapshot, links: Links, query: object = None) -> Markup:
     """Return what the benchmark is, how to cite it, and its API."""
     ranked = [(entry, task) for track in snapshot.tracks for entry in snapshot.ranked_entries(track)[:1] for task in snapshot.ranked_tasks(track)[:1]]
-    return render("about.html", links=links, releases=list(reversed(snapshot.releases)), harness=snapshot.report.harness,
-                  example=ranked[0] if ranked else None,
-                  citation=cite_release(snapshot.release) if snapshot.release is not None else None,
-                  errata=snapshot.release.errata.sentences() if snapshot.release is not None else [])
+    notes = read_changelog(snapshot.release.folder.parent) if snapshot.release is not None else read_changelog()
+    return render("about.html", links=links, notes=notes, harness=snapshot.report.harness, example=ranked[0] if ranked else None,
+                  citation=cite_release(snapshot.release) if links.static and snapshot.release is not None else None)

@@ -123,12 +123,8 @@ window.Touchstone = (() => {
   document.addEventListener("click", (event) => {
     const tab = event.target.closest?.("[role=tab]")?.id.match(/^tab-(\w+)-button$/), link = event.target.closest?.(".nav-holder a");
     if (tab) remember({ track: tab[1] });
-    for (const name of ["release", "suite"]) {        // the navigation keeps the selected results
-      if (!link || !parameter(name)) continue;
-      const address = new URL(link.href);
-      address.searchParams.set(name, parameter(name));
-      link.href = address;
-    }
+    const kept = ["release", "suite"].filter((name) => parameter(name)).map((name) => `${name}=${encodeURIComponent(parameter(name))}`);
+    if (link && kept.length) link.href = `${link.href.split("?")[0]}?${kept.join("&")}`;
   }, true);
   function applyTheme() {
     const theme = localStorage.getItem("touchstone-theme");

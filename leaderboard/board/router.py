@@ -17,7 +17,7 @@ from leaderboard.board.pages.compare import render_compare
 from leaderboard.board.pages.info import render_about, render_submit, render_tasks
 from leaderboard.board.pages.map import render_map
 from leaderboard.board.pages.metric import render_metric
-from leaderboard.board.pages.ranking import TableView, render_overview, render_table
+from leaderboard.board.pages.ranking import TableView, complete_weights, render_overview, render_table
 from leaderboard.board.pages.try_it import render_form
 from leaderboard.board.rendering import render
 from leaderboard.board.snapshot import Snapshot, of_release
@@ -131,12 +131,13 @@ def render_snapshot(snapshot: Snapshot, links: Links, name: str, query: Mapping[
     track, view = query.get("track"), read_view(query)
     if track is not None and track not in snapshot.tracks:
         return render_missing(links, f"There is no track “{printable(track, 80)}”; there are {', '.join(snapshot.tracks)}.")
-    if view.weights and not check_weights(view.weights.values()):
+    tasks = [task.name for task in snapshot.ranked_tasks(track or snapshot.tracks[0])]
+    if view.weights and not check_weights(complete_weights(tasks, view.weights).values()):
         return render_missing(links, WRONG_WEIGHTS, "Invalid weights", 422)
     axes = [axis.name for axis in snapshot.report.suite.axes if axis.track == (track or snapshot.tracks[0])]
     if query.get("axis") and query["axis"] not in axes:
         return render_missing(links, f"There is no axis “{printable(query['axis'], 80)}”; there are {', '.join(axes)}.")
-    tables = [Markup(render_table(snapshot, links, each, view if each == (track or snapshot.tracks[0]) else None).table)
+    tables = [render_table(snapshot, links, each, view if each == (track or snapshot.tracks[0]) else None)
               for each in snapshot.tracks if track in (None, each)]
     return Page(with_errata(snapshot, render_overview(snapshot, links) + Markup().join(tables)), "Touchstone: benchmark of text-similarity metrics")
 

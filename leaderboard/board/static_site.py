@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from markupsafe import Markup
@@ -11,7 +10,7 @@ from harness.base.errors import TouchstoneError
 from harness.base.paths import PROJECT
 from leaderboard.board.components.layout import PAGES, SERVER_ONLY, STATIC, Links, page_file, render_frame
 from leaderboard.board.pages.ranking import render_overview, render_table
-from leaderboard.board.rendering import embed_json, render
+from leaderboard.board.rendering import render
 from leaderboard.board.router import render_snapshot
 from leaderboard.board.services.downloads import FORMS, make_table, write_table
 from leaderboard.board.snapshot import Snapshot
@@ -26,7 +25,7 @@ def write_site(snapshot: Snapshot, folder: Path) -> int:
     files: dict[str, bytes] = {name: (STATIC / name).read_bytes() for name in ("board.js", "style.css", "favicon.svg")}
     for track in snapshot.tracks:
         table = render_table(snapshot, links, track)
-        board = render("static_table.html", overview=render_overview(snapshot, links), table=Markup(table.table), rows=embed_json(json.loads(table.rows)), links=links,
+        board = render("static_table.html", overview=render_overview(snapshot, links), table=table, links=links,
                          track=track, tracks=snapshot.tracks)
         files[page_file("board", track=track)] = render_document(snapshot, links, "board", board, "Touchstone")
         files |= {f"board-{track}.{form}": write_table(make_table(snapshot, track), form) for form in FORMS}

@@ -75,7 +75,7 @@ def watched(browser, address: str, expected: str | None = None) -> Iterator[obje
 
 def names(page) -> list[str]:
     """Return the ranked metrics of the visible table in their order."""
-    return page.locator(".ranking tr:not(.baseline) td.name a:visible").all_inner_texts()
+    return page.locator(".ranking > table tr:not(.baseline) td.name a:visible").all_inner_texts()
 
 
 def report_values(snapshot: Snapshot) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def synthetic(snapshot: Snapshot, metrics: int = 1_000, tasks: int = 40) -> Snap
         results = {name: {**first["tasks"][task["name"]], "above_chance": score, "measures": {},
                           "score": {"value": score, "low": score - 0.1, "high": score + 0.1, "units": 20}} for name, score in zip(names, row, strict=True)}
         mean = float(np.mean(row))
-        entries.append({**first, "name": f"metric_{index}", "rank": index + 1, "rank_interval": [max(1, index - 9), index + 10], "tasks": results,
+        entries.append({**first, "name": f"metric_{index}", "rank": index + 1, "rank_interval": [max(1, index - 9), index + 10], "tasks": results, "task_ranks": {},
                         "overall": {"value": mean, "low": mean - 0.02, "high": mean + 0.02, "units": 20}, "overall_above_chance": mean})
     values |= {"entries": entries, "lines": {"corpus": [10, 100]}, "p": {}, "agreement": {}, "gameable": {}}
     return Snapshot(Report.model_validate(values), {}, {})

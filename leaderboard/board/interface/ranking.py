@@ -13,7 +13,17 @@ import gradio as gr
 
 from leaderboard.board.components.layout import Links
 from leaderboard.board.interface.frame import PRIVATE, add_frame, add_html, read_query
-from leaderboard.board.pages.ranking import INPUTS, KINDS, WEIGHTS, Table, TableView, list_orders, render_overview, render_table
+from leaderboard.board.pages.ranking import (
+    INPUTS,
+    KINDS,
+    OVERALL,
+    WEIGHTS,
+    TableView,
+    list_orders,
+    render_overview,
+    render_table,
+)
+from leaderboard.board.rendering import render
 from leaderboard.board.router import WRONG_WEIGHTS, Library, read_view
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.scoring.custom_order import check_weights
@@ -24,17 +34,9 @@ MOST_WEIGHT = 10
 
 
 ATTACH = """
-const attach = () => window.Touchstone ? Touchstone.attach(element, props, watch) : setTimeout(attach, 10);
+const attach = () => window.Touchstone ? Touchstone.attach(element, watch) : setTimeout(attach, 10);
 attach();
 """
-
-
-def add_table(table: Table, **options: Any) -> gr.HTML:
-    """Add a ranked table: HTML with the first rows, and all rows as one JSON string, from which the browser filters and sorts.
-
-    This is no subclass, because Gradio writes a stub file beside the source of each subclass of a component.
-    """
-    return gr.HTML(html_template="${table}", js_on_load=ATTACH, apply_default_css=False, **table._asdict(), **options)
 
 
 @dataclass
@@ -47,6 +49,7 @@ class TrackTab:
     columns: gr.Dropdown
     weights: list[gr.Slider]
     weight_row: gr.Row
+    problem: gr.HTML                        # what is wrong with the weights
     table: gr.HTML
 
     @property
@@ -57,7 +60,7 @@ class TrackTab:
     @property
     def outputs(self) -> list[Any]:
         """All components, in the order of `restore_tab`."""
-        return [*self.filters, *self.view, self.weight_row, self.table]
+        return [*self.filters, *self.view, self.weight_row, self.problem, self.table]
 
 
 def add_ranking(library: Library, blocks: gr.Blocks) -> None:
@@ -94,6 +97,7 @@ def add_track(library: Library, snapshot: Snapshot, links: Links, track: str) ->
         search = gr.Textbox(label="Search", placeholder="name, author, tag", elem_id=f"search-{track}", scale=2)
         order = gr.Dropdown(orders, value=orders[0][1], label="Rank by", elem_id=f"order-{track}", filterable=False)
     with gr.Row(visible=False, elem_classes="ts-controls") as weight_row:
+        problem = add_html("")
         weights = [gr.Slider(0, MOST_WEIGHT, value=1, step=0.1, label=f"Weight of {task.title.lower()}", elem_id=f"weight-{track}-{task.name}")
                    for task in snapshot.ranked_tasks(track)]
     with gr.Accordion("Filters and columns", open=False, elem_id=f"filters-{track}"):
@@ -107,16 +111,16 @@ def add_track(library: Library, snapshot: Snapshot, links: Links, track: str) ->
             only = gr.CheckboxGroup(ONLY, label="Only")
             shown = gr.CheckboxGroup(HIDEABLE, value=[value for _, value in HIDEABLE], label="Show")
         chosen = gr.Dropdown(columns, value=default, multiselect=True, label="Columns", elem_id=f"columns-{track}")
-    table = add_table(render_table(snapshot, links, track), elem_id=f"table-{track}", elem_classes="ts")
-    tab = TrackTab(track, [search, kind, taken, cost, only, shown], order, chosen, weights, weight_row, table)
+    table = add_html(render_table(snapshot, links, track), js_on_load=ATTACH, elem_id=f"table-{track}")
+    tab = TrackTab(track, [search, kind, taken, cost, only, shown], order, chosen, weights, weight_row, problem, table)
     names = [task.name for task in snapshot.ranked_tasks(track)]
 
-    def rerender(request: gr.Request, order: str, columns: list[str], *values: float) -> tuple[Any, Any]:
+    def rerender(request: gr.Request, order: str, columns: list[str], *values: float) -> tuple[Any, ...]:
         selected, kept = library.selected(read_query(request))
-        view = TableView(order, dict(zip(names, values, strict=True)) if order == WEIGHTS else {}, columns)
-        if order == WEIGHTS and not check_weights(values):
-            raise gr.Error(WRONG_WEIGHTS, print_exception=False)
-        return gr.Row(visible=order == WEIGHTS), update_table(render_table(selected, kept, track, view))
+        valid = order != WEIGHTS or check_weights(values)
+        view = TableView(order if valid else OVERALL, dict(zip(names, values, strict=True)) if order == WEIGHTS else {}, columns)
+        return (gr.Row(visible=order == WEIGHTS), "" if valid else str(render("problem.html", message=WRONG_WEIGHTS)),
+                str(render_table(selected, kept, track, view)))
 
     script = f"(...values) => {{ Touchstone.filter({track!r}, Touchstone.choices(...values)); }}"
     search.change(None, search, None, js=f"(q) => {{ Touchstone.filter({track!r}, {{ q: q.trim() }}); }}", **PRIVATE)
@@ -124,7 +128,7 @@ def add_track(library: Library, snapshot: Snapshot, links: Links, track: str) ->
         control.input(None, tab.filters[1:], None, js=script, **PRIVATE)
     for control in tab.view:
         event = control.release if isinstance(control, gr.Slider) else control.input
-        event(rerender, tab.view, [weight_row, table], js=remember_view(track, names, default), **PRIVATE)
+        event(rerender, tab.view, [weight_row, problem, table], js=remember_view(track, names, default), **PRIVATE)
     return tab
 
 
@@ -134,11 +138,6 @@ def remember_view(track: str, tasks: Sequence[str], default: Sequence[str]) -> s
     return (f"(order, columns, ...weights) => {{ Touchstone.remember({{ track: {track!r}, axis: '', order: order === 'overall' ? '' : order, "
             f"columns: columns.join() === {','.join(default)!r} ? '' : columns.join() || 'none', {weights} }}); "
             "return [order, columns, ...weights]; }")
-
-
-def update_table(table: Table) -> Any:
-    """Return the change of a ranked table."""
-    return gr.update(**table._asdict())
 
 
 def restore_tab(snapshot: Snapshot, links: Links, tab: TrackTab, query: Mapping[str, str]) -> list[Any]:
@@ -154,8 +153,8 @@ def restore_tab(snapshot: Snapshot, links: Links, tab: TrackTab, query: Mapping[
     order = view.order if view.order in [key for _, key in orders] else orders[0][1]
     return [*filters, gr.Dropdown(orders, value=order),
             gr.Dropdown([(column.title, column.key) for column in available], value=[column.key for column in available if column.key in columns]),
-            *weights, *[gr.skip()] * (len(tab.weights) - len(weights)), gr.Row(visible=order == WEIGHTS),
-            update_table(render_table(snapshot, links, tab.track, view))]
+            *weights, *[gr.skip()] * (len(tab.weights) - len(weights)), gr.Row(visible=order == WEIGHTS), "",
+            str(render_table(snapshot, links, tab.track, view))]
 
 
 def parse_number(text: str | None) -> float | None:

@@ -9,8 +9,8 @@ from markupsafe import Markup
 
 from harness.evaluation.task import Paper
 from leaderboard.board.components.layout import Links
-from leaderboard.board.rendering import UI, format_estimate, render
 from leaderboard.board.pages.ranking import LEADERS
+from leaderboard.board.rendering import UI, format_estimate, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.papers.published_comparison import PublishedComparison, PublishedTable
 from leaderboard.publishing.changelog import read_changelog

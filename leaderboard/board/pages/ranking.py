@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,7 +22,7 @@ from leaderboard.board.pages.map import axes_points
 from leaderboard.board.rendering import LONGEST, format_cell, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.report.schema import EntryReport
-from leaderboard.scoring.custom_order import sort_by_score, weighted_score
+from leaderboard.scoring.custom_order import Order, sort_by_score, weighted_score
 from leaderboard.scoring.estimates import Estimate
 
 OVERALL, BORDA, WEIGHTS = "overall", "borda", "weights"
@@ -80,13 +79,6 @@ class Scale(NamedTuple):
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
-class Table(NamedTuple):
-    """A ranked table: its HTML with the first rows, and the data of all rows for the browser."""
-
-    table: str
-    rows: str
-
-
 class Leaders(NamedTuple):
     """The first entries on an axis, and how many are not significantly worse than the best; 0 if that is not known."""
 
@@ -122,8 +114,8 @@ def count_tied(positions: Iterable[Position]) -> int:
 
 # ---- table -------------------------------------------------------------------------------------------------------------
 
-def render_table(snapshot: Snapshot, links: Links, track: str, view: TableView | None = None) -> Table:
-    """Return the ranked table of a track, with trivial baselines in place, ensembles, and what is not ranked."""
+def render_table(snapshot: Snapshot, links: Links, track: str, view: TableView | None = None) -> Markup:
+    """Return the ranked table of a track, with trivial baselines in place, ensembles, what is not ranked, and data for the script."""
     view = view or TableView()
     if view.order not in list_orders(snapshot, track):      # of the default axis, or of another suite
         view = replace(view, order=OVERALL)
@@ -139,18 +131,17 @@ def render_table(snapshot: Snapshot, links: Links, track: str, view: TableView |
     rendered = [str(render("row.html", row=row, links=links, scale=scale, columns=columns)).strip() for row in rows]
     in_table = {row.entry.name for row in rows}
     ranked = [position for _, position in positions if position.rank is not None]
-    html = render(
-        "table.html", links=links, track=track, columns=columns, rows=[Markup(row) for row in rendered[:FIRST_ROWS]], count=len(ranked),
+    data = [[row.entry.name, search_text(row.entry), entry_tags(row.entry), round_number(snapshot.cost(row.entry)),
+             [row.position.rank, row.entry.name, row.position.value and row.position.value.value,
+              *(round_number(column.value(row.entry)) for column in columns)], *([html] if number >= FIRST_ROWS else [])]
+            for number, (row, html) in enumerate(zip(rows, rendered, strict=True))]
+    return render(
+        "table.html", links=links, track=track, columns=columns, rows=[Markup(row) for row in rendered[:FIRST_ROWS]], data=data, count=len(ranked),
         width=4 + len(columns), gameable=gameable, lines=lines, tied=count_tied(ranked), scale=scale,
         unranked=[entry for entry in snapshot.entries(track) if entry.name not in in_table], title=order_title(snapshot, track, view.order),
         axis=order_axis(snapshot, track, view.order), tested=view.order == OVERALL or view.order.startswith(TASK),
         baselines=sorted({name for names in gameable.values() for name in names}), downloads=DOWNLOADS,
         ensembles=render_baselines(snapshot, track))
-    data = [[row.entry.name, search_text(row.entry), entry_tags(row.entry), round_number(snapshot.cost(row.entry)),
-             [row.position.rank, row.entry.name, row.position.value and row.position.value.value,
-              *(round_number(column.value(row.entry)) for column in columns)], *([html] if number >= FIRST_ROWS else [])]
-            for number, (row, html) in enumerate(zip(rows, rendered, strict=True))]
-    return Table(str(html), json.dumps(data, ensure_ascii=False, separators=(",", ":")))
 
 
 def number_ranked(positions: Sequence[tuple[EntryReport, Position]]) -> Iterator[tuple[int, tuple[EntryReport, Position]]]:
@@ -200,37 +191,52 @@ def list_positions(snapshot: Snapshot, track: str, view: TableView) -> list[tupl
     """Return the ranked entries in the order of a view, with the trivial baselines between them by their values."""
     if view.order.startswith(AXIS):
         return list_positions(snapshot.on_axis(view.order.removeprefix(AXIS)), track, TableView())
-    entries = [entry for entry in snapshot.entries(track) if entry.rank is not None or entry.control]
-    task = view.order.removeprefix(TASK) if view.order.startswith(TASK) else None
-    tasks = [each.name for each in snapshot.ranked_tasks(track)]
-    if view.order == WEIGHTS:
-        scores = {entry.name: {name: above_chance(entry, name) for name in tasks} for entry in entries if entry.rank is not None}
-        order = weighted_score(scores, tasks, view.weights or dict.fromkeys(tasks, 1.0))
-    elif view.order == BORDA:
-        order = sort_by_score({entry.name: entry.borda if entry.borda is not None else -math.inf for entry in entries if entry.rank is not None})
-    else:
-        order = {}
+    ranked = [entry for entry in snapshot.entries(track) if entry.rank is not None]
+    order = compute_order(snapshot, track, view, ranked)
+    rows = [(entry, find_position(entry, view, order)) for entry in ranked]
+    rows = sorted((row for row in rows if row[1].rank is not None), key=lambda row: row[1].rank or 0)
+    baselines = [(entry, find_position(entry, view, order)) for entry in snapshot.entries(track) if entry.rank is None and entry.control]
+    for row in sorted((row for row in baselines if row[1].value is not None), key=value_of_row):
+        below = (index for index, other in enumerate(rows) if value_of_row(other) < value_of_row(row))
+        rows.insert(next(below, len(rows)), row)
+    return rows
 
-    def position(entry: EntryReport) -> Position:
-        if order:
-            rank, value = order.get(entry.name, (None, None))
-            return Position(rank, None, None if value is None or math.isinf(value) else Estimate(value, None, None, 0))
-        if task is not None:
-            on_task = entry.task_ranks.get(task)
-            ranked = on_task is not None and entry.rank is not None
-            return Position(on_task.rank if ranked and on_task else None, on_task.rank_interval if ranked and on_task else None,
-                            entry.score_on(task))
-        return Position(entry.rank, entry.rank_interval, entry.overall)
-    rows = [(entry, position(entry)) for entry in entries]
+
+def value_of_row(row: tuple[EntryReport, Position]) -> float:
+    """Return the value by which a row has its place."""
+    return -math.inf if row[1].value is None else row[1].value.value
+
+
+def compute_order(snapshot: Snapshot, track: str, view: TableView, ranked: Sequence[EntryReport]) -> Order:
+    """Return the order by weights, by Borda points, or by a task of which the report has no ranks; empty for other orders."""
+    tasks, task = [each.name for each in snapshot.ranked_tasks(track)], view.order.removeprefix(TASK)
+    if view.order == WEIGHTS:
+        return weighted_score({entry.name: {name: above_chance(entry, name) for name in tasks} for entry in ranked}, tasks,
+                              complete_weights(tasks, view.weights))
+    if view.order == BORDA:
+        values = {entry.name: entry.borda for entry in ranked}
+    elif task in tasks and not any(task in entry.task_ranks for entry in ranked):
+        values = {entry.name: above_chance(entry, task) for entry in ranked}
+    else:
+        return {}
+    return sort_by_score({name: -math.inf if value is None else value for name, value in values.items()})
+
+
+def find_position(entry: EntryReport, view: TableView, order: Order) -> Position:
+    """Return the place of an entry; the value in a computed order has no interval."""
     if order:
-        rows = [row for row in rows if row[1].rank is not None]
-    rows = [row for row in rows if row[1].rank is not None or row[1].value is not None]
-    values = {entry.name: -math.inf if place.value is None else place.value.value for entry, place in rows}
-    ranked_rows = sorted((row for row in rows if row[1].rank is not None), key=lambda row: row[1].rank or 0)
-    for row in sorted((row for row in rows if row[1].rank is None), key=lambda row: values[row[0].name]):
-        index = next((index for index, other in enumerate(ranked_rows) if values[other[0].name] < values[row[0].name]), len(ranked_rows))
-        ranked_rows.insert(index, row)
-    return ranked_rows
+        rank, value = order.get(entry.name, (None, None))
+        return Position(rank, None, None if value is None or math.isinf(value) else Estimate(value, None, None, 0))
+    if not view.order.startswith(TASK):
+        return Position(entry.rank, entry.rank_interval, entry.overall)
+    task = view.order.removeprefix(TASK)
+    on_task = entry.task_ranks.get(task) if entry.rank is not None else None
+    return Position(None, None, entry.score_on(task)) if on_task is None else Position(on_task.rank, on_task.rank_interval, entry.score_on(task))
+
+
+def complete_weights(tasks: Sequence[str], weights: Mapping[str, float]) -> dict[str, float]:
+    """Return a weight for each task: 1 for those that have none."""
+    return {task: weights.get(task, 1.0) for task in tasks}
 
 
 def make_scale(estimates: Sequence[Estimate]) -> Scale:

@@ -18,9 +18,8 @@ window.Touchstone = (() => {
   }
 
   class RankedTable {
-    constructor(element, source) {
+    constructor(element) {
       this.element = element;
-      this.source = source;               // returns the rows as JSON
       this.state = {};
       this.observer = new IntersectionObserver((entries) => { if (entries.some((entry) => entry.isIntersecting)) this.append(); });
       element.addEventListener("click", (event) => {
@@ -35,7 +34,7 @@ window.Touchstone = (() => {
       this.section = this.element.querySelector(".ranking");
       this.body = this.section.querySelector("tbody");
       const elements = [...this.body.rows];
-      this.rows = JSON.parse(this.source()).map(([name, text, tags, cost, keys, html], index) =>
+      this.rows = JSON.parse(this.section.querySelector("[data-rows]").textContent).map(([name, text, tags, cost, keys, html], index) =>
         ({ name, text, tags: tags.split(" "), cost, keys, html, element: elements[index] }));
       this.tags = new Set(this.rows.flatMap((row) => row.tags));      // an address may name others
       tables.set(this.section.dataset.track, this);
@@ -132,14 +131,14 @@ window.Touchstone = (() => {
   }
   applyTheme();
   for (const holder of document.querySelectorAll("[data-static-table]")) {        // a static copy
-    const table = new RankedTable(holder, () => holder.querySelector("script").textContent);
+    const table = new RankedTable(holder);
     holder.querySelector("[type=search]").addEventListener("input", (event) => { table.state.q = event.target.value; table.apply(); });
   }
 
   return {
-    attach: (element, props, watch) => {
-      const table = new RankedTable(element, () => props.rows);
-      watch(["table", "rows"], () => table.load());
+    attach: (element, watch) => {
+      const table = new RankedTable(element);
+      watch("value", () => setTimeout(() => table.load()));         // called before the document has changed
     },
     filter: (track, values) => {
       const table = tables.get(track);

@@ -50,7 +50,7 @@ def open_board(page, address: str, query: str = "") -> None:
 
 def wait_for_names(page, expected: list[str]) -> None:
     """Wait until the ranked metrics of the visible table are these."""
-    page.wait_for_function("""expected => JSON.stringify([...document.querySelectorAll('.ranking tr:not(.baseline) td.name a')]
+    page.wait_for_function("""expected => JSON.stringify([...document.querySelectorAll('.ranking > table tr:not(.baseline) td.name a')]
         .filter(link => link.checkVisibility()).map(link => link.innerText)) === JSON.stringify(expected)""", arg=expected)
 
 

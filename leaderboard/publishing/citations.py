@@ -54,8 +54,8 @@ class CitedScore:
     @property
     def url(self) -> str | None:
         """The address of the metric's page in this release; None if the address of the board is not known."""
-        query = urlencode({"metric": self.name, "release": self.release.name})
-        return f"{self.site.rstrip('/')}/?{query}" if self.site else None
+        query = urlencode({"name": self.name, "release": self.release.name})
+        return f"{self.site.rstrip('/')}/metric?{query}" if self.site else None
 
     @property
     def errata(self) -> str:

@@ -21,12 +21,13 @@ from harness.evaluation.task import FaultDetection
 from harness.results.store import Store
 from harness.submission.selection import select_entries
 from harness.submission.submission import load_submission
+from leaderboard.board import rendering
 from leaderboard.board.app import application
 from leaderboard.board.components.insights import overlaps
 from leaderboard.board.components.layout import PAGES, Links
 from leaderboard.board.rendering import ENVIRONMENT, embed_json
 from leaderboard.board.router import Library, render_page, render_snapshot
-from leaderboard.board.services import api, rendering
+from leaderboard.board.services import api
 from leaderboard.board.services.downloads import FORMS, Ordering, escape_formula, make_table, write_table
 from leaderboard.board.snapshot import Snapshot, of_release, of_store
 from leaderboard.board.static_site import write_site
@@ -90,10 +91,10 @@ def client(snapshot, folder) -> TestClient:
 
 
 def every_page(snapshot: Snapshot) -> list[str]:
-    queries = [{}, {"track": "corpus"}, *({"metric": entry.name} for entry in snapshot.report.entries), {"metric": HOSTILE},
-               *({"view": view} for view in PAGES), {"view": HOSTILE}, {"view": "compare", "metrics": f"energy,hostile,{HOSTILE}"},
-               {"track": HOSTILE}, {"release": HOSTILE}, {"metric": "energy", "against": "hostile"}]
-    return [render_page(Library(snapshot), query).html for query in queries]
+    pages = [("board", {}), ("board", {"track": "corpus"}), *(("metric", {"name": entry.name}) for entry in snapshot.report.entries),
+             ("metric", {"name": HOSTILE}), *((name, {}) for name in PAGES), ("compare", {"metrics": f"energy,hostile,{HOSTILE}"}),
+             ("board", {"track": HOSTILE}), ("board", {"release": HOSTILE}), ("metric", {"name": "energy", "against": "hostile"})]
+    return [render_page(Library(snapshot), name, query).content for name, query in pages]
 
 
 def test_no_page_contains_unescaped_text_of_a_submission(snapshot):
@@ -149,8 +150,8 @@ def test_no_template_turns_escaping_off():
 
 
 @pytest.mark.parametrize(("path", "status", "message"), [
-    ("/?metric=nope", 404, None), ("/?release=1999.1", 404, None), ("/?track=nope", 404, None), ("/?view=nope", 404, None),
-    ("/?metric=energy", 200, None), ("/?page=map", 307, None),      # Gradio reserves `page`
+    ("/metric?name=nope", 404, None), ("/?release=1999.1", 404, None), ("/?track=nope", 404, None), ("/nope", 404, None),
+    ("/metric?name=energy", 200, None), ("/?page=map", 308, None),  # Gradio reserves `page`
     ("/api/card/nope", 404, "no metric"), ("/api/board?release=1999.1", 404, "no release"), ("/api/board.exe", 404, "csv"),
     ("/api/compare?metrics=energy", 422, "2 to"), ("/api/compare?metrics=energy,nope", 404, "nope"),
     ("/api/board.csv?weights=known_similarity:0", 422, "Weights"), ("/api/board.csv?weights=known_similarity:-1", 422, "Weights"),
@@ -183,8 +184,8 @@ def test_metric_page_lists_earlier_versions(suite, tmp_path):
     history = versions(Store(database, read_only=True), tmp_path / "releases")["changing"]
     assert [version.digest for version in history] == [first, second]
     assert [[name for name, _, _ in version.released] for version in history] == [["2031.1"], []]
-    page = render_snapshot(replace(of_store(suite, Store(database, read_only=True)), versions={"changing": history}), Links(), {"metric": "changing"}).html
-    assert "?metric=changing&amp;release=2031.1" in page
+    page = render_snapshot(replace(of_store(suite, Store(database, read_only=True)), versions={"changing": history}), Links(), "metric", {"name": "changing"}).content
+    assert "metric?name=changing&amp;release=2031.1" in page
     assert page.index(second[:12]) < page.index(first[:12])
     (made.folder / "scores.csv").write_text("changed")
     assert [version.released for version in versions(Store(database, read_only=True), tmp_path / "releases")["changing"]] == [(), ()]
@@ -216,21 +217,21 @@ def test_smallest_detectable_fault(tmp_path):
     detections = snapshot.entry("repeated").faults_noticed
     assert detections["mode_collapse"] == FaultDetection(1.0, 0.1)
     assert detections["contamination"] == FaultDetection(0.0, None)
-    page = render_snapshot(snapshot, Links(), {"metric": "repeated"}).html
+    page = render_snapshot(snapshot, Links(), "metric", {"name": "repeated"}).content
     assert "unknown: its answers are constant" in page
     assert page.count('<span class="no">never</span>') == sum(detection.onset is None for detection in detections.values())
 
 
 def test_published_numbers_are_compared_with_ours(snapshot):
     """Kour et al. 2022, table 3: MAUVE's A is .976 at k=7 and .888 at k=12; energy is not in it."""
-    page = render_snapshot(snapshot, Links(), {"view": "tasks"}).html
+    page = render_snapshot(snapshot, Links(), "tasks", {}).content
     row = dict(re.findall(r'<tr><th scope="row">(?:<a [^>]*>)?(mauve|energy)(?:</a>)?</th>(.*?)</tr>', page))
     assert row["mauve"].startswith("<td>0.976</td><td>0.888</td>")
     assert row["energy"].count("<td>\N{EN DASH}</td>") == 2
     ours = snapshot.entry("energy").tasks["known_similarity"].measures["accuracy_tree"].value
     assert f"{ours:.3f}" in row["energy"]
     assert "compare the order" in page                              # the paper uses other datasets
-    assert 'href="/notes/kour2022.md"' in page
+    assert 'href="notes/kour2022.md"' in page
 
 
 def test_rank_correlation_with_published_numbers():
@@ -265,7 +266,7 @@ def test_release_equals_its_store(snapshot, folder):
     assert "hostile" not in released.sources                              # its file is not among the submissions
     names = ["energy", "zipf", "jaccard"]
     assert compare_metrics(released.samples, names, ["known_similarity"]) == compare_metrics(snapshot.samples, names, ["known_similarity"])
-    assert "touchstone-2031.1-energy-overall-corpus" in render_snapshot(released, Links(release="2031.1"), {"metric": "energy"}).html
+    assert "touchstone-2031.1-energy-overall-corpus" in render_snapshot(released, Links(release="2031.1"), "metric", {"name": "energy"}).content
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "md", "tex"])

@@ -19,7 +19,7 @@ from harness.results.store import Store
 from harness.submission.selection import select_entries
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages.metric import render_metric
-from leaderboard.board.pages.ranking import render_board
+from leaderboard.board.pages.ranking import render_table
 from leaderboard.board.snapshot import of_release, of_store
 from leaderboard.cli import analyse
 from leaderboard.ensembles import baselines
@@ -82,7 +82,7 @@ def known(store, scored, smoke):
 def test_a_store_without_ensembles_says_what_computes_them(before):
     summary = before.report.ensembles
     assert (summary.rows, summary.missing, summary.reason) == ([], 57, None)
-    assert "57 ensembles are not computed yet: <code>touchstone baselines --suite smoke</code>" in render_board(before, Links(), "text")
+    assert "57 ensembles are not computed yet: <code>touchstone baselines --suite smoke</code>" in render_table(before, Links(), "text")
     assert "Not computed yet: <code>touchstone baselines --suite smoke</code>" in render_metric(before, Links(), "jaccard")
 
 
@@ -155,7 +155,7 @@ def test_without_a_member_there_is_none_and_it_is_said(known, scored, smoke, pat
 
 def test_the_board_and_the_metrics_pages_show_them_and_they_are_not_ranked(store, smoke):
     snapshot = of_store(smoke, store)
-    page = render_board(snapshot, Links(), "text")
+    page = render_table(snapshot, Links(), "text")
     assert page.count("ensemble, baseline, not ranked") == 8
     assert "ensemble" not in [entry.name for entry in snapshot.entries("text")]
     metric = render_metric(snapshot, Links(), "length_difference")

@@ -64,7 +64,7 @@ def test_all_entries_form_one_valid_bibliography(released, site):
     assert fid["version"] == "2026.2"
     assert fid["year"] == "2026"
     assert "rank 11 of 35" in fid["note"]
-    assert fid.get("url") == (None if site is None else "https://board.example/?metric=fid&release=2026.2")
+    assert fid.get("url") == (None if site is None else "https://board.example/metric?name=fid&release=2026.2")
 
 
 @pytest.mark.parametrize("form", CITATIONS)

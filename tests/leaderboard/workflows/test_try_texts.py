@@ -12,9 +12,6 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from fastapi import FastAPI
-from fastapi.testclient import TestClient
-from leaderboard.board.try_api import BODY_BYTES, add_trying
 from markupsafe import Markup
 
 from harness.base.errors import TouchstoneError
@@ -65,12 +62,9 @@ def cold(monkeypatch) -> Iterator[Runner]:
 
 
 @pytest.fixture
-def client() -> TestClient:
-    snapshot = SimpleNamespace(report=SimpleNamespace(suite=SimpleNamespace(model=SimpleNamespace(name="minilm")), entries=[]),
-                               entry=lambda name, track=None: SimpleNamespace(name=name) if name == "jaccard" else None)
-    site = FastAPI()
-    add_trying(site, SimpleNamespace(snapshot=lambda release, suite: snapshot, links=lambda release, suite: Links()))
-    return TestClient(site)
+def snapshot() -> SimpleNamespace:
+    return SimpleNamespace(report=SimpleNamespace(suite=SimpleNamespace(model=SimpleNamespace(name="minilm")), entries=[]),
+                           entry=lambda name, track=None: None, role_value=lambda entry, role: None)
 
 
 def test_two_texts_by_hand():
@@ -139,11 +133,10 @@ def test_what_cannot_be_tried_is_said(ask, a, b, said):
         ask(a, b, "minilm")                 # before any metric is run
 
 
-def test_one_asks_at_a_time(client):
+def test_one_asks_at_a_time():
     with trying.LOCK:
         with pytest.raises(TryBusy):
             list(try_texts("a", "b", "minilm"))
-        assert client.post("/try", json={"kind": "texts", "a": "a", "b": "b"}).status_code == 429
     assert isinstance(trying.LOCK, type(threading.Lock()))
     assert not trying.LOCK.locked()
 
@@ -155,23 +148,12 @@ def test_when_the_time_is_up_the_rest_is_not_asked(monkeypatch, cold):
     assert set(found.values()) == {"was not run: the -1 seconds were up"}
 
 
-@pytest.mark.parametrize("kind", ["texts", "corpora"])
-def test_what_is_pasted_never_comes_back_as_markup(kind, client):
-    text = HOSTILE if kind == "texts" else "\n".join(f"{HOSTILE} {i}" for i in range(5))
-    found = client.post("/try", content=json.dumps({"kind": kind, "a": text, "b": text}), headers={"content-type": "application/json"})
-    assert found.status_code == 200
-    assert "<img" not in found.json()["html"]
-    assert 'href="?metric=jaccard"' in found.json()["html"]
-
-
-@pytest.mark.parametrize(("body", "kind", "status"), [
-    ("{}", "application/json", 422), ("nonsense", "application/json", 422), ("[" * 100_000, "application/json", 422), ('{"kind": "x", "a": "a", "b": "b"}', "application/json", 422),
-    ('{"kind": "texts", "a": "a", "b": 1}', "application/json", 422), ("kind=texts&a=a&b=b", "application/x-www-form-urlencoded", 415),
-    ('{"kind": "texts", "a": "a", "b": "b"}', "text/plain", 415), ("a" * (BODY_BYTES + 1), "application/json", 413)])
-def test_a_request_that_is_none_gets_a_sentence(body, kind, status, client):
-    found = client.post("/try", content=body, headers={"content-type": kind})
-    assert found.status_code == status
-    assert found.json()["error"].endswith(".")
+@pytest.mark.parametrize("stream", [try_page.stream_texts, try_page.stream_corpora])
+def test_what_is_pasted_never_comes_back_as_markup(stream, snapshot):
+    text = HOSTILE if stream is try_page.stream_texts else "\n".join(f"{HOSTILE} {i}" for i in range(5))
+    *_, html = stream(snapshot, Links(), text, text)
+    assert "jaccard" in html
+    assert "<img" not in html
 
 
 def test_a_copy_without_a_server_says_that_it_needs_one():
@@ -181,7 +163,7 @@ def test_a_copy_without_a_server_says_that_it_needs_one():
     assert "<form" not in shown
 
 
-def test_a_metric_that_fails_is_said(monkeypatch, client):
+def test_a_metric_that_fails_is_said():
     entry = select_entries(["jaccard"], SUBMISSIONS)[0]
     failed = trying.TriedMetric(entry, (), "raised <b>ValueError</b>")
     snapshot = SimpleNamespace(entry=lambda name, track=None: None, report=SimpleNamespace(entries=[]))

@@ -157,7 +157,7 @@ def test_card_and_export_have_the_task_and_the_metric(tree):
 def test_the_board_shows_them_with_the_columns_that_the_task_declares(tree, tmp_path):
     touchstone(tree, "site", str(tmp_path / "site"), "--suite", "odd")
     pages = {path.name: path.read_text() for path in (tmp_path / "site").glob("*.html")}
-    board = next(text for text in pages.values() if "ts-table" in text)
+    board = next(text for text in pages.values() if 'class="ranking"' in text)
     for words in ("Odd one out", "Margin of the odd one", "shared_words"):
         assert words in board, words
     page = next(text for name, text in pages.items() if "shared_words" in name)

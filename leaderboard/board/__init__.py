@@ -1,4 +1,4 @@
-"""The board: a web application over prepared snapshots of reports.  May import everything but `leaderboard.cli`.
+"""The board: a multipage Gradio app over prepared snapshots of reports.  May import everything but `leaderboard.cli`.
 
-Gradio serves an empty first page and endpoints for its clients; every page is HTML from `templates/`.
+`pages` renders content from `templates`, `interface` adds Gradio's components, `services` is what other programs use.
 """

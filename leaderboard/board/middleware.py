@@ -48,6 +48,9 @@ class Pages:
             if message["type"] == "http.response.start":
                 start = message
                 return
+            if message["type"] != "http.response.body":
+                await send(message)
+                return
             body += message.get("body", b"")
             if message.get("more_body"):
                 return

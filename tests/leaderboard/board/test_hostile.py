@@ -59,7 +59,7 @@ def visit_pages(browser, address: str, text: str) -> None:
     content = ""
     for query in ("", "metric?name=energy", "metric?name=hostile", "compare?metrics=energy,zipf", "choose", "map", "tasks"):
         page.goto(f"{address}/{query}")
-        page.wait_for_selector(".ts > *, .ts :is(h1, p)")
+        page.wait_for_selector("h1:visible")
         page.wait_for_load_state("networkidle")
         page.evaluate("document.querySelectorAll('.ts details').forEach(one => one.open = true)")
         page.evaluate(HOVER)

@@ -11,13 +11,16 @@ from scipy import stats
 from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import NoProgress
+from harness.base.units import Source
 from harness.evaluation.run import run_suite
 from harness.evaluation.score_scale import ScoreScale
+from harness.evaluation.task import Context
 from harness.results.store import Store
 from harness.submission.selection import select_entries
 from leaderboard.papers.published_tables import FOLDER
 from leaderboard.scoring.ranking import rank_suite
 from tasks.common import rank_orders
+from tasks.data.loading import dataset_fingerprint
 from tasks.suite_files import load_suite
 from tasks.text import human_ordering
 from tasks.text.human_ordering import (
@@ -177,11 +180,11 @@ def correlation(pairs) -> float:
 
 
 def test_word_length_says_nothing_in_balanced_draws():
-    pairs = made_pairs(2_000, confounded=True)
+    pairs = made_pairs(8_000, confounded=True)
     balanced = balance_pairs(pairs, 10_000)
     assert correlation(pairs) > 0.2
     assert abs(correlation(balanced)) < 0.05
-    assert len(balanced) > 1_000
+    assert len(balanced) > 2_000
     assert [pairs.index(pair) for pair in balanced] == sorted(pairs.index(pair) for pair in balanced)       # in their order
     assert abs(correlation(balance_pairs(pairs, 500))) < 0.1
     assert 400 < len(balance_pairs(pairs, 500)) <= 500
@@ -199,10 +202,16 @@ def test_equal_values_are_in_the_same_part():
 
 
 @pytest.mark.parametrize("balanced", [False, True])
-def test_units_of_balanced_draws_cover_their_pairs(balanced, context):
-    settings = HumanOrdering.settings_type(datasets=("made_likeness",), pairs=40, batch=16, balanced=balanced)
+def test_units_of_balanced_draws_cover_their_pairs(balanced, monkeypatch, tmp_path):
+    pairs = made_pairs(900, confounded=True)
+    monkeypatch.setattr(human_ordering, "read_pairs", lambda name: {("parallel", "made"): pairs})
+    monkeypatch.setattr(human_ordering, "cache_folder", lambda: tmp_path)
+    for function in (human_ordering.count_pairs, human_ordering.sample_sets):
+        monkeypatch.setattr(human_ordering, function.__name__, function.__wrapped__)
+    context = Context(1, Source("minilm", "0"), {"made_likeness": dataset_fingerprint("made_likeness")})
+    settings = HumanOrdering.settings_type(datasets=("made_likeness",), pairs=200, batch=64, balanced=balanced)
     units = list(HumanOrdering().units(settings, context))
-    pairs = [pair for unit in units for pair in human_ordering.pairs_of(unit)]
-    assert len(pairs) == units[0].parameters["pairs"] <= 40
-    assert len(set(pairs)) == len(pairs)
+    drawn = [pair for unit in units for pair in human_ordering.pairs_of(unit)]
+    assert len(drawn) == units[0].parameters["pairs"] == sum(unit.parameters["stop"] - unit.parameters["start"] for unit in units)
+    assert 150 < len(drawn) <= 200
     assert ("balanced" in units[0].parameters) == balanced

@@ -14,6 +14,7 @@ WIDTH, HEIGHT = 420, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 24, 40
 RADIUS = 105
 LINE = 11                                   # height of a name
+LOWEST = -1.0                               # lower values are drawn there, because they would compress all others
 
 RULE = Markup('<line class="rule" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>')
 TEXT = Markup('<text x="{:.1f}" y="{:.1f}" text-anchor="{}">{}</text>')
@@ -55,11 +56,11 @@ def scaled_points(points: Sequence[Point], logarithmic: bool) -> list[Point]:
 
 def draw_two_axes(points: Sequence[tuple[str, float, float]], x_title: str, y_title: str, address: Callable[[str], str]) -> Markup:
     """Return (name, x, y) as points that link to an address; a name is written where it overlaps no other."""
-    x = Axis([value for _, value, _ in points], LEFT, WIDTH - RIGHT)
-    y = Axis([value for _, _, value in points], HEIGHT - BOTTOM, TOP)
+    x = Axis([max(LOWEST, value) for _, value, _ in points], LEFT, WIDTH - RIGHT)
+    y = Axis([max(LOWEST, value) for _, _, value in points], HEIGHT - BOTTOM, TOP)
     parts, taken = [draw_grid(x, y, x_title, y_title)], list[tuple[float, float, float]]()
     for name, first, second in points:
-        left, top = x.at(first), y.at(second)
+        left, top = x.at(max(LOWEST, first)), y.at(max(LOWEST, second))
         anchor, width = ("end" if left > WIDTH / 2 else "start"), 6.5 * len(name)
         start = left - width if anchor == "end" else left
         free = all(abs(top - other) > LINE or start + width < begin or start > end for begin, end, other in taken)

@@ -14,6 +14,7 @@ from harness.evaluation.run import run_suite
 from harness.evaluation.suite import AdmissionRule, Axis, AxisPart
 from harness.results.store import Store
 from harness.submission.selection import select_entries
+from leaderboard.board.components.charts import draw_two_axes
 from leaderboard.board.components.layout import Links
 from leaderboard.board.router import render_snapshot
 from leaderboard.board.snapshot import Snapshot, of_store
@@ -111,3 +112,13 @@ def test_the_figure_has_the_values_and_intervals_of_both_axes(suite, store, smok
         assert trace.error_y.arrayminus[0] == pytest.approx(y.value - y.low)
     with pytest.raises(TouchstoneError, match="fewer than two axes"):
         draw_figure("axes", score_suite(store, smoke)[:1])
+
+
+def test_values_far_below_the_others_are_drawn_at_the_edge():
+    """Of an outlier at -4 the point is at the height of -1, and its text says -4."""
+    points = [("a", 1.0, 0.5), ("b", 2.0, -1.0), ("c", 3.0, -4.0)]
+    picture = draw_two_axes(points, "x", "y", lambda name: f"metric?name={name}")
+    heights = re.findall(r'cy="([\d.]+)"', picture)
+    assert heights[1] == heights[2] != heights[0]
+    assert "c: x 3.00, y -4.00" in picture
+    assert 'href="metric?name=c"' in picture

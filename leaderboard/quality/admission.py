@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from harness.base.errors import TouchstoneError
 from harness.evaluation.suite import AdmissionRule, Axis, Suite
 from leaderboard.quality.statistics import AxisQuality, TaskQuality, by_task
 from leaderboard.scoring.estimates import above_chance
@@ -74,7 +75,10 @@ def judge_task(rule: AdmissionRule, task: str, names: Sequence[str], entries: di
 def score_control(scored: Scored, score: TaskScore) -> ControlScore:
     """Return the score of a baseline above chance, in all and on the stratum where it is highest."""
     assert score.corrected is not None
-    by_stratum = stratum_scores(scored, score)
+    try:
+        by_stratum = stratum_scores(scored, score)
+    except TouchstoneError:             # a release lacks the arrays of its answers; strata were judged when it was made
+        by_stratum = {}
     highest = max(by_stratum, key=lambda stratum: by_stratum[stratum]) if len(by_stratum) > 1 else None
     return ControlScore(scored.name, score.corrected.value, score.corrected.low, highest,
                         None if highest is None else by_stratum[highest])
@@ -86,13 +90,13 @@ def stratum_scores(scored: Scored, score: TaskScore) -> dict[str, float]:
     units = scored.suite.units(task)
     for stratum in dict.fromkeys(unit.stratum for unit in units):
         mine = [unit for unit in units if unit.stratum == stratum]
-        observations = [score.observed.get(unit.id) for unit in mine]
-        chance = task.chance([unit for unit in mine if unit.id in score.observed],
-                             [observation for observation in observations if observation is not None])
         clusters = task.clusters(mine)
-        if clusters is None:
-            value = float(np.mean([score.by_unit[unit.id] for unit in mine if unit.id in score.by_unit]))
+        if clusters is None:                # needs no observations, of which a release does not contain all arrays
+            value, chance = float(np.mean([score.by_unit[unit.id] for unit in mine if unit.id in score.by_unit])), score.chance
         else:
+            observations = [score.observed.get(unit.id) for unit in mine]
+            chance = task.chance([unit for unit in mine if unit.id in score.observed],
+                                 [observation for observation in observations if observation is not None])
             value = float(task.replicates(mine, observations, np.ones((1, len(clusters))))["score"][0])
         scores[" | ".join(stratum)] = above_chance(value, chance)
     return scores

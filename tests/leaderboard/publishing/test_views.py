@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from harness.results.store import Store
+from leaderboard.board.snapshot import of_store
 from leaderboard.cli.console import card_view, ranking_tables
 from leaderboard.publishing import release as releases
 from leaderboard.publishing import views
@@ -113,3 +114,15 @@ def test_the_overview_of_some_entries_keeps_their_scores(both):
     assert [entry.name for entry in part.entries] == ["zipf"]
     assert overview.of_tracks([]).entries == []
     assert set(part.model_dump()["entries"][0]) == set(Standing.model_fields)
+
+
+def test_a_store_is_shown_among_the_metrics_of_the_latest_release(tmp_path):
+    """The release lacks the similarity matrices of most metrics, so the report must not need them."""
+    suite = load_suite("core")
+    published, reason = releases.find_published(suite)
+    assert reason is None
+    Store(tmp_path / "store.sqlite").close()
+    snapshot = of_store(suite, Store(tmp_path / "store.sqlite", read_only=True), published)
+    latest = read_release().report
+    assert [(entry.name, entry.rank) for entry in snapshot.report.entries] == [(entry.name, entry.rank) for entry in latest.entries]
+    assert snapshot.report.quality["text"].verdict("clustering").admitted

@@ -283,6 +283,7 @@ def test_empty_store(empty_page):
     page, address = empty_page
     for query in ("", "map", "metric?name=energy"):
         assert page.goto(f"{address}/{query}").status == 404
+        page.wait_for_load_state("networkidle")
         page.wait_for_selector("text=touchstone run --suite")
     assert page.goto(f"{address}/submit").status == 200
     answer = page.request.get(f"{address}/api/board")

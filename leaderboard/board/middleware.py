@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
@@ -12,9 +12,9 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leaderboard.board.components.layout import PAGES, render_frame
-from leaderboard.board.interface.frame import LONGEST_PARAMETER
+from leaderboard.board.interface.frame import parse_query
 from leaderboard.board.rendering import render
-from leaderboard.board.router import Library
+from leaderboard.board.router import Library, Page
 from leaderboard.board.services.page_meta import PageMeta, page_meta
 
 RESERVED = frozenset({"page", "view", "deep_link", "__theme"})      # parameters that Gradio evaluates
@@ -34,7 +34,7 @@ class Pages:
         if name is None:
             await self.app(scope, receive, send)
             return
-        query = {key: value[:LONGEST_PARAMETER] for key, value in parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)}
+        query = parse_query(scope["query_string"].decode("latin-1"))
         if query.keys() & RESERVED or (name == "board" and "metric" in query):
             await RedirectResponse(current_address(query), 308)(scope, receive, send)
             return
@@ -54,7 +54,7 @@ class Pages:
             body += message.get("body", b"")
             if message.get("more_body"):
                 return
-            content = self.complete(body.decode(), name, query, meta).encode() if start["status"] == 200 else body
+            content = self.complete(body.decode(), name, query, page, meta).encode() if start["status"] == 200 else body
             headers = MutableHeaders(raw=list(start["headers"]))
             headers["content-length"] = str(len(content))
             status = max(start["status"], page.status, meta.status)
@@ -62,9 +62,8 @@ class Pages:
             await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else content})
         await self.app({**scope, "method": "GET"}, receive, collect)
 
-    def complete(self, html: str, name: str, query: dict[str, str], meta: PageMeta) -> str:
+    def complete(self, html: str, name: str, query: dict[str, str], page: Page, meta: PageMeta) -> str:
         """Return Gradio's page with the metadata of its content, and the content for browsers without JavaScript."""
-        page = self.library.page(name, query)
         snapshot, links = self.library.selected(query) if page.status == 200 else (self.library.first, self.library.links(None, None))
         frame = render_frame(name, page.content, snapshot.title, links)
         head = render("head.html", meta=meta)
@@ -78,8 +77,5 @@ def current_address(query: dict[str, str]) -> str:
     page = query.get("view") or query.get("page") or "board"
     if "metric" in names:
         page, names = "metric", {"name": names.pop("metric"), **names}
-    if page == "metric":
-        path = "/metric"
-    else:
-        path = f"/{page}" if page in PAGES and page != "board" else "/" if page == "board" else f"/{page[:80]}"
+    path = "/" if page == "board" else f"/{quote(page[:80], safe='')}"         # quoted, so that it leads to no other host
     return f"{path}?{urlencode(names)}" if names else path

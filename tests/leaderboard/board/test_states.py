@@ -223,7 +223,8 @@ def test_invalid_address_has_a_status_and_a_message(query, status, message, page
 
 @pytest.mark.parametrize(("old", "new"), [
     ("?metric=energy", "/metric?name=energy"), ("?view=compare&metrics=energy,zipf", "/compare?metrics=energy%2Czipf"), ("?view=map", "/map"),
-    ("?page=about", "/about"), ("?metric=energy&release=2031.1", "/metric?name=energy&release=2031.1"), ("?view=board&q=x", "/?q=x")])
+    ("?page=about", "/about"), ("?metric=energy&release=2031.1", "/metric?name=energy&release=2031.1"), ("?view=board&q=x", "/?q=x"),
+    ("?view=/board.example", "/%2Fboard.example"), ("?page=%5Cboard.example", "/%5Cboard.example")])
 def test_addresses_of_earlier_versions_redirect(old, new, page, address):
     response = page.request.get(f"{address}/{old}", max_redirects=0)
     assert (response.status, response.headers["location"]) == (308, new)

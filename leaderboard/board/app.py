@@ -18,6 +18,7 @@ from fastapi.middleware.gzip import GZipMiddleware
 from fastapi.responses import FileResponse, Response
 from starlette.middleware import Middleware
 
+from harness.base.memory import limit_arenas, return_freed_memory
 from leaderboard.board.components.layout import PAGES, STATIC
 from leaderboard.board.interface.pages import ADDERS, add_metric, add_page
 from leaderboard.board.interface.ranking import add_ranking
@@ -30,6 +31,7 @@ from leaderboard.board.services.sharing import add_sharing
 from leaderboard.board.static_site import NOTES_FOLDER
 from leaderboard.papers.published_comparison import NOTES
 
+ARENAS = 2                                  # pools of freed memory, which each thread would have otherwise
 SMALLEST_ZIPPED = 2_000                     # bytes
 FONTS = {"font": ["system-ui", "sans-serif"], "font_mono": ["ui-monospace", "monospace"]}
 
@@ -105,4 +107,6 @@ def launch(library: Library, **options: Any) -> Any:
 
 def serve(library: Library, host: str, port: int) -> None:
     """Serve until interrupted."""
+    limit_arenas(ARENAS)
+    return_freed_memory()                   # reading results takes more than they do
     uvicorn.run(application(library), host=host, port=port, log_level="warning")

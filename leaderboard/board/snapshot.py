@@ -8,6 +8,8 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from pydantic import TypeAdapter
+
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Role
@@ -121,19 +123,19 @@ class Snapshot:
         return f"{f'release {release}' if release else 'not released'} · {suite.label}"
 
     @cached_property
-    def content(self) -> bytes:
-        """The report as JSON."""
-        return self.report.model_dump_json().encode()
-
-    @cached_property
     def zipped(self) -> bytes:
-        """The same compressed, once for all readers."""
-        return gzip.compress(self.content, 6, mtime=0)
+        """The report as compressed JSON, once for all readers."""
+        return gzip.compress(TypeAdapter(Report).dump_json(self.report), 6, mtime=0)
+
+    @property
+    def content(self) -> bytes:
+        """The report as JSON, for the few readers that accept no compression."""
+        return gzip.decompress(self.zipped)
 
     @cached_property
     def tag(self) -> str:
         """The ETag: it changes with the content."""
-        return hashlib.sha256(self.content).hexdigest()[:32]
+        return hashlib.sha256(self.zipped).hexdigest()[:32]
 
 
 def of_store(suite: Suite, store: Store, published: PublishedResults | None = None,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from harness.base.paths import cache_folder
 from harness.base.progress import NoProgress, Progress
@@ -223,7 +223,7 @@ def overlap(a_to_b: np.ndarray, b_to_a: np.ndarray) -> Overlap:
 def mean_interval(values: np.ndarray) -> Interval:
     """Return the mean with Student's t interval over texts."""
     mean, n = float(values.mean()), len(values)
-    half_width = float(stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n)) if n > 1 else 0.0
+    half_width = float(scipy.stats.t.ppf(0.975, n - 1) * values.std(ddof=1) / math.sqrt(n)) if n > 1 else 0.0
     return Interval(mean, mean - half_width, mean + half_width)
 
 
@@ -232,9 +232,9 @@ def compare(quantity: str, baseline: str, generated_values: np.ndarray, baseline
     means = float(generated_values.mean()), float(baseline_values.mean())
     if np.ptp(np.concatenate([generated_values, baseline_values])) == 0 or min(len(generated_values), len(baseline_values)) < 2:
         return Test(quantity, baseline, means, 0.0, 1.0, 1.0)
-    welch = stats.ttest_ind(generated_values, baseline_values, equal_var=False)
+    welch = scipy.stats.ttest_ind(generated_values, baseline_values, equal_var=False)
     return Test(quantity, baseline, means, float(welch.statistic), float(welch.pvalue),
-                float(stats.mannwhitneyu(generated_values, baseline_values).pvalue))
+                float(scipy.stats.mannwhitneyu(generated_values, baseline_values).pvalue))
 
 
 def find_copies(generated: Sequence[str], train: Sequence[str], progress: Progress | None = None) -> tuple[Copy, ...]:

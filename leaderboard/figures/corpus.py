@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
+import scipy
 from plotly.subplots import make_subplots
-from scipy import stats
 
 from harness.base.errors import TouchstoneError
 from leaderboard.figures.observations import (
@@ -206,10 +206,10 @@ def distances_of(observations: Sequence[MixtureDistances], standardised: bool) -
 
 def fit_line(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the least-squares line at some x, and the bounds of the 95% confidence interval of its mean there."""
-    fit = stats.linregress(x, y)
+    fit = scipy.stats.linregress(x, y)
     line = fit.intercept + fit.slope * at
     freedom = max(1, len(x) - 2)
     residual = np.sqrt(np.sum((y - fit.intercept - fit.slope * x) ** 2) / freedom)
     error = residual * np.sqrt(1 / len(x) + (at - x.mean()) ** 2 / np.sum((x - x.mean()) ** 2))
-    margin = stats.t.ppf(0.975, freedom) * error
+    margin = scipy.stats.t.ppf(0.975, freedom) * error
     return line, line - margin, line + margin

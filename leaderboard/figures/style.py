@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import plotly.graph_objects as go
+import scipy
 from plotly.subplots import make_subplots
-from scipy import stats
 
 from harness.base.errors import TouchstoneError, printable
 
@@ -62,7 +62,7 @@ def half_width(rows: np.ndarray) -> np.ndarray:
     n = len(rows)
     if n < 2:
         return np.zeros(rows.shape[1])
-    return np.asarray(stats.t.ppf(0.975, n - 1) * rows.std(axis=0, ddof=1) / np.sqrt(n))
+    return np.asarray(scipy.stats.t.ppf(0.975, n - 1) * rows.std(axis=0, ddof=1) / np.sqrt(n))
 
 
 def apply_layout(figure: go.Figure, title: str) -> go.Figure:

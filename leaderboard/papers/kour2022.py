@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
@@ -95,7 +95,7 @@ class Difference:
     @property
     def exceeds_noise(self) -> bool:
         """Whether it is less probable by Student's t than MAX_NOISE_UNITS are by the normal distribution."""
-        return bool(stats.t.sf(abs(self.units), self.freedom) < stats.norm.sf(MAX_NOISE_UNITS))
+        return bool(scipy.stats.t.sf(abs(self.units), self.freedom) < scipy.stats.norm.sf(MAX_NOISE_UNITS))
 
     def __str__(self) -> str:
         """Return the noise units, with a star if they exceed the noise."""
@@ -295,11 +295,11 @@ def build_second_table(cells: Sequence[Cell]) -> PaperTable:
     correlations = []
     for (k, measure), group in groups.items():
         published, ours = [cell.published.mean for cell in group if cell.published], [cell.ours.mean for cell in group]
-        ranks = [stats.rankdata(-np.array(values), "min").astype(int).tolist() for values in (published, ours)]
+        ranks = [scipy.stats.rankdata(-np.array(values), "min").astype(int).tolist() for values in (published, ours)]
         rows += [[cell.metric, k, measure, str(cell.published), str(cell.ours), rank, own_rank]
                  for cell, rank, own_rank in zip(group, *ranks, strict=True)]
         if len(group) > 2:
-            correlations.append(f"{measure}{f' (k={k})' if k else ''} {stats.spearmanr(published, ours).statistic:.2f}")
+            correlations.append(f"{measure}{f' (k={k})' if k else ''} {scipy.stats.spearmanr(published, ours).statistic:.2f}")
     return PaperTable(("metric", "k", "measure", "published (yahoo)", "ours (nf_cats)", "published rank", "our rank"), rows, [
         "The second pair, atis and Yahoo questions. The Yahoo questions are not available; ours has nf_cats, other questions, in "
         f"their place: compare ranks, not values. Rank correlation of published and ours: {', '.join(correlations)}. Published I "

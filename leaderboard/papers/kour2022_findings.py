@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from scipy import stats
+import scipy
 
 from leaderboard.papers.base import Cell, PaperTable
 from leaderboard.papers.published_tables import kour2022_speeds
@@ -103,7 +103,7 @@ def compare_costs(costs: Mapping[str, Estimate], pair: tuple[str, str]) -> Paper
 
 def rank_values(values: Mapping[str, float]) -> dict[str, float]:
     """Return ranks from 1, the smallest; equal values share the lowest rank."""
-    return dict(zip(values, stats.rankdata(list(values.values()), "min").tolist(), strict=True))
+    return dict(zip(values, scipy.stats.rankdata(list(values.values()), "min").tolist(), strict=True))
 
 
 Curves = Mapping[str, Mapping[str, Estimate]]           # measures of fine-tuning by metric

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy import stats
+import pandas as pd
 
 from leaderboard.papers import ackerman2023, kour2022, usmb
 from leaderboard.papers.published_tables import PublishedValue, kour2022_rerun, kour2022_table3, usmb_tables
@@ -91,7 +91,7 @@ def correlation_note(both: Sequence[tuple[float, float]]) -> str:
     """Return the rank correlation of published and our numbers in words; nothing for few or constant numbers."""
     if len(both) < FEWEST_CORRELATED or min(np.ptp(np.array(both), axis=0)) == 0:
         return ""
-    rho = float(stats.spearmanr([published for published, _ in both], [ours for _, ours in both]).statistic)
+    rho = pd.DataFrame(both).corr("spearman").iloc[0, 1]
     return f" Rank correlation of published (k=12) and ours over {len(both)} metrics: {rho:.2f}."
 
 

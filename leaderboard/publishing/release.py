@@ -14,11 +14,11 @@ import shutil
 import tomllib
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow.parquet as pq
 from pydantic import BaseModel, ValidationError
 
 from harness.base.errors import TouchstoneError, did_you_mean, printable
@@ -88,19 +88,15 @@ class Release:
     report: Report
     errata: Erratum
 
-    @cached_property
+    @property
     def units(self) -> pd.DataFrame:
         """The score of every entry on every test unit, from which intervals and comparisons are computed."""
-        import pandas as pd
-
-        return pd.read_parquet(self.folder / UNITS)
+        return read_table(self.folder / UNITS)
 
     @property
     def replicates(self) -> pd.DataFrame:
         """Resampled scores: the value, the leave-one-cluster-out values, and the replicates."""
-        import pandas as pd
-
-        return pd.read_parquet(self.folder / REPLICATES)
+        return read_table(self.folder / REPLICATES)
 
     @property
     def checksum(self) -> str:
@@ -301,6 +297,11 @@ def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
     except (OSError, ValueError) as error:
         raise TouchstoneError(f"The release {name} cannot be read ({error}). Restore {path}.") from None
     return Release(name, path, report, errata.get(name, Erratum()))
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Return a Parquet file without `pyarrow.dataset`, which takes 30 MB."""
+    return pq.ParquetFile(path).read().to_pandas()
 
 
 def find_published(suite: Suite, folder: Path | None = None) -> tuple[ReleasedResults | None, str | None]:

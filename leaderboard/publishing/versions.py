@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from harness.base.errors import TouchstoneError
 from harness.submission.submission import current_digest
 from leaderboard.publishing.release import FOLDER, read_release, releases
-from leaderboard.report.schema import EntryReport
+from leaderboard.scoring.estimates import Estimate
 
 if TYPE_CHECKING:
     from harness.results.store import Store
@@ -22,7 +22,9 @@ class Publication(NamedTuple):
 
     release: str
     suite: str                              # name and fingerprint
-    entry: EntryReport
+    track: str
+    rank: int | None
+    overall: Estimate | None
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ def versions(store: Store | None, folder: Path = FOLDER) -> dict[str, Sequence[V
         for entry in report.entries:
             key = entry.name, current_digest(entry.digest)
             first_seen[key] = min(first_seen.get(key, entry.first_seen), entry.first_seen)
-            publications[key].append(Publication(release, report.suite.label, entry))
+            publications[key].append(Publication(release, report.suite.label, entry.track, entry.rank, entry.overall))
     for name, digest, date in store.digests() if store is not None else ():
         first_seen[name, digest] = min(first_seen.get((name, digest), date), date)
     history: dict[str, list[Version]] = defaultdict(list)

@@ -79,7 +79,7 @@ def many(board_snapshot, tmp_path_factory) -> Iterator[Served]:
     file = tmp_path_factory.mktemp("many") / "snapshot.pickle"
     file.write_bytes(pickle.dumps(synthetic(board_snapshot)))
     server = Served("-c", "import pickle; from leaderboard.board import app; from leaderboard.board.router import Library; "
-                    f"app.serve(Library(pickle.loads(open({str(file)!r}, 'rb').read())), '127.0.0.1', PORT)")
+                    f"app.serve(Library(pickle.load(open({str(file)!r}, 'rb'))), '127.0.0.1', PORT)")
     yield server
     server.close()
 

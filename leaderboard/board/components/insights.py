@@ -158,13 +158,13 @@ def render_history(snapshot: Snapshot, links: Links, entry: EntryReport) -> Mark
         return Markup()
     rows = []
     for version in reversed(history):
-        publications = [describe_publication(links, publication) for publication in version.released if publication.entry.track == entry.track]
+        publications = [describe_publication(links, entry.name, publication) for publication in version.released if publication.track == entry.track]
         rows.append([UI.code(version.digest[:12], "shown here" if version.digest == current_digest(entry.digest) else ""), version.first_seen[:10],
                      UI.lines(publications) if publications else "in no release"])
     return render("history.html", rows=rows)
 
 
-def describe_publication(links: Links, publication: Publication) -> Markup:
+def describe_publication(links: Links, metric: str, publication: Publication) -> Markup:
     """Return the rank and score of a version in a release."""
-    address = None if links.static else Links(release=publication.release).to("metric", metric=publication.entry.name)
+    address = None if links.static else Links(release=publication.release).to("metric", metric=metric)
     return UI.publication(publication, address)

@@ -124,7 +124,8 @@ def add_api(site: FastAPI, library: Library) -> None:
         """Return the report; with `fields`, `limit`, `offset` or `track` only a page of its entries."""
         snapshot = await run_in_threadpool(find_snapshot, library, release, suite) if release or suite else library.first
         if all(parameter is None for parameter in (fields, limit, offset, track)):
-            return respond(request, snapshot.content, snapshot.tag, JSON, snapshot.zipped)
+            zipped = "gzip" in request.headers.get("accept-encoding", "")
+            return respond(request, snapshot.zipped if zipped else snapshot.content, snapshot.tag, JSON, encoding="gzip" if zipped else None)
         return await run_in_threadpool(lambda: respond_json(request, select_entries(snapshot, fields, track, offset or 0, limit)))
 
     @api.get("/board.{form}", summary="The table of a track as a file", tags=["Results"], response_class=Response,
@@ -255,15 +256,15 @@ def compare_in_track(snapshot: Snapshot, track: str, names: list[str]) -> Compar
     return comparison.model_copy(update={"pairs": pairs})
 
 
-def respond(request: Request, content: bytes, tag: str, kind: str, zipped: bytes | None = None, file: str | None = None) -> Response:
-    """Return the content, status 304 if the client has it, or the compressed content if the client accepts that."""
+def respond(request: Request, content: bytes, tag: str, kind: str, file: str | None = None, encoding: str | None = None) -> Response:
+    """Return the content, or status 304 if the client has it."""
     headers = {"ETag": f'"{tag}"', "Cache-Control": "no-cache", "Vary": "Accept-Encoding"}
     if f'"{tag}"' in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
     if file is not None:
         headers["Content-Disposition"] = f'attachment; filename="{file}"'
-    if zipped is not None and "gzip" in request.headers.get("accept-encoding", ""):
-        return Response(zipped, media_type=kind, headers={**headers, "Content-Encoding": "gzip"})
+    if encoding is not None:
+        headers["Content-Encoding"] = encoding
     return Response(content, media_type=kind, headers=headers)
 
 

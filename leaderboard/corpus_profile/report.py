@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
+from jinja2 import Environment, PackageLoader, StrictUndefined
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -20,12 +21,7 @@ from leaderboard.report.formats import MISSING
 
 MEASURES = ("texts", "Unique(n)", "Vocab", "grammar errors per word", "plausibility", "semantic precision", "semantic recall",
             "semantic F1", "syntactic precision", "syntactic recall", "syntactic F1")
-STYLE = """
-body { font-family: system-ui, sans-serif; max-width: 1000px; margin: 2rem auto; padding: 0 1rem }
-table { border-collapse: collapse; font-size: .9rem }
-td, th { padding: .25rem .6rem; text-align: right; border-bottom: 1px solid #ddd }
-td:first-child, th:first-child { text-align: left }
-"""
+ENVIRONMENT = Environment(loader=PackageLoader("leaderboard.corpus_profile"), undefined=StrictUndefined, autoescape=True)
 MAX_COPIES, MAX_DOTS = 20, 3000
 
 
@@ -128,21 +124,8 @@ def draw_similarities(generated: Mapping[str, tuple[Profile, Sequence[str]]], co
 
 def to_html(profile: Profile, generated: Sequence[str]) -> str:
     """Return one page with its scripts inside."""
-    head = "".join(f"<th>{escape(row.name)}</th>" for row in profile.rows)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
-                   for cells in zip(MEASURES, *map(format_row, profile.rows), strict=True))
-    tests = "".join(f"<li>{escape(describe_test(test))}</li>" for test in profile.tests)
-    copies = "".join(f"<tr><td>{copy.distance:.2f}</td><td>{escape(printable(copy.text, 300))}</td>"
-                     f"<td>{escape(printable(copy.nearest, 300))}</td></tr>" for copy in profile.copies[:MAX_COPIES])
-    figures = draw_unique_curve(profile).to_html(full_html=False, include_plotlyjs=True) + draw_similarities(
-        {"generated": (profile, generated)}).to_html(full_html=False, include_plotlyjs=False)
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Profile of a generated corpus</title>
-<style>{STYLE}</style></head><body><h1>Profile of a generated corpus</h1>
-<div style="overflow-x:auto"><table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>
-<p>{escape(describe_measures(profile))}</p><ul>{tests}</ul>{figures}
-<h2>Suspected copies ({len(profile.copies):,})</h2>
-<table><thead><tr><th>edits per word</th><th>generated</th><th>nearest training text</th></tr></thead>
-<tbody>{copies}</tbody></table>
-</body></html>
-"""
+    figures = [draw_unique_curve(profile).to_html(full_html=False, include_plotlyjs=True),
+               draw_similarities({"generated": (profile, generated)}).to_html(full_html=False, include_plotlyjs=False)]
+    return ENVIRONMENT.get_template("profile.html").render(
+        profile=profile, measures=zip(MEASURES, *map(format_row, profile.rows), strict=True), legend=describe_measures(profile),
+        tests=map(describe_test, profile.tests), figures=figures, copies=profile.copies[:MAX_COPIES], printable=printable)

@@ -91,7 +91,7 @@ def correlation_note(both: Sequence[tuple[float, float]]) -> str:
     """Return the rank correlation of published and our numbers in words; nothing for few or constant numbers."""
     if len(both) < FEWEST_CORRELATED or min(np.ptp(np.array(both), axis=0)) == 0:
         return ""
-    rho = pd.DataFrame(both).corr("spearman").iloc[0, 1]
+    rho = float(pd.DataFrame(both).corr("spearman").to_numpy()[0, 1])
     return f" Rank correlation of published (k=12) and ours over {len(both)} metrics: {rho:.2f}."
 
 

@@ -301,7 +301,8 @@ def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
 
 def read_table(path: Path) -> pd.DataFrame:
     """Return a Parquet file without `pyarrow.dataset`, which takes 30 MB."""
-    return pq.ParquetFile(path).read().to_pandas()
+    table: pd.DataFrame = pq.ParquetFile(path).read().to_pandas()
+    return table
 
 
 def find_published(suite: Suite, folder: Path | None = None) -> tuple[ReleasedResults | None, str | None]:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from markupsafe import Markup
 
 from harness.evaluation.suite import Axis
+from leaderboard.board.axis_rankings import count_tied, list_rankings
 from leaderboard.board.columns import Column, above_chance, corrected_tasks
 from leaderboard.board.components.charts import draw_two_axes
 from leaderboard.board.components.ensembles import render_baselines
@@ -79,37 +80,14 @@ class Scale(NamedTuple):
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
-class Leaders(NamedTuple):
-    """The first entries on an axis, and how many are not significantly worse than the best; 0 if that is not known."""
-
-    axis: Axis
-    track: str
-    rows: list[tuple[EntryReport, Position]]
-    tied: int
-
-
 # ---- overview ----------------------------------------------------------------------------------------------------------
 
 def render_overview(snapshot: Snapshot, links: Links) -> Markup:
     """Return what the benchmark is, the leaders of each axis, and the entries of the first track with two axes as a chart."""
-    axes = [(axis, track) for track in snapshot.tracks for axis in snapshot.report.suite.axes if axis.track == track]
-    leaders = [find_leaders(snapshot, axis, track) for axis, track in axes]
     charts = [(track, chart) for track in snapshot.tracks if (chart := axes_points(snapshot, track)) is not None]
     picture = draw_two_axes(*charts[0][1], links.to_metric) if charts else None
-    return render("overview.html", links=links, leaders=[leader for leader in leaders if leader.rows], tracks=TRACKS, picture=picture,
+    return render("overview.html", links=links, rankings=[ranking for ranking in list_rankings(snapshot) if ranking.ranked], most=LEADERS, tracks=TRACKS, picture=picture,
                   chart=charts[0] if charts else None, snapshot=snapshot, count=len({entry.name for entry in snapshot.report.entries}))
-
-
-def find_leaders(snapshot: Snapshot, axis: Axis, track: str) -> Leaders:
-    """Return the first entries on an axis."""
-    order = OVERALL if axis == snapshot.report.suite.headline(track) else f"{AXIS}{axis.name}"
-    positions = [(entry, position) for entry, position in list_positions(snapshot, track, TableView(order)) if position.rank is not None]
-    return Leaders(axis, track, positions[:LEADERS], count_tied(position for _, position in positions))
-
-
-def count_tied(positions: Iterable[Position]) -> int:
-    """Return how many may be the best, given their rank ranges; 0 where ranges are unknown."""
-    return sum(position.interval is not None and position.interval[0] == 1 for position in positions)
 
 
 # ---- table -------------------------------------------------------------------------------------------------------------
@@ -137,7 +115,7 @@ def render_table(snapshot: Snapshot, links: Links, track: str, view: TableView |
             for number, (row, html) in enumerate(zip(rows, rendered, strict=True))]
     return render(
         "table.html", links=links, track=track, columns=columns, rows=[Markup(row) for row in rendered[:FIRST_ROWS]], data=data, count=len(ranked),
-        width=4 + len(columns), gameable=gameable, lines=lines, tied=count_tied(ranked), scale=scale,
+        width=4 + len(columns), gameable=gameable, lines=lines, tied=count_tied(position.interval for position in ranked), scale=scale,
         unranked=[entry for entry in snapshot.entries(track) if entry.name not in in_table], title=order_title(snapshot, track, view.order),
         axis=order_axis(snapshot, track, view.order), tested=view.order == OVERALL or view.order.startswith(TASK),
         baselines=sorted({name for names in gameable.values() for name in names}), downloads=DOWNLOADS,

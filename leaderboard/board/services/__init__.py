@@ -1,1 +1,1 @@
-"""What the routes of the API and of sharing consist of: lookups, standings, heads of pages, images, and documentation."""
+"""What the routes of the API and of sharing consist of: lookups, heads of pages, images, and documentation."""

@@ -7,10 +7,10 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from harness.base.errors import printable
+from leaderboard.board.axis_rankings import list_rankings, metric_rankings, ranking_query
 from leaderboard.board.router import Library
 from leaderboard.board.services.lookup import NotFound, find_axis, find_entries, find_snapshot, find_track, split_names
 from leaderboard.board.services.sharing import site_address
-from leaderboard.board.services.standings import list_rankings, metric_rankings, ranking_query
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.scoring.custom_order import check_weights
 

@@ -9,7 +9,8 @@ from typing import NamedTuple
 from PIL import Image, ImageDraw, ImageFont
 
 from harness.base.errors import printable
-from leaderboard.board.services.standings import list_rankings, metric_rankings
+from leaderboard.board.axis_rankings import list_rankings, metric_rankings
+from leaderboard.board.services.lookup import find_entries
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.report.schema import EntryReport
 
@@ -36,6 +37,7 @@ def draw_card(snapshot: Snapshot, metric: str | None = None) -> bytes:
                           f"95% rank ranges; {ranking.tied} of {len(ranking.ranked)} may be the best" if ranking.tied else f"{len(ranking.ranked)} metrics",
                           [(format_ranks(entry), entry.name) for entry in ranking.ranked[:MOST_LEADERS]]) for ranking in list_rankings(snapshot)]
         return draw("Touchstone", "Benchmark and leaderboard of text-similarity metrics", snapshot.title, columns)
+    find_entries(snapshot, metric)
     rankings = metric_rankings(snapshot, metric)
     columns = [Column(ranking.label.capitalize(), f"of {ranking.among}", list_values(entry)) for ranking, entry in rankings]
     return draw(metric, rankings[0][1].title, f"Touchstone, {snapshot.title}", columns)

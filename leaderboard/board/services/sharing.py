@@ -12,12 +12,12 @@ from markupsafe import Markup
 from PIL import ImageFont
 
 from harness.base.errors import printable
+from leaderboard.board.axis_rankings import rank_on_axis, ranking_query
 from leaderboard.board.rendering import render
 from leaderboard.board.router import Library
 from leaderboard.board.services.api import make_tag, respond, respond_json
 from leaderboard.board.services.lookup import NotFound, find_entries, find_snapshot, find_track
 from leaderboard.board.services.share_card import draw_card
-from leaderboard.board.services.standings import rank_on_axis, ranking_query
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.publishing.changelog import ReleaseNote, read_changelog
 from leaderboard.publishing.citations import SITE_VARIABLE, markdown

@@ -184,7 +184,7 @@ def test_metric_page_lists_earlier_versions(suite, tmp_path):
     second = run_once(path, text + "def distance(p, q): return float(abs(len(p[0]) - len(q[0]))) + 1\n", suite, database)
     history = versions(Store(database, read_only=True), tmp_path / "releases")["changing"]
     assert [version.digest for version in history] == [first, second]
-    assert [[name for name, _, _ in version.released] for version in history] == [["2031.1"], []]
+    assert [[publication.release for publication in version.released] for version in history] == [["2031.1"], []]
     page = render_snapshot(replace(of_store(suite, Store(database, read_only=True)), versions={"changing": history}), Links(), "metric", {"name": "changing"}).content
     assert "metric?name=changing&amp;release=2031.1" in page
     assert page.index(second[:12]) < page.index(first[:12])

@@ -1,11 +1,11 @@
-"""Who leads each axis, and where a metric stands on it: for badges, images and descriptions of pages."""
+"""Who leads each axis, and where a metric stands on it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from harness.evaluation.suite import Axis
-from leaderboard.board.services.lookup import find_axis, find_entries
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.publishing.citations import OVERALL
 from leaderboard.report.schema import EntryReport
@@ -26,7 +26,7 @@ class AxisRanking(NamedTuple):
     @property
     def tied(self) -> int:
         """How many entries may be the best, given their rank ranges; 0 where ranges are unknown."""
-        return sum(entry.rank_interval is not None and entry.rank_interval[0] == 1 for entry in self.ranked)
+        return count_tied(entry.rank_interval for entry in self.ranked)
 
     @property
     def among(self) -> str:
@@ -41,6 +41,11 @@ class AxisRanking(NamedTuple):
         return f"rank {entry.rank} of {self.among}" + (f" (95% range {low} to {high})" if low != high else "")
 
 
+def count_tied(rank_ranges: Iterable[tuple[int, int] | None]) -> int:
+    """Return how many of some rank ranges begin with the first rank."""
+    return sum(ranks is not None and ranks[0] == 1 for ranks in rank_ranges)
+
+
 def ranking_query(snapshot: Snapshot, track: str, axis: str | None) -> dict[str, str]:
     """Return the query of a ranking in the canonical form, without the default track and the default axis."""
     query = {} if track == snapshot.tracks[0] else {"track": track}
@@ -49,16 +54,15 @@ def ranking_query(snapshot: Snapshot, track: str, axis: str | None) -> dict[str,
 
 def rank_on_axis(snapshot: Snapshot, axis: Axis) -> AxisRanking:
     """Return the ranking of a track by one of its axes."""
-    on_axis = find_axis(snapshot, axis.track, axis.name)
+    on_axis = snapshot if axis == snapshot.report.suite.headline(axis.track) else snapshot.on_axis(axis.name)
     return AxisRanking(axis, on_axis.ranked_entries(axis.track), on_axis.entries(axis.track))
 
 
 def list_rankings(snapshot: Snapshot) -> list[AxisRanking]:
     """Return the rankings by all axes of the tracks that have entries."""
-    return [rank_on_axis(snapshot, axis) for axis in snapshot.report.suite.axes if axis.track in snapshot.tracks]
+    return [rank_on_axis(snapshot, axis) for track in snapshot.tracks for axis in snapshot.report.suite.axes if axis.track == track]
 
 
 def metric_rankings(snapshot: Snapshot, metric: str) -> list[tuple[AxisRanking, EntryReport]]:
-    """Return the rankings that list a metric, with its entry; raise if there is no such metric."""
-    find_entries(snapshot, metric)
+    """Return the rankings that list a metric, with its entry."""
     return [(ranking, entry) for ranking in list_rankings(snapshot) for entry in ranking.entries if entry.name == metric]

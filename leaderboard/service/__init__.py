@@ -1,0 +1,1 @@
+"""The submission service: states, queue, limits, tokens, runner.  May import `leaderboard.workflows` and what is below it."""

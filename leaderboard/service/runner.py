@@ -1,0 +1,217 @@
+"""A process that checks and runs submissions, one after the other, in the sandbox."""
+
+from __future__ import annotations
+
+import _thread
+import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from harness.base.errors import TouchstoneError
+from harness.base.progress import NoProgress
+from harness.evaluation.loop import RunInterrupted
+from harness.evaluation.run import run_suite
+from harness.evaluation.suite import Suite
+from harness.results.store import Store
+from harness.sandbox.faults import SupervisorLost
+from harness.sandbox.limits import Limits
+from harness.submission.header import read_header
+from harness.submission.submission import Entry, Submission
+from leaderboard.publishing.release import find_published
+from leaderboard.report.position import find_positions
+from leaderboard.scoring.ranking import Ranking, rank_suite
+from leaderboard.scoring.results import Results
+from leaderboard.service.database import DatabaseAway
+from leaderboard.service.states import IllegalTransition, State
+from leaderboard.service.submissions import LostLease, Record, Submissions
+from leaderboard.workflows.check import check_entries, check_json
+from leaderboard.workflows.submit import State as Verdict
+from leaderboard.workflows.submit import submission_state
+
+LOG = logging.getLogger("touchstone.runner")
+POLL_SECONDS = 1.0
+AWAY_SECONDS = 5.0  # between attempts to reach a database that is away
+
+
+@dataclass
+class RunConditions:
+    """What submissions are run on, and how."""
+
+    suite: Suite
+    limits: Limits
+    jobs: int
+
+
+class Runner:
+    """Claims submissions from a queue until it is stopped."""
+
+    def __init__(self, submissions: Submissions, conditions: RunConditions) -> None:
+        self.name = f"{socket.gethostname()}:{os.getpid()}"
+        self._submissions, self._conditions = submissions, conditions
+
+    def run(self, once: bool = False) -> None:
+        """Work until KeyboardInterrupt, or with `once` until nothing waits."""
+        while True:
+            try:
+                self._submissions.tidy()
+                record = self._submissions.claim(self.name)
+                if record is not None:
+                    self._work(record)
+                elif once:
+                    return
+                else:
+                    time.sleep(POLL_SECONDS)
+            except DatabaseAway as away:
+                LOG.warning("%s", away)
+                time.sleep(AWAY_SECONDS)
+
+    def _work(self, record: Record) -> None:
+        """Check or run one submission, and record how that ended."""
+        LOG.info("%s %s (%s)", "checking" if record.state is State.SCREENED else "running", record.id, record.name)
+        heart = Heart(self._submissions, record)
+        try:
+            with heart:
+                state, reason, details = self._check(record) if record.state is State.SCREENED else self._run(record, heart)
+            self._submissions.finish(record, state, reason, details)
+            LOG.info("%s is %s", record.id, state.value)
+        except (KeyboardInterrupt, RunInterrupted):
+            if not heart.lost:
+                self._submissions.release(record)
+                raise KeyboardInterrupt from None
+            LOG.warning("%s was taken over by another runner", record.id)
+        except IllegalTransition:
+            LOG.warning("%s was taken over by another runner", record.id)
+        except DatabaseAway:
+            raise
+        except (TouchstoneError, SupervisorLost) as error:
+            LOG.warning("%s: %s", record.id, error)
+            self._submissions.fail_attempt(record, str(error))
+
+    def _read(self, record: Record) -> tuple[Entry, ...]:
+        source = self._submissions.source(record.id)
+        return Submission(record.filename, source, read_header(source, record.filename)).entries
+
+    def _check(self, record: Record) -> tuple[State, str, dict[str, Any]]:
+        conditions = self._conditions
+        reports, _ = check_entries(
+            self._read(record), conditions.suite, False, NoProgress(), conditions.limits, self._submissions.settings.check_seconds
+        )
+        details = {"reports": [check_json(report) for report in reports]}
+        for report in reports:
+            if not report.sound:
+                reason = report.refusal or report.inversion or next((str(failure) for failure in report.failures), None)
+                return (
+                    State.REFUSED,
+                    f"{report.entry.name}: {reason or 'unusual inputs give answers that are not finite'}",
+                    details,
+                )
+        return State.CHECKED, "The check in the sandbox succeeded.", details
+
+    def _run(self, record: Record, heart: Heart) -> tuple[State, str, dict[str, Any]]:
+        conditions, entries = self._conditions, self._read(record)
+        suite, address = conditions.suite, self._submissions.database.address
+        published, unpublished_reason = find_published(suite)
+        summary = run_suite(
+            entries,
+            suite,
+            address,
+            limits=conditions.limits,
+            jobs=conditions.jobs,
+            progress=heart,
+            published=None if published is None else published.times(),
+        )
+        if summary.refused:
+            return State.FAILED, summary.refused[0], {"fault": "yours"}
+        store = Store(address, read_only=True)
+        try:
+            digests = {entry.digest for entry in entries}
+            results = Results(suite, store, published, digests)
+            rankings = rank_suite(results, suite)
+            seconds = sum(
+                outcome.seconds for digest in digests for outcome in store.outcomes(digest, suite.observation_types).values()
+            )
+            details = {
+                "seconds": seconds,
+                "suite": suite.name,
+                "fingerprint": suite.fingerprint,
+                "release": None if published is None else published.name,
+                "unranked": unpublished_reason,
+                "positions": [asdict(position) for entry in entries for position in find_positions(entry.name, rankings)],
+            }
+            for reason in find_problems(digests, rankings):
+                return State.FAILED, reason, {**details, "fault": "yours"}
+            return State.SCORED, f"All test units of {suite.name}@{suite.fingerprint[:6]} have an outcome.", details
+        finally:
+            store.close()
+
+
+def find_problems(digests: set[str], rankings: dict[str, Ranking]) -> Sequence[str]:
+    """Return why entries cannot be ranked."""
+    scored = [entry.scored for ranking in rankings.values() for entry in ranking.places if entry.scored.stored.digest in digests]
+    return [
+        f"{entry.name}: {reason}"
+        for entry in scored
+        for state, reason in [submission_state(entry, None)]
+        if state is Verdict.REJECTED
+    ]
+
+
+class Heart:
+    """Extends the lease of a runner in a thread and stores its progress; interrupts the main thread if the lease is lost."""
+
+    def __init__(self, submissions: Submissions, record: Record) -> None:
+        self._submissions, self._record = submissions, record
+        self._stopped = threading.Event()
+        self._progress: dict[str, Any] = {}
+        self._thread = threading.Thread(target=self._beat, daemon=True)
+        self.lost = False
+
+    def __enter__(self) -> Heart:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stopped.set()
+        self._thread.join()
+
+    def _beat(self) -> None:
+        interval = min(2.0, self._submissions.settings.lease_seconds / 5)
+        while not self._stopped.wait(interval):
+            try:
+                self._submissions.beat(self._record, dict(self._progress))
+            except LostLease:
+                self.lost = True
+                _thread.interrupt_main()
+                return
+            except DatabaseAway as away:
+                LOG.warning("%s", away)
+
+    # ---- progress of the run ----------------------------------------------------------------------------------------------
+
+    def stage(self, title: str, total: int, unit: str) -> HeartStage:
+        """Begin a stage."""
+        return HeartStage(self._progress, title, total, unit)
+
+    def say(self, sentence: str) -> None:
+        """Show a message until the next one."""
+        self._progress["message"] = sentence
+
+
+class HeartStage:
+    """One stage of a run; the latest begun stage is shown."""
+
+    def __init__(self, progress: dict[str, Any], title: str, total: int, unit: str) -> None:
+        self._progress = progress
+        progress.update(stage=title, done=0, total=total, unit=unit, left=None)
+
+    def advance(self, amount: int = 1, left: float | None = None, note: str = "") -> None:
+        """Report completed work."""
+        self._progress.update(done=self._progress["done"] + amount, left=left)
+
+    def close(self) -> None:
+        """Do nothing: the next stage replaces this one."""

@@ -22,16 +22,19 @@ from harness.base.memory import limit_arenas, return_freed_memory
 from leaderboard.board.components.layout import PAGES, STATIC
 from leaderboard.board.interface.pages import ADDERS, add_metric, add_page
 from leaderboard.board.interface.ranking import add_ranking
+from leaderboard.board.interface.submissions import add_submission_page
 from leaderboard.board.middleware import Pages
 from leaderboard.board.router import Library
 from leaderboard.board.services.api import add_api
 from leaderboard.board.services.client_endpoints import add_client_endpoints
 from leaderboard.board.services.lookup import NotFound
 from leaderboard.board.services.sharing import add_sharing
+from leaderboard.board.services.submissions_api import add_submissions_api
 from leaderboard.board.static_site import NOTES_FOLDER
 from leaderboard.papers.published_comparison import NOTES
 
 ARENAS = 2                                  # pools of freed memory, which each thread would have otherwise
+LARGEST_UPLOAD = 1_000_000                  # bytes; the service has a smaller limit
 SMALLEST_ZIPPED = 2_000                     # bytes
 FONTS = {"font": ["system-ui", "sans-serif"], "font_mono": ["ui-monospace", "monospace"]}
 
@@ -47,6 +50,9 @@ def build(library: Library) -> gr.Blocks:
                 ADDERS.get(name, partial(add_page, name=name))(library, blocks)
     with blocks.route("Metric", "/metric", show_in_navbar=False):
         add_metric(library, blocks)
+    if library.service is not None:
+        with blocks.route("Submission", "/submission", show_in_navbar=False):
+            add_submission_page(library, library.service, blocks)
     return blocks
 
 
@@ -66,6 +72,8 @@ def appearance() -> dict[str, Any]:
 def make_site(library: Library) -> FastAPI:
     """Return the routes beside the Gradio app."""
     site = FastAPI(title="Touchstone", description="A leaderboard of text-similarity metrics.", docs_url=None, redoc_url=None)
+    if library.service is not None:
+        add_submissions_api(site, library.service)
     add_api(site, library)
     add_sharing(site, library)
 
@@ -94,7 +102,7 @@ def application(library: Library) -> Any:
     """Return the site as an ASGI application."""
     site = make_site(library)
     site.user_middleware[:0] = middleware(library)
-    return gr.mount_gradio_app(site, build(library), path="/", **appearance())
+    return gr.mount_gradio_app(site, build(library), path="/", max_file_size=LARGEST_UPLOAD, **appearance())
 
 
 def launch(library: Library, **options: Any) -> Any:

@@ -18,15 +18,19 @@ from leaderboard.board.pages.info import render_about, render_submit, render_tas
 from leaderboard.board.pages.map import render_map
 from leaderboard.board.pages.metric import render_metric
 from leaderboard.board.pages.ranking import TableView, complete_weights, render_overview, render_table
+from leaderboard.board.pages.submission import load_submission_page
 from leaderboard.board.pages.try_it import render_form
 from leaderboard.board.rendering import render
 from leaderboard.board.snapshot import Snapshot, of_release
 from leaderboard.publishing.release import FOLDER, read_release, releases
 from leaderboard.scoring.custom_order import check_weights
+from leaderboard.service.access import Service
+from leaderboard.service.database import DatabaseAway
+from leaderboard.service.submissions import UnknownSubmission
 
 # Parameters on which the HTML of a page depends; the script evaluates the others.
 PARAMETERS = frozenset({"name", "against", "metrics", "track", "release", "suite", "task", "cost", "model", "symmetric", "axis", "order",
-                        "columns"})
+                        "columns", "id"})
 NEED_ENTRIES = frozenset({"board", "metric", "compare", "choose", "map"})
 PAGES_KEPT = 256
 
@@ -47,6 +51,7 @@ class Library:
     first: Snapshot
     suites: Mapping[str, Callable[[], Snapshot]] = field(default_factory=dict)
     folder: Path = FOLDER                   # of the releases
+    service: Service | None = None          # if the server accepts submissions
     _snapshots: dict[tuple[str, str], Snapshot] = field(default_factory=dict)
     _pages: dict[tuple[str, tuple[tuple[str, str], ...]], Page] = field(default_factory=dict)       # the oldest first
     _reading: Lock = field(default_factory=Lock)
@@ -56,6 +61,8 @@ class Library:
         parameters = tuple(sorted((key, value) for key, value in query.items() if key in PARAMETERS or key.startswith("w.")))
         key = (name, parameters)
         page = self._pages.get(key)
+        if name == "submission":            # it changes
+            return render_submission_page(self, query.get("id", ""))
         if page is None:
             page = render_page(self, name, dict(parameters))
             if page.status == 200:
@@ -169,6 +176,18 @@ def render_metric_page(snapshot: Snapshot, links: Links, query: Mapping[str, str
         suggestion = did_you_mean(name, {entry.name for entry in snapshot.report.entries})
         return render_missing(links, f"There is no metric “{printable(name, 80)}”.{suggestion}")
     return Page(with_errata(snapshot, content), f"{name} · Touchstone")
+
+
+def render_submission_page(library: Library, identifier: str) -> Page:
+    """Return the page of a submission."""
+    if library.service is None:
+        return render_missing(Links(), "This server accepts no submissions.")
+    try:
+        return Page(load_submission_page(library.service, identifier), "Submission · Touchstone")
+    except UnknownSubmission as error:
+        return render_missing(Links(), str(error))
+    except DatabaseAway as error:
+        return render_missing(Links(), str(error), "Unavailable", 503)
 
 
 def with_errata(snapshot: Snapshot, content: Markup) -> Markup:

@@ -46,7 +46,8 @@ from leaderboard.cli.options import (
 from leaderboard.cli.profile import profile_app
 from leaderboard.cli.release import citing_app
 from leaderboard.cli.reproduce import papers_app
-from leaderboard.cli.serve import serving_app
+from leaderboard.cli.serving.serve import serving_app
+from leaderboard.cli.serving.service import service_app, tokens_app
 from leaderboard.cli.sources.commands import data_app, models_app
 from leaderboard.cli.submit import submitting_app
 
@@ -73,12 +74,14 @@ app = typer.Typer(
     Stop a run at any time with Ctrl-C or SIGTERM; repeat the command to continue.
     Exit codes: 0 success, 1 some test units failed (recorded), 2 invalid input, 130 stopped.""")
 app.add_typer(serving_app)
+app.add_typer(service_app)
 app.add_typer(submitting_app)
 app.add_typer(citing_app)
 app.add_typer(papers_app)
 app.add_typer(figures_app)
 app.add_typer(analyse_app)
 app.add_typer(profile_app)
+app.add_typer(tokens_app, name="tokens")
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 

@@ -24,6 +24,7 @@ from leaderboard.cli.options import (
     set_mirror,
     store_address,
 )
+from leaderboard.cli.serving.service import TokenOption, submit_to_server
 
 submitting_app = typer.Typer()
 
@@ -31,7 +32,9 @@ submitting_app = typer.Typer()
 @submitting_app.command()
 def submit(
     file: Annotated[Path, typer.Argument(help="The submission's file.")],
-    folder: Annotated[Path, typer.Option("--to", help="Folder for the bundle.")] = Path("bundles"),
+    target: Annotated[str, typer.Option("--to", metavar="FOLDER|URL", help="Folder for the bundle, or address of a server that "
+                                        "accepts submissions.")] = "bundles",
+    token: TokenOption = None,
     suite: SuiteOption = "core",
     store: StoreOption = None,
     data_dir: DataOption = None,
@@ -40,10 +43,15 @@ def submit(
     memory: MemoryOption = None,
     limit: LimitOption = None,
 ) -> None:
-    """Check a metric, run it on a suite, and write a bundle for a pull request (see CONTRIBUTING.md).
+    """Check a metric, run it on a suite, and write a bundle for a pull request (see CONTRIBUTING.md); or let a server do this.
 
     [bold]touchstone submit my_metric.py[/bold]
+
+    [bold]touchstone submit my_metric.py --to https://touchstone.example.org[/bold]
     """
+    if target.startswith(("http://", "https://")):
+        submit_to_server(file, target, token)
+        return
     from harness.evaluation.run import run_suite
     from harness.results.store import Store
     from harness.submission.submission import load_submission
@@ -66,7 +74,7 @@ def submit(
     published, reason = find_published(read)
     report_run(run_suite(submission.entries, read, path, limits=limits, jobs=default_jobs(jobs), progress=progress,
                          published=None if published is None else published.times()))
-    target, made = write_bundle(submission, read, reports, Results(read, Store(path), published), folder)
+    written, made = write_bundle(submission, read, reports, Results(read, Store(path), published), Path(target))
     for claim in made.entries:
         messages.print(f"{claim.name}: {claim.state.value}" + (f": {claim.reason}" if claim.reason else "")
                        + above_chance(claim.overall), soft_wrap=True, markup=False)
@@ -75,7 +83,7 @@ def submit(
     if published is not None:
         for name in dict.fromkeys(position.name for position in made.positions):
             output.print(position_view([position for position in made.positions if position.name == name], published.name))
-    messages.print(f"The bundle is in {target}; see CONTRIBUTING.md for the next step.", soft_wrap=True, markup=False)
+    messages.print(f"The bundle is in {written}; see CONTRIBUTING.md for the next step.", soft_wrap=True, markup=False)
     sys.exit(ANSWERED if all(claim.state is State.CHECKED for claim in made.entries) else SOME_FAILED)
 
 

@@ -215,7 +215,7 @@ class Submissions:
             ):
                 return None
             if record.state is State.QUEUED:
-                self._move(connection, record, State.RUNNING, f"Started by {runner}.")
+                self._move(connection, record, State.RUNNING, "A runner has started it.")
             connection.execute(
                 sa.update(SUBMISSIONS)
                 .where(SUBMISSIONS.c.id == record.id)

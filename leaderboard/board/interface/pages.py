@@ -9,6 +9,7 @@ import gradio as gr
 
 from harness.base.errors import TouchstoneError
 from leaderboard.board.interface.frame import PRIVATE, SITE, Frame, add_frame, add_html, read_query
+from leaderboard.board.interface.submissions import add_submission_form
 from leaderboard.board.pages.choose import list_questions
 from leaderboard.board.pages.compare import MOST_METRICS
 from leaderboard.board.pages.info import EXAMPLE
@@ -129,9 +130,11 @@ def release_citation(snapshot: Snapshot) -> dict[str, Any]:
 def add_submit(library: Library, blocks: gr.Blocks) -> None:
     """Add the page that explains how to submit a metric."""
     frame = add_frame(library, blocks, "submit")
-    content = add_html(library.page("submit", {}).content)
+    if library.service is not None:
+        add_submission_form(library.service, blocks)
+    else:
+        restore_content(library, frame, "submit", add_html(library.page("submit", {}).content))
     gr.Code(EXAMPLE, language=None, label="shared_words.py, a complete metric", buttons=["copy", "download"], interactive=False, wrap_lines=True)
-    restore_content(library, frame, "submit", content)
 
 
 def add_try(library: Library, blocks: gr.Blocks) -> None:

@@ -27,6 +27,7 @@ PAGES = {
     "/try": ("try it", "Compare two texts or two corpora with fast text-similarity metrics. Nothing is stored."),
     "/tasks": ("tasks", "What each task of the benchmark measures, on which data, and the score of chance."),
     "/submit": ("submit a metric", "How to submit a text-similarity metric: one Python file, checked and run in a sandbox."),
+    "/submission": ("submission", "The state of a submitted metric: check, queue, run, results."),
     "/about": ("about and cite", "How the scores are made, how to cite them, the releases with their errata, and the API."),
 }
 

@@ -13,7 +13,7 @@ from harness.base.progress import NoProgress
 from harness.evaluation.run import run_suite
 from harness.results.store import Store
 from harness.submission.selection import select_entries
-from leaderboard.cli.serve import load_snapshot
+from leaderboard.cli.serving.serve import load_snapshot
 from leaderboard.figures.registry import draw_figure
 from leaderboard.publishing.release import Release, read_release, release
 from leaderboard.scoring.ranking import rank_suite

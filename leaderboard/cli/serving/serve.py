@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import socket
-from collections.abc import Callable, Sequence
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +18,7 @@ from leaderboard.cli.options import ANSWERED, ReleaseOption, StoreOption, SuiteO
 
 if TYPE_CHECKING:
     from leaderboard.board.snapshot import Snapshot
+    from leaderboard.service.access import Service
 
 serving_app = typer.Typer()
 
@@ -29,16 +33,25 @@ def serve(
         show_default=False)] = None,
     host: Annotated[str, typer.Option(help="127.0.0.1: this machine only; 0.0.0.0: all network interfaces.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 7860,
+    submissions: Annotated[bool, typer.Option("--submissions", help="Accept metrics for scoring; `touchstone runner` runs them.",
+                                              rich_help_panel="Submissions")] = False,
+    with_runner: Annotated[bool, typer.Option("--with-runner", help="Start a runner as well.",
+                                              rich_help_panel="Submissions")] = False,
+    auth: Annotated[str, typer.Option(metavar="none|token", help="How owners of submissions are identified.",
+                                      rich_help_panel="Submissions")] = "none",
 ) -> None:
     """Show the board in a browser: the results of your store among the published ones.  Works offline.
 
     [bold]touchstone serve[/bold]                        then open http://127.0.0.1:7860
 
     [bold]touchstone serve --with my_metric.py[/bold]    one metric of your store beside the published ones
+
+    [bold]touchstone serve --submissions --with-runner[/bold]    accept metrics, and run them on this machine
     """
     from leaderboard.board import app
     from leaderboard.board.router import Library
     from leaderboard.cli.console import messages
+    from leaderboard.publishing.release import releases
 
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -47,11 +60,41 @@ def serve(
         except OSError as error:
             raise TouchstoneError(f"{host}:{port} is not available ({error.strerror}). Choose another with --port or "
                                   "--host.") from None
-    first, suites = load_snapshot(suite, store, release, with_metrics)
+    if with_runner and not submissions:
+        raise TouchstoneError("--with-runner needs --submissions.")
+    service = open_service(store, auth) if submissions else None
+    published = release or next(reversed(releases()), None) if submissions else release    # results that are held are not shown
+    first, suites = load_snapshot(suite, store, published, with_metrics)
     if first.empty_message:
         messages.print(first.empty_message, soft_wrap=True, markup=False)
     messages.print(f"http://{host}:{port}  ({first.title}; stop with Ctrl-C)", soft_wrap=True)
-    app.serve(Library(first, suites), host, port)
+    with run_beside(store, suite) if with_runner else contextlib.nullcontext():
+        app.serve(Library(first, suites, service=service), host, port)
+
+
+def open_service(store: str | None, auth: str) -> Service:
+    """Return the submission service on a store, which is created if there is none."""
+    from leaderboard.service.access import Auth, Service
+    from leaderboard.service.database import ServiceDatabase
+    from leaderboard.service.settings import Settings
+
+    if auth not in list(Auth):
+        raise TouchstoneError(f"--auth is one of {', '.join(Auth)}.")
+    return Service(ServiceDatabase(store_address(store)), Settings.from_environment(), Auth(auth))
+
+
+@contextlib.contextmanager
+def run_beside(store: str | None, suite: str) -> Iterator[None]:
+    """Keep a runner process while the server runs."""
+    runner = subprocess.Popen([sys.executable, "-m", "leaderboard", "runner", "--store", store_address(store), "--suite", suite])
+    try:
+        yield
+    finally:
+        runner.terminate()
+        try:
+            runner.wait(60)
+        except subprocess.TimeoutExpired:
+            runner.kill()
 
 
 @serving_app.command()
@@ -65,8 +108,6 @@ def site(
 
     [bold]touchstone site public[/bold]
     """
-    import sys
-
     from leaderboard.board.static_site import write_site
     from leaderboard.cli.console import messages
 

@@ -1,0 +1,97 @@
+"""The form for submissions, and the page of a submission."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import gradio as gr
+
+from harness.base.errors import TouchstoneError
+from leaderboard.board.interface.frame import PRIVATE, add_frame, add_html, read_query
+from leaderboard.board.pages.submission import render_introduction, render_queue
+from leaderboard.board.router import Library
+from leaderboard.service.access import BEARER, Auth, Service
+from leaderboard.service.states import FINAL, WITHDRAWABLE, State
+
+QUEUE_SECONDS, PAGE_SECONDS = 5.0, 2.0
+OPEN = "(id) => { if (id) location.href = `submission?id=${encodeURIComponent(id)}`; }"
+
+
+def add_submission_form(service: Service, blocks: gr.Blocks) -> None:
+    """Add a form for a file or its text, and the public queue, to the current context."""
+    introduction = add_html("", min_height=200)
+    with gr.Tabs():
+        with gr.Tab("Upload a file"):
+            file = gr.File(label="One Python file", file_types=[".py"], type="filepath", elem_id="submission-file")
+        with gr.Tab("Paste the code"):
+            code = gr.Code("", language="python", label="The content of the file", lines=12, max_lines=24, elem_id="submission-code")
+    run = gr.Checkbox(True, label="Run it once the check has succeeded", elem_id="submission-run")
+    token = gr.Textbox(label="Token", type="password", visible=service.auth is Auth.TOKEN, elem_id="submission-token")
+    button = gr.Button("Submit", variant="primary", elem_id="submission-send")
+    identifier = gr.Textbox("", visible=False)
+    queue = add_html("", elem_id="submission-queue")
+
+    def receive(file: str | None, code: str, run: bool, token: str, request: gr.Request) -> str:
+        if bool(file) == bool(code.strip()):
+            raise gr.Error("Either upload a file or paste its content.", print_exception=False)
+        filename, source = (Path(file).name, read_upload(file, service)) if file else ("pasted.py", code.encode())
+        caller = call(service.identify, f"{BEARER}{token}", host_of(request))
+        record, _ = call(service.submissions.receive, caller.owner, caller.address, filename, source, run)
+        return str(record.id)
+    button.click(receive, [file, code, run, token], identifier, **PRIVATE)
+    identifier.change(None, identifier, None, js=OPEN, **PRIVATE)
+
+    def open_page(request: gr.Request) -> list[str]:
+        return [str(render_introduction(service, str(request.request.base_url) if request.request else "")), str(render_queue(service))]
+    blocks.load(open_page, None, [introduction, queue], **PRIVATE)
+    gr.Timer(QUEUE_SECONDS).tick(lambda: str(render_queue(service)), None, queue, **PRIVATE)
+
+
+def add_submission_page(library: Library, service: Service, blocks: gr.Blocks) -> None:
+    """Add the page of a submission."""
+    frame = add_frame(library, blocks, "submission")
+    content = add_html("", min_height=400)
+    token = gr.Textbox(label="Token", type="password", visible=False, elem_id="submission-token")
+    with gr.Row():
+        queue = gr.Button("Run it", variant="primary", visible=False, elem_id="submission-queue-it")
+        withdraw = gr.Button("Withdraw", visible=False, elem_id="submission-withdraw")
+    timer = gr.Timer(PAGE_SECONDS)
+
+    def refresh(request: gr.Request) -> list[Any]:
+        query = read_query(request)
+        page = library.page("submission", query)
+        if page.status != 200:
+            return [str(page.content), *[gr.skip()] * 3, gr.Timer(active=False)]
+        state = service.submissions.get(query["id"]).state
+        return [str(page.content), gr.Textbox(visible=service.auth is Auth.TOKEN and state in WITHDRAWABLE),
+                gr.Button(visible=state is State.CHECKED), gr.Button(visible=state in WITHDRAWABLE), gr.Timer(active=state not in FINAL)]
+
+    outputs = [content, token, queue, withdraw, timer]
+    for button, act in ((queue, service.submissions.enqueue), (withdraw, service.submissions.withdraw)):
+        def change(token: str, request: gr.Request, act: Any = act) -> list[Any]:
+            record = call(service.own, read_query(request).get("id", ""), f"{BEARER}{token}", host_of(request))
+            call(act, record.id)
+            return refresh(request)
+        button.click(change, token, outputs, **PRIVATE)
+    timer.tick(refresh, None, outputs, **PRIVATE)
+    frame.query.change(refresh, None, outputs, **PRIVATE)
+
+
+def read_upload(path: str, service: Service) -> bytes:
+    """Return an uploaded file, at most one byte more than allowed."""
+    with open(path, "rb") as file:
+        return file.read(service.submissions.settings.file_bytes + 1)
+
+
+def call(function: Any, *values: Any) -> Any:
+    """Call a function of the service; its refusals are shown as their sentences."""
+    try:
+        return function(*values)
+    except TouchstoneError as refusal:
+        raise gr.Error(str(refusal), print_exception=False) from None
+
+
+def host_of(request: gr.Request) -> str:
+    """Return the address of the client."""
+    return request.client.host if request.client is not None else ""

@@ -1,0 +1,63 @@
+"""The page of a submission, and the public queue."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from markupsafe import Markup
+
+from leaderboard.board.rendering import render
+from leaderboard.service.access import Service
+from leaderboard.service.views import SubmissionView, view_submission
+
+SHOWN = 50                                  # of the queue, and of the published submissions
+
+
+def render_submission(view: SubmissionView) -> Markup:
+    """Return what happened to a submission, what it waits for, and its results."""
+    progress = view.progress or {}
+    share = progress["done"] / progress["total"] if progress.get("total") else None
+    return render("submission.html", view=view, share=share, progress=progress, results=view.results or {}, time=format_time,
+                  duration=format_minutes, positions=[describe_ranks(position) for position in (view.results or {}).get("positions", ())])
+
+
+def describe_ranks(position: dict[str, Any]) -> dict[str, Any]:
+    """Return a position with its rank range and the ranks on tasks as text."""
+    tasks = [(task["title"], None if task["score"] is None else task["score"]["value"], format_range(task["rank"], task["rank_interval"]))
+             for task in position["tasks"]]
+    return {**position, "range": format_range(position["rank"], position["rank_interval"]), "rows": tasks}
+
+
+def format_range(rank: int | None, interval: list[int] | None) -> str:
+    """Return a rank with its range."""
+    if rank is None:
+        return "not ranked"
+    low, high = interval or (rank, rank)
+    return f"{rank}" if low == high else f"{rank} ({low}–{high})"
+
+
+def render_queue(service: Service) -> Markup:
+    """Return the submissions that wait and run, and those that were published, without identifiers."""
+    return render("queue.html", waiting=service.submissions.waiting()[:SHOWN], published=service.submissions.published()[:SHOWN], time=format_time)
+
+
+def render_introduction(service: Service, site: str) -> Markup:
+    """Return how to submit a metric to this server."""
+    return render("submit_here.html", settings=service.submissions.settings, site=site.rstrip("/"))
+
+
+def load_submission_page(service: Service, identifier: str) -> Markup:
+    """Return the page of a submission; raise UnknownSubmission if there is none. A page has no token, so it shows what everybody may see."""
+    record = service.submissions.get(identifier[:80])
+    return render_submission(view_submission(service.submissions, record, service.may_see_results(record, None, "")))
+
+
+def format_time(seconds: float) -> str:
+    """Return a time in UTC."""
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def format_minutes(seconds: float) -> str:
+    """Return a duration in words."""
+    return "less than a minute" if seconds < 60 else f"about {seconds / 60:.0f} min" if seconds < 7200 else f"about {seconds / 3600:.0f} h"

@@ -1,0 +1,183 @@
+"""The API of the submission service: uploads, states, server-sent events, health and metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
+from pydantic import BaseModel
+
+from leaderboard.service.access import Service
+from leaderboard.service.database import DatabaseAway
+from leaderboard.service.quotas import RefusedRequest
+from leaderboard.service.states import State
+from leaderboard.service.submissions import Record, UnknownSubmission
+from leaderboard.service.tokens import InvalidToken
+from leaderboard.service.views import SubmissionView, view_submission
+
+MEDIA_TYPES = ("text/x-python", "application/octet-stream")     # which a form on another site cannot send
+EVENT_SECONDS, KEEP_ALIVE_SECONDS = 0.5, 15.0
+Authorization = Annotated[str | None, Header(max_length=200)]
+
+
+class WaitingView(BaseModel):
+    """A submission in the public queue, without its identifier."""
+
+    name: str | None
+    state: State
+    since: float
+
+
+class QueueView(BaseModel):
+    """The public queue, and the published submissions."""
+
+    waiting: list[WaitingView]
+    published: list[WaitingView]
+
+
+def add_submissions_api(site: FastAPI, service: Service) -> None:
+    """Add the routes of the service; before those of `/api`, whose last route matches everything."""
+    add_service_errors(site)
+    api = APIRouter(prefix="/api/submissions", tags=["Submissions"], generate_unique_id_function=lambda route: route.name)
+
+    def view(record: Record, request: Request, authorization: str | None) -> SubmissionView:
+        return view_submission(service.submissions, record, service.may_see_results(record, authorization, host_of(request)))
+
+    @api.post("", summary="Upload a metric", response_model=SubmissionView, status_code=201, openapi_extra={
+        "requestBody": {"required": True, "content": {kind: {"schema": {"type": "string"}} for kind in MEDIA_TYPES}}})
+    async def upload(request: Request, filename: Annotated[str, Query(max_length=200, examples=["my_metric.py"])],
+                     queue: Annotated[bool, Query(description="run it once the check has succeeded")] = False,
+                     authorization: Authorization = None) -> Response:
+        """Store one Python file, the body of the request, and check it. The same file again is the same submission (status 200)."""
+        if request.headers.get("content-type", "").partition(";")[0].strip() not in MEDIA_TYPES:
+            raise RefusedRequest(f"Send the file itself as the body, with the content type {MEDIA_TYPES[0]}.", 415)
+        source = await read_bounded(request, service.submissions.settings.file_bytes)
+
+        def receive() -> tuple[SubmissionView, bool]:
+            caller = service.identify(authorization, host_of(request))
+            record, new = service.submissions.receive(caller.owner, caller.address, filename, source, queue)
+            return view(record, request, authorization), new
+        shown, new = await run_in_threadpool(receive)
+        return Response(shown.model_dump_json(), 201 if new else 200, {"Location": f"/api/submissions/{shown.id}"}, "application/json")
+
+    @api.get("", summary="The public queue", response_model=QueueView)
+    def queue() -> QueueView:
+        """Return what waits and runs, and what was published, without identifiers."""
+        submissions = service.submissions
+        return QueueView(waiting=list_records(submissions.waiting()), published=list_records(submissions.published()))
+
+    @api.get("/{identifier}", summary="A submission", response_model=SubmissionView)
+    def submission(request: Request, identifier: str, authorization: Authorization = None) -> SubmissionView:
+        """Return the state, the history and the results of a submission."""
+        return view(service.submissions.get(identifier[:80]), request, authorization)
+
+    @api.post("/{identifier}/queue", summary="Queue a submission", response_model=SubmissionView)
+    def enqueue(request: Request, identifier: str, authorization: Authorization = None) -> SubmissionView:
+        """Queue a submission whose check has succeeded; one that is being checked is queued afterwards."""
+        record = service.own(identifier[:80], authorization, host_of(request))
+        return view(service.submissions.enqueue(record.id), request, authorization)
+
+    @api.post("/{identifier}/withdraw", summary="Withdraw a submission", response_model=SubmissionView)
+    def withdraw(request: Request, identifier: str, authorization: Authorization = None) -> SubmissionView:
+        """Withdraw a submission that has not been run."""
+        record = service.own(identifier[:80], authorization, host_of(request))
+        return view(service.submissions.withdraw(record.id), request, authorization)
+
+    @api.get("/{identifier}/events", summary="Progress as server-sent events", response_class=StreamingResponse)
+    async def events(request: Request, identifier: str, authorization: Authorization = None) -> StreamingResponse:
+        """Send the submission as JSON whenever it changes, until nothing can follow."""
+        def read() -> SubmissionView:
+            return view(service.submissions.get(identifier[:80]), request, authorization)
+        first = await run_in_threadpool(read)               # an unknown one is a 404, not a stream
+
+        async def stream() -> AsyncIterator[str]:
+            shown, last, sent = first, "", time.monotonic()
+            while True:
+                content = shown.model_dump_json()
+                if content != last:
+                    yield f"event: {shown.state.value}\ndata: {content}\n\n"
+                    last, sent = content, time.monotonic()
+                elif time.monotonic() - sent > KEEP_ALIVE_SECONDS:
+                    yield ": still here\n\n"
+                    sent = time.monotonic()
+                if shown.final or await request.is_disconnected():
+                    return
+                await asyncio.sleep(EVENT_SECONDS)
+                shown = await run_in_threadpool(read)
+        return StreamingResponse(stream(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
+
+    site.include_router(api)
+    add_operations(site, service)
+
+
+def add_operations(site: FastAPI, service: Service) -> None:
+    """Add the addresses that operators and their monitoring request."""
+
+    @site.get("/health", include_in_schema=False)
+    def health() -> PlainTextResponse:
+        """Say that the process is alive."""
+        return PlainTextResponse("alive\n")
+
+    @site.get("/ready", include_in_schema=False)
+    def ready() -> PlainTextResponse:
+        """Say whether the database answers."""
+        service.submissions.counts()
+        return PlainTextResponse("ready\n")
+
+    @site.get("/metrics", include_in_schema=False)
+    def metrics() -> PlainTextResponse:
+        """Return counts in the text format of Prometheus."""
+        counts, waiting = service.submissions.counts(), service.submissions.waiting()
+        oldest = min((record.changed for record in waiting), default=None)
+        lines = ["# HELP touchstone_submissions Submissions by state.", "# TYPE touchstone_submissions gauge",
+                 *(f'touchstone_submissions{{state="{state.value}"}} {count}' for state, count in counts.items()),
+                 "# HELP touchstone_queue_age_seconds Age of the oldest submission that waits or runs.",
+                 "# TYPE touchstone_queue_age_seconds gauge",
+                 f"touchstone_queue_age_seconds {0 if oldest is None else max(0.0, time.time() - oldest):.0f}"]
+        return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+
+
+def add_service_errors(site: FastAPI) -> None:
+    """Give the refusals of the service their status codes."""
+
+    @site.exception_handler(RefusedRequest)
+    async def handle_limit(request: Request, refusal: RefusedRequest) -> JSONResponse:
+        headers = {"Retry-After": str(round(refusal.seconds))} if refusal.seconds is not None else {}
+        return JSONResponse({"error": str(refusal)}, refusal.status, headers | ({"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}))
+
+    @site.exception_handler(UnknownSubmission)
+    async def handle_unknown(request: Request, error: UnknownSubmission) -> JSONResponse:
+        return JSONResponse({"error": str(error)}, 404)
+
+    @site.exception_handler(InvalidToken)
+    async def handle_token(request: Request, error: InvalidToken) -> JSONResponse:
+        return JSONResponse({"error": str(error)}, 401, {"WWW-Authenticate": "Bearer"})
+
+    @site.exception_handler(DatabaseAway)
+    async def handle_away(request: Request, error: DatabaseAway) -> JSONResponse:
+        return JSONResponse({"error": str(error)}, 503, {"Retry-After": "30"})
+
+
+async def read_bounded(request: Request, most: int) -> bytes:
+    """Return the body of a request; refuse a longer one without reading it to the end."""
+    content = b""
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > most:
+            raise RefusedRequest(f"The file is too large; a submission has at most {most:,} bytes.", 413)
+    return content
+
+
+def host_of(request: Request) -> str:
+    """Return the address of the client."""
+    return request.client.host if request.client is not None else ""
+
+
+def list_records(records: list[Record]) -> list[WaitingView]:
+    """Return records as the public queue shows them."""
+    return [WaitingView(name=record.name, state=record.state, since=record.changed) for record in records]

@@ -1,0 +1,225 @@
+"""The commands of the submission service: `runner`, `tokens`, `status`, and the client behind `submit --to https://…`."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from harness.base.errors import TouchstoneError, printable
+from leaderboard.cli.options import (
+    ANSWERED,
+    SOME_FAILED,
+    DataOption,
+    JobsOption,
+    LimitOption,
+    MemoryOption,
+    SecondsOption,
+    StoreOption,
+    SuiteOption,
+    default_jobs,
+    read_limits,
+    set_mirror,
+    store_address,
+)
+
+if TYPE_CHECKING:
+    import httpx
+
+    from leaderboard.service.tokens import Tokens
+
+service_app = typer.Typer()
+tokens_app = typer.Typer(no_args_is_help=True, help="Create, list and revoke tokens of the submission service.")
+TokenOption = Annotated[str | None, typer.Option(envvar="TOUCHSTONE_TOKEN", help="Token of the server.", show_default=False)]
+POLL_SECONDS = 2.0
+
+
+@service_app.command()
+def runner(
+    suite: SuiteOption = "core",
+    store: StoreOption = None,
+    data_dir: DataOption = None,
+    jobs: JobsOption = None,
+    seconds: SecondsOption = None,
+    memory: MemoryOption = None,
+    limit: LimitOption = None,
+    once: Annotated[bool, typer.Option("--once", help="Stop when nothing waits.")] = False,
+) -> None:
+    """Check and run the submissions that a server received.  Several runners can share a PostgreSQL store.
+
+    [bold]touchstone runner --store postgresql://user@host/name[/bold]
+    """
+    import logging
+
+    from harness.sandbox.probe import probe_sandbox
+    from leaderboard.cli.console import messages
+    from leaderboard.service.database import ServiceDatabase
+    from leaderboard.service.runner import RunConditions, Runner
+    from leaderboard.service.settings import Settings
+    from leaderboard.service.submissions import Submissions
+    from tasks.suite_files import load_suite
+
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    set_mirror(data_dir)
+    conditions = RunConditions(load_suite(suite), read_limits(seconds, memory, limit), default_jobs(jobs))
+    probe_sandbox(False)  # raises where a submission could not be isolated
+    database = ServiceDatabase(store_address(store))
+    worker = Runner(Submissions(database, Settings.from_environment()), conditions)
+    messages.print(f"Runner {worker.name} on {database.name} (stop with Ctrl-C)", soft_wrap=True, markup=False)
+    worker.run(once)
+
+
+@tokens_app.command("new")
+def new_token(
+    owner: Annotated[str, typer.Argument(help="Name of the person or group.")],
+    days: Annotated[float, typer.Option(min=0.01, help="Days until it expires.")] = 90,
+    store: StoreOption = None,
+) -> None:
+    """Create a token and print it once; only its hash is stored."""
+    print(open_tokens(store).create(owner, days))
+
+
+@tokens_app.command("list")
+def list_tokens(store: StoreOption = None) -> None:
+    """List all tokens, without their secrets."""
+    from leaderboard.cli.console import output
+
+    for token in open_tokens(store).list():
+        state = "revoked" if token.revoked is not None else "expired" if token.expires < time.time() else "valid"
+        output.print(
+            f"{token.id}  {token.owner}  {token.scope}  {state}, expires {format_day(token.expires)}",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+@tokens_app.command("revoke")
+def revoke_token(
+    identifier: Annotated[str, typer.Argument(help="The first column of `touchstone tokens list`.")], store: StoreOption = None
+) -> None:
+    """Revoke a token."""
+    open_tokens(store).revoke(identifier)
+
+
+@service_app.command()
+def status(
+    identifier: Annotated[str, typer.Argument(help="Identifier of the submission.")],
+    server: Annotated[str, typer.Option("--server", help="Address of the server.")] = "http://127.0.0.1:7860",
+    token: TokenOption = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Print changes until nothing can follow.")] = False,
+) -> None:
+    """Print the state of a submission on a server.
+
+    [bold]touchstone status xHc2pM1f --server https://touchstone.example.org[/bold]
+    """
+    with connect(server, token) as client:
+        follow_submission(client, identifier, follow)
+
+
+def submit_to_server(file: Path, server: str, token: str | None, follow: bool = True) -> None:
+    """Upload a metric to a server, queue it, and print what happens to it."""
+    from leaderboard.cli.console import messages
+
+    try:
+        source = file.read_bytes()
+    except OSError as error:
+        raise TouchstoneError(f"{file} cannot be read ({error.strerror}).") from None
+    with connect(server, token) as client:
+        submission = send(
+            client,
+            "POST",
+            "/api/submissions",
+            params={"filename": file.name, "queue": "true"},
+            content=source,
+            headers={"Content-Type": "text/x-python"},
+        )
+        messages.print(f"{server.rstrip('/')}/submission?id={submission['id']}", soft_wrap=True, markup=False)
+        messages.print("Ctrl-C ends only this display.")
+        follow_submission(client, submission["id"], follow)
+
+
+def follow_submission(client: httpx.Client, identifier: str, follow: bool) -> None:
+    """Print the events of a submission, and with `follow` those that come, until it is scored or nothing can follow."""
+    from urllib.parse import quote
+
+    from leaderboard.cli.console import output
+
+    printed, last = 0, ""
+    while True:
+        submission = send(client, "GET", f"/api/submissions/{quote(identifier, safe='')}")
+        for event in submission["events"][printed:]:
+            output.print(
+                f"{format_time(event['time'])}  {event['state']:9}  {printable(event['reason'])}", markup=False, soft_wrap=True
+            )
+        printed = len(submission["events"])
+        progress = submission["progress"] or {}
+        line = (
+            f"{progress['stage']}: {progress['done']:,} of {progress['total']:,} {progress['unit']}"
+            if "stage" in progress
+            else ""
+        )
+        if line != last and line and follow:
+            output.print(f"{'':21}{printable(line)}", markup=False, soft_wrap=True)
+            last = line
+        done = submission["final"] or submission["state"] in ("checked", "scored", "held")
+        if done or not follow:
+            for position in (submission["results"] or {}).get("positions", ()):
+                output.print(describe_position(position), markup=False, soft_wrap=True)
+            sys.exit(SOME_FAILED if submission["state"] in ("refused", "failed") else ANSWERED)
+        time.sleep(POLL_SECONDS)
+
+
+def describe_position(position: dict[str, Any]) -> str:
+    """Return the rank of an entry in a track as a line."""
+    name = printable(position["name"])
+    if position["rank"] is None:
+        return f"{name}: not ranked among the {position['track']} metrics: {printable(position['not_ranked'] or '')}"
+    low, high = position["rank_interval"] or (position["rank"], position["rank"])
+    return f"{name}: rank {position['rank']} (95% {low}-{high}) of {position['of']} {position['track']} metrics"
+
+
+def connect(server: str, token: str | None) -> httpx.Client:
+    """Return a client of a server."""
+    import httpx
+
+    if not server.startswith(("http://", "https://")):
+        raise TouchstoneError(f"{printable(server, 80)} is not the address of a server; it begins with http:// or https://.")
+    return httpx.Client(base_url=server, timeout=30, headers={"Authorization": f"Bearer {token}"} if token else {})
+
+
+def send(client: httpx.Client, method: str, path: str, **options: Any) -> dict[str, Any]:
+    """Return the JSON of a response; raise with the sentence of the server if it refuses the request."""
+    import httpx
+
+    try:
+        response = client.request(method, path, **options)
+        content: dict[str, Any] = response.json()
+    except httpx.HTTPError as error:
+        raise TouchstoneError(f"{client.base_url} does not answer ({error}). Check the address and the connection.") from None
+    except ValueError:
+        raise TouchstoneError(f"{client.base_url} is not a Touchstone server that accepts submissions.") from None
+    if response.is_error:
+        raise TouchstoneError(printable(str(content.get("error", f"The server answered with status {response.status_code}."))))
+    return content
+
+
+def open_tokens(store: str | None) -> Tokens:
+    """Return the tokens in a store."""
+    from leaderboard.service.database import ServiceDatabase
+    from leaderboard.service.tokens import Tokens
+
+    return Tokens(ServiceDatabase(store_address(store)))
+
+
+def format_time(seconds: float) -> str:
+    """Return a time in UTC."""
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def format_day(seconds: float) -> str:
+    """Return a day in UTC."""
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d")

@@ -1,0 +1,73 @@
+"""What a reader sees of a submission: its state, place in the queue, progress, history and results."""
+
+from __future__ import annotations
+
+import statistics
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic import BaseModel, Field
+
+from leaderboard.service.database import EVENTS, SUBMISSIONS
+from leaderboard.service.states import FINAL, State
+from leaderboard.service.submissions import Record, Submissions
+
+RECENT = 20                                 # runs from which the time of one is estimated
+
+
+class EventView(BaseModel):
+    """A state with its reason and the time when it began."""
+
+    state: State
+    reason: str
+    time: float = Field(description="seconds since 1970")
+
+
+class SubmissionView(BaseModel):
+    """A submission as its page and the API show it."""
+
+    id: str
+    name: str | None
+    filename: str
+    state: State
+    reason: str
+    final: bool = Field(description="whether nothing can follow")
+    created: float
+    place: int | None = Field(description="place in the queue, from 1")
+    seconds_left: float | None = Field(description="estimate of the time until it is scored, from recent runs")
+    progress: dict[str, Any] | None
+    events: list[EventView]
+    check: list[dict[str, Any]] | None = Field(description="the reports of the check, one for each entry")
+    results: dict[str, Any] | None = Field(description="positions among the published metrics, once they may be seen")
+
+
+def view_submission(submissions: Submissions, record: Record, with_results: bool) -> SubmissionView:
+    """Return what a reader sees of a submission."""
+    events = submissions.events(record.id)
+    details = {event.state: event.details for event in events if event.details}
+    place, seconds = find_place(submissions, record)
+    results = details.get(State.SCORED) or (details.get(State.FAILED) if record.state is State.FAILED else None)
+    report = details.get(State.CHECKED) or details.get(State.REFUSED) or {}
+    return SubmissionView(
+        id=record.id, name=record.name, filename=record.filename, state=record.state, reason=events[-1].reason,
+        final=record.state in FINAL, created=record.created, place=place, seconds_left=seconds, progress=record.progress,
+        events=[EventView(state=event.state, reason=event.reason, time=event.time) for event in events],
+        check=report.get("reports"), results=results if with_results else None)
+
+
+def find_place(submissions: Submissions, record: Record) -> tuple[int | None, float | None]:
+    """Return the place of a submission in the queue, and an estimate of the seconds until it is scored."""
+    if record.state not in (State.QUEUED, State.RUNNING):
+        return None, None
+    started, ended = EVENTS.alias(), EVENTS.alias()
+    with submissions.database.transaction() as connection:
+        query = (sa.select(ended.c.time - started.c.time).join_from(ended, started, sa.and_(
+            started.c.submission == ended.c.submission, started.c.position == ended.c.position - 1))
+            .where(ended.c.state == State.SCORED).order_by(ended.c.time.desc()).limit(RECENT))
+        durations = list(connection.execute(query).scalars())
+        before = connection.execute(sa.select(sa.func.count()).select_from(SUBMISSIONS).where(
+            SUBMISSIONS.c.state == State.QUEUED, SUBMISSIONS.c.changed < record.changed)).scalar_one()
+    left = (record.progress or {}).get("left")
+    if record.state is State.RUNNING:
+        return None, left
+    return before + 1, statistics.median(durations) * (before + 1) if durations else None

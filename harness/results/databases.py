@@ -31,6 +31,10 @@ HELD_ARRAYS = sa.Table("arrays", sa.MetaData(), sa.Column("digest", sa.Text, pri
                        sa.Column("content", sa.LargeBinary, nullable=False))
 
 
+class StoreBusy(TouchstoneError):
+    """Another run is writing to a store that allows one at a time."""
+
+
 class Database(Protocol):
     """What a store needs of its database."""
 
@@ -102,7 +106,7 @@ class SqliteFile:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 lock.seek(0)
-                raise TouchstoneError(f"Another run is writing to {self.name} ({lock.read().strip() or 'just started'}). Wait "
+                raise StoreBusy(f"Another run is writing to {self.name} ({lock.read().strip() or 'just started'}). Wait "
                                       "for it to end, or use another store with --store.") from None
             lock.truncate(0)
             lock.write(f"process {os.getpid()}, since {datetime.datetime.now(datetime.UTC).isoformat(timespec='seconds')}")

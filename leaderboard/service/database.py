@@ -6,6 +6,7 @@ SQLite and PostgreSQL differ in how a transaction locks and in what the clock is
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -82,7 +83,7 @@ class ServiceDatabase:
         self._database = open_database(address)
         self.address, self.name = str(address), self._database.name
         path = getattr(self._database, "path", None)
-        self.is_file = path is not None
+        self._path: Path | None = path
         if path is not None:
             self._engine = sa.create_engine("sqlite://", creator=lambda: connect_file(path), poolclass=sa.pool.NullPool)
             sa.event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
@@ -91,7 +92,7 @@ class ServiceDatabase:
             self._engine = self._database.engine(read_only=False)
             self._clock = sa.cast(sa.func.extract("epoch", sa.func.clock_timestamp()), sa.Float)
         with self.transaction() as connection:
-            if not self.is_file:
+            if self._path is None:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SCHEMA_LOCK)))
             METADATA.create_all(connection)
             version = connection.execute(sa.select(FACTS.c.value).where(FACTS.c.name == "schema_version")).scalar_one_or_none()
@@ -119,8 +120,22 @@ class ServiceDatabase:
 
     def serialize(self, connection: sa.Connection) -> None:
         """Let other transactions that call this wait for the end of this one; limits concern several rows."""
-        if not self.is_file:  # on SQLite all transactions are serial
+        if self._path is None:  # on SQLite all transactions are serial
             connection.execute(sa.select(sa.func.pg_advisory_xact_lock(QUEUE_LOCK)))
+
+    @contextlib.contextmanager
+    def runner_turn(self) -> Iterator[bool]:
+        """Return whether a runner may work now: an SQLite file has one at a time, PostgreSQL any number."""
+        if self._path is None:
+            yield True
+            return
+        with self._path.with_suffix(".runner").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                free = True
+            except BlockingIOError:
+                free = False
+            yield free
 
     def now(self, connection: sa.Connection) -> float:
         """Return the time of the database in seconds since 1970."""

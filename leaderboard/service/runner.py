@@ -17,6 +17,7 @@ from harness.base.progress import NoProgress
 from harness.evaluation.loop import RunInterrupted
 from harness.evaluation.run import run_suite
 from harness.evaluation.suite import Suite
+from harness.results.databases import StoreBusy
 from harness.results.store import Store
 from harness.sandbox.faults import SupervisorLost
 from harness.sandbox.limits import Limits
@@ -59,14 +60,15 @@ class Runner:
         while True:
             try:
                 self._submissions.tidy()
-                record = self._submissions.claim(self.name)
-                if record is not None:
-                    self._work(record)
-                elif once:
-                    return
-                else:
+                with self._submissions.database.runner_turn() as turn:
+                    record = self._submissions.claim(self.name) if turn else None
+                    if record is not None:
+                        self._work(record)
+                if record is None:
+                    if once:
+                        return
                     time.sleep(POLL_SECONDS)
-            except DatabaseAway as away:
+            except (DatabaseAway, StoreBusy) as away:
                 LOG.warning("%s", away)
                 time.sleep(AWAY_SECONDS)
 
@@ -86,6 +88,9 @@ class Runner:
             LOG.warning("%s was taken over by another runner", record.id)
         except IllegalTransition:
             LOG.warning("%s was taken over by another runner", record.id)
+        except StoreBusy:                   # a run that somebody has started by hand
+            self._submissions.release(record)
+            raise
         except DatabaseAway:
             raise
         except (TouchstoneError, SupervisorLost) as error:

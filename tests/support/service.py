@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+
 import sqlalchemy as sa
 
 from leaderboard.service.database import EVENTS, SUBMISSIONS, ServiceDatabase
@@ -20,3 +26,18 @@ def age(database: ServiceDatabase, seconds: float) -> None:
     with database.transaction() as connection:
         for table, columns in ((SUBMISSIONS, ("created", "changed", "leased_until")), (EVENTS, ("time",))):
             connection.execute(sa.update(table).values({name: table.c[name] - seconds for name in columns}))
+
+
+def start_service(*words: str, lease: float = 3.0, **settings: float) -> subprocess.Popen[str]:
+    """Start `touchstone runner` or `touchstone serve` in a process of its own."""
+    named = {f"TOUCHSTONE_SERVICE_{name.upper()}": str(value) for name, value in {"lease_seconds": lease, "attempts": 1000, **settings}.items()}
+    return subprocess.Popen([sys.executable, "-m", "leaderboard", *words], env={**os.environ, **named}, text=True, stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT)
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
+    """Wait for a condition; fail if it does not come true."""
+    until = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < until, "it did not happen in time"
+        time.sleep(0.02)

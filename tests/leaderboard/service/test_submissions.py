@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -307,7 +308,7 @@ def test_no_sequence_of_actions_leads_to_an_illegal_history(tmp_path_factory, ac
             assert [event.position for event in events] == list(range(row.position + 1))
             assert history[0] is State.RECEIVED
             assert history[-1].value == row.state
-            assert all(after in FOLLOWING[before] for before, after in zip(history, history[1:], strict=False))
+            assert all(after in FOLLOWING[before] for before, after in itertools.pairwise(history))
             assert history.count(State.SCORED) <= 1
             assert (row.runner is not None) <= (history[-1] in (State.SCREENED, State.RUNNING))
             assert not any(state in FINAL for state in history[:-1])

@@ -15,7 +15,9 @@ from leaderboard.service.access import BEARER, Auth, Service
 from leaderboard.service.states import FINAL, WITHDRAWABLE, State
 
 QUEUE_SECONDS, PAGE_SECONDS = 5.0, 2.0
-OPEN = "(id) => { if (id) location.href = `submission?id=${encodeURIComponent(id)}`; }"
+ACTION: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": 20}     # queued: only then Gradio shows errors
+# The event ends before the page is left.
+OPEN = "(id) => { if (id) setTimeout(() => { location.href = `submission?id=${encodeURIComponent(id)}`; }, 100); }"
 
 
 def add_submission_form(service: Service, blocks: gr.Blocks) -> None:
@@ -39,7 +41,7 @@ def add_submission_form(service: Service, blocks: gr.Blocks) -> None:
         caller = call(service.identify, f"{BEARER}{token}", host_of(request))
         record, _ = call(service.submissions.receive, caller.owner, caller.address, filename, source, run)
         return str(record.id)
-    button.click(receive, [file, code, run, token], identifier, **PRIVATE)
+    button.click(receive, [file, code, run, token], identifier, **ACTION)
     identifier.change(None, identifier, None, js=OPEN, **PRIVATE)
 
     def open_page(request: gr.Request) -> list[str]:
@@ -73,7 +75,7 @@ def add_submission_page(library: Library, service: Service, blocks: gr.Blocks) -
             record = call(service.own, read_query(request).get("id", ""), f"{BEARER}{token}", host_of(request))
             call(act, record.id)
             return refresh(request)
-        button.click(change, token, outputs, **PRIVATE)
+        button.click(change, token, outputs, **ACTION)
     timer.tick(refresh, None, outputs, **PRIVATE)
     frame.query.change(refresh, None, outputs, **PRIVATE)
 

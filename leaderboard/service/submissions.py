@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 
-from harness.base.errors import TouchstoneError
+from harness.base.errors import TouchstoneError, printable
 from leaderboard.service.database import EVENTS, SUBMISSIONS, ServiceDatabase
 from leaderboard.service.quotas import Quotas, RefusedRequest
 from leaderboard.service.screening import screen
@@ -28,6 +29,8 @@ NAMED = (
     State.HELD,
     State.PUBLISHED,
 )  # that hold a name
+IDENTIFIER = re.compile(r"[A-Za-z0-9_-]{1,40}")
+LONGEST_REASON = 2_000  # characters
 COLUMNS = [column for column in SUBMISSIONS.c if column.name != "source"]
 
 
@@ -105,7 +108,7 @@ class Submissions:
                     owner=owner,
                     address=address,
                     content=content,
-                    filename=filename[:200],
+                    filename=printable(filename, 200),
                     source=source,
                     state=State.RECEIVED,
                     position=0,
@@ -403,12 +406,18 @@ class Submissions:
     ) -> None:
         connection.execute(
             sa.insert(EVENTS).values(
-                submission=identifier, position=position, owner=owner, state=state, reason=reason, time=now, details=details
+                submission=identifier,
+                position=position,
+                owner=owner,
+                state=state,
+                reason=printable(reason, LONGEST_REASON),
+                time=now,
+                details=details,
             )
         )
 
     def _get(self, connection: sa.Connection, identifier: str) -> Record:
-        record = self._find(connection, SUBMISSIONS.c.id == identifier)
+        record = self._find(connection, SUBMISSIONS.c.id == identifier) if IDENTIFIER.fullmatch(identifier) else None
         if record is None:
             raise UnknownSubmission("There is no such submission; check the address.")
         return record

@@ -105,6 +105,17 @@ def test_bad_files_are_refused_with_a_sentence(submissions, filename, source, se
     assert submissions.claim("runner") is None
 
 
+def test_control_characters_are_stored_in_neither_database(submissions):
+    """PostgreSQL refuses text with NUL."""
+    record, _ = submissions.receive("ada", "192.0.2.1", "\0\x1b[31m.py", b"\0")
+    assert record.filename == "\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}[31m.py"
+    with pytest.raises(UnknownSubmission):
+        submissions.get("\0")
+    upload(submissions)
+    claimed = submissions.finish(submissions.claim("runner"), State.REFUSED, "raised \0")
+    assert submissions.events(claimed.id)[-1].reason == "raised \N{REPLACEMENT CHARACTER}"
+
+
 def test_withdrawing_ends_when_a_run_has_begun(submissions):
     record = checked(submissions)
     submissions.claim("runner")

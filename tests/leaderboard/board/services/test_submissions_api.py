@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from leaderboard.board.services.api import add_error_handlers
 from leaderboard.board.services.submissions_api import add_submissions_api
@@ -167,3 +170,28 @@ def test_200_concurrent_uploads_are_neither_lost_nor_doubled(tmp_path):
     assert len(accepted) + len(refused) == 200
     assert all("The limit of 80 uploads" in response.json()["error"] for response in refused)
     assert service.submissions.counts()[State.SCREENED] == 80
+
+
+@pytest.fixture(scope="module")
+def fuzzed(tmp_path_factory) -> TestClient:
+    return make_client(tmp_path_factory.mktemp("fuzz"), uploads_per_day=10**6, checks_per_hour=10**6, queue_length=10**6)[0]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(filename=st.text(max_size=250), source=st.binary(max_size=300) | st.text(max_size=300).map(str.encode), mutated=st.integers(0, 400),
+       kind=st.sampled_from(["text/x-python", "application/octet-stream", "text/plain", "multipart/form-data", ""]))
+def test_no_upload_makes_the_server_fail(fuzzed, filename, source, mutated, kind):
+    """Arbitrary bytes, and a valid file with some of them inserted: a state or a sentence, never status 5xx."""
+    valid = make_file("mine")
+    for content in (source, valid[:mutated] + source + valid[mutated:]):
+        response = fuzzed.post("/api/submissions", params={"filename": filename}, content=content, headers={"Content-Type": kind})
+        assert response.status_code in (200, 201, 413, 415, 422)
+        assert response.json().get("error") or response.json()["events"]
+
+
+@settings(max_examples=200, deadline=None)
+@given(identifier=st.text(min_size=1, max_size=120))
+def test_no_identifier_makes_the_server_fail(fuzzed, identifier):
+    for method, action in (("GET", ""), ("POST", "/queue"), ("POST", "/withdraw"), ("GET", "/events")):
+        response = fuzzed.request(method, f"/api/submissions/{quote(identifier, safe='')}{action}", follow_redirects=False)
+        assert response.status_code < 500

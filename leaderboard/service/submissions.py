@@ -333,6 +333,17 @@ class Submissions:
                 for record in map(make_record, connection.execute(due).all()):
                     self._move(connection, record, following, reason)
 
+    def prune(self, days: float) -> int:
+        """Delete submissions that ended without a score, and their events, after some days; return how many."""
+        with self.database.transaction() as connection:
+            ended = sa.select(SUBMISSIONS.c.id).where(
+                SUBMISSIONS.c.state.in_(FINAL - {State.PUBLISHED}), SUBMISSIONS.c.changed < self.database.now(connection) - days * DAY
+            )
+            identifiers = connection.execute(ended).scalars().all()
+            connection.execute(sa.delete(EVENTS).where(EVENTS.c.submission.in_(identifiers)))
+            connection.execute(sa.delete(SUBMISSIONS).where(SUBMISSIONS.c.id.in_(identifiers)))
+            return len(identifiers)
+
     # ---- reading ----------------------------------------------------------------------------------------------------------
 
     def get(self, identifier: str) -> Record:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 service_app = typer.Typer()
 tokens_app = typer.Typer(no_args_is_help=True, help="Create, list and revoke tokens of the submission service.")
+submissions_app = typer.Typer(no_args_is_help=True, help="Maintain the submissions that a server received.")
 TokenOption = Annotated[str | None, typer.Option(envvar="TOUCHSTONE_TOKEN", help="Token of the server.", show_default=False)]
 POLL_SECONDS = 2.0
 
@@ -73,6 +74,21 @@ def runner(
     worker.run(once)
 
 
+@submissions_app.command()
+def prune(
+    days: Annotated[float, typer.Option("--older-than", metavar="DAYS", min=0, help="Days since the submission ended.")] = 90,
+    store: StoreOption = None,
+) -> None:
+    """Delete submissions that were refused, failed, expired or withdrawn, with their files. Scored ones are kept."""
+    from leaderboard.cli.console import messages
+    from leaderboard.service.database import ServiceDatabase
+    from leaderboard.service.settings import Settings
+    from leaderboard.service.submissions import Submissions
+
+    count = Submissions(ServiceDatabase(store_address(store)), Settings.from_environment()).prune(days)
+    messages.print(f"Deleted {count:,} submissions.")
+
+
 @tokens_app.command("new")
 def new_token(
     owner: Annotated[str, typer.Argument(help="Name of the person or group.")],
@@ -109,7 +125,8 @@ def revoke_token(
 def status(
     identifier: Annotated[str, typer.Argument(help="Identifier of the submission.")],
     server: Annotated[str, typer.Option("--server", help="Address of the server.")] = "http://127.0.0.1:7860",
-    token: TokenOption = None,
+    token: submissions_app = typer.Typer(no_args_is_help=True, help="Maintain the submissions that a server received.")
+TokenOption = None,
     follow: Annotated[bool, typer.Option("--follow", help="Print changes until nothing can follow.")] = False,
 ) -> None:
     """Print the state of a submission on a server.

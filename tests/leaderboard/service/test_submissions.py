@@ -220,6 +220,17 @@ def test_what_is_not_queued_expires(submissions):
         submissions.enqueue(record.id)
 
 
+def test_pruning_keeps_what_was_scored_and_what_is_open(submissions):
+    kept = [scored(submissions, "scored").id, checked(submissions, "open", queue=False).id]
+    withdrawn = upload(submissions, "withdrawn")[0].id
+    submissions.withdraw(withdrawn)
+    assert submissions.prune(90) == 0
+    age(submissions.database, 91 * DAY)
+    assert submissions.prune(90) == 1
+    assert [submissions.get(identifier).id for identifier in kept] == kept
+    assert submissions.events(withdrawn) == []
+
+
 # ---- limits --------------------------------------------------------------------------------------------------------------
 
 def test_limit_of_uploads_from_an_address(submissions):

@@ -337,7 +337,8 @@ class Submissions:
         """Delete submissions that ended without a score, and their events, after some days; return how many."""
         with self.database.transaction() as connection:
             ended = sa.select(SUBMISSIONS.c.id).where(
-                SUBMISSIONS.c.state.in_(FINAL - {State.PUBLISHED}), SUBMISSIONS.c.changed < self.database.now(connection) - days * DAY
+                SUBMISSIONS.c.state.in_(FINAL - {State.PUBLISHED}),
+                SUBMISSIONS.c.changed < self.database.now(connection) - days * DAY,
             )
             identifiers = connection.execute(ended).scalars().all()
             connection.execute(sa.delete(EVENTS).where(EVENTS.c.submission.in_(identifiers)))

@@ -125,8 +125,7 @@ def revoke_token(
 def status(
     identifier: Annotated[str, typer.Argument(help="Identifier of the submission.")],
     server: Annotated[str, typer.Option("--server", help="Address of the server.")] = "http://127.0.0.1:7860",
-    token: submissions_app = typer.Typer(no_args_is_help=True, help="Maintain the submissions that a server received.")
-TokenOption = None,
+    token: TokenOption = None,
     follow: Annotated[bool, typer.Option("--follow", help="Print changes until nothing can follow.")] = False,
 ) -> None:
     """Print the state of a submission on a server.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import methodcaller
 
 from harness.evaluation.task import Role
 from leaderboard.report.schema import EntryReport, SuiteInfo, TaskInfo
 
-DEFAULT_SCORES = 10                         # scores that are columns by default; the others can be selected
+DEFAULT_SCORES, DEFAULT_MEASURES = 10, 2    # columns by default, as many as a desktop has space for; the others can be selected
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,8 @@ def list_columns(suite: SuiteInfo, track: str) -> list[Column]:
     in_other_track = [task.name for task in tasks if Role.MILLISECONDS in task.presentation.roles and task.track != track]
     measures = [column for task in tasks if (task.descriptive or task.track == track) and task.name not in in_other_track
                 for column in measure_columns(task, suite.cost(track))]
-    return [*scores, *axes, *means, *measures]
+    shown = [column for column in measures if column.default][:DEFAULT_MEASURES]
+    return [*scores, *axes, *means, *(replace(column, default=column in shown) for column in measures)]
 
 
 def measure_columns(task: TaskInfo, cost: tuple[str, str] | None = None) -> Iterator[Column]:

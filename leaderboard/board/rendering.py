@@ -34,19 +34,19 @@ def shorten(text: str) -> str:
 
 def format_decimal(value: float | None, digits: int = 2) -> str:
     """Return a number with fixed digits, or a dash."""
-    return UNKNOWN if value is None else f"{value:.{digits}f}"
+    return UNKNOWN if value is None else f"{value:z.{digits}f}"
 
 
 def format_estimate(estimate: Estimate | None, digits: int = 2) -> str:
     """Return the value of an estimate without its interval, or a dash."""
-    return UNKNOWN if estimate is None else f"{estimate.value:.{digits}f}"
+    return UNKNOWN if estimate is None else f"{estimate.value:z.{digits}f}"
 
 
 def format_cell(value: float | None) -> str:
     """Return a number as the ranked table has it: two digits, none from 100 on."""
     if value is None:
         return UNKNOWN
-    return f"{value:.2f}" if abs(value) < 100 else f"{value:,.0f}"
+    return f"{value:z.2f}" if abs(value) < 100 else f"{value:,.0f}"
 
 
 def external_address(address: str) -> str | None:

@@ -86,7 +86,7 @@ def add_metric(library: Library, blocks: gr.Blocks) -> None:
     with gr.Row(elem_classes="ts-controls", elem_id="compare-with"):
         rival = gr.Dropdown([], value=None, label="Compare with", allow_custom_value=True)
     content = add_html("", min_height=600)
-    with gr.Accordion("Cite and embed", open=False, elem_id="cite"):
+    with gr.Accordion("Cite and embed", open=True, elem_id="cite"):
         citation = gr.Code("", language=None, label="BibTeX", buttons=["copy"], interactive=False, wrap_lines=True, lines=4)
         badge = gr.Code("", language=None, label="Badge in Markdown", buttons=["copy"], interactive=False, wrap_lines=True, lines=1)
 

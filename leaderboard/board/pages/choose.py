@@ -12,7 +12,7 @@ from markupsafe import Markup
 from harness.evaluation.task import Role
 from leaderboard.board.components.layout import Links
 from leaderboard.board.pages.ranking import entry_tags
-from leaderboard.board.rendering import UI, render
+from leaderboard.board.rendering import UI, format_cell, render
 from leaderboard.board.snapshot import Snapshot
 from leaderboard.report.schema import EntryReport
 from leaderboard.scoring.comparison import estimate_difference
@@ -130,7 +130,7 @@ def find_cheaper(snapshot: Snapshot, best: EntryReport, equals: Sequence[EntryRe
 def describe_cost(snapshot: Snapshot, entry: EntryReport) -> str:
     """Return the cost with its unit."""
     cost = snapshot.cost(entry)
-    return "not timed" if cost is None else f"{cost:.2g} {snapshot.cost_unit(entry.track)}"
+    return "not timed" if cost is None else f"{format_cell(cost)} {snapshot.cost_unit(entry.track)}"
 
 
 def list_reasons(snapshot: Snapshot, entry: EntryReport) -> list[str]:

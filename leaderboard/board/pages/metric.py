@@ -18,7 +18,7 @@ from leaderboard.board.components.insights import (
     render_training,
 )
 from leaderboard.board.components.layout import Links
-from leaderboard.board.rendering import UI, format_decimal, format_estimate, render
+from leaderboard.board.rendering import UI, format_cell, format_decimal, format_estimate, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.publishing.citations import OVERALL, cite
 from leaderboard.report.formats import format_authors
@@ -63,7 +63,7 @@ class Axiom(NamedTuple):
 
 def render_metric(snapshot: Snapshot, links: Links, name: str, against: str | None = None) -> Markup | None:
     """Return the page of a metric compared with another; None if there is no such metric."""
-    standings = [entry for entry in snapshot.report.entries if entry.name == name]
+    standings = sorted((entry for entry in snapshot.report.entries if entry.name == name), key=lambda entry: entry.track != entry.kind)
     if not standings:
         return None
     entry = standings[0]
@@ -82,7 +82,7 @@ def render_metric(snapshot: Snapshot, links: Links, name: str, against: str | No
         Section("failures", "Failures", render_failures(snapshot, standings)),
         Section("source", "Source and provenance", render_source(snapshot, entry)),
         Section("versions", "Versions", render_history(snapshot, links, entry)),
-        Section("usage", "Run and cite", render_usage(snapshot, entry)),
+        Section("usage", "Commands", render_usage(snapshot, entry)),
     ]
     return render("metric.html", links=links, entry=entry, authors=format_authors(entry.authors, entry.year) or "Paper", facts=list_facts(snapshot, entry),
                   signature=first_signature(snapshot, standings), sections=[section for section in sections if section.content.strip()])
@@ -117,7 +117,7 @@ def list_facts(snapshot: Snapshot, entry: EntryReport) -> list[str]:
         facts.append("repeatable (tested)" if repeatable == 1 else "not repeatable")
     cost, growth, memory = snapshot.cost(entry), snapshot.role_value(entry, Role.GROWTH), snapshot.role_value(entry, Role.MEMORY)
     if cost is not None:
-        facts.append(f"{cost:.2g} {snapshot.cost_unit(entry.track)}")
+        facts.append(f"{format_cell(cost)} {snapshot.cost_unit(entry.track)}")
     if growth is not None:
         facts.append(f"time grows as n^{growth:.1f}")
     if memory is not None:

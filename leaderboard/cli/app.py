@@ -15,6 +15,7 @@ import typer
 from harness.base.errors import TouchstoneError
 from harness.sandbox.faults import SupervisorLost
 from leaderboard.cli.analyse import analyse_app
+from leaderboard.cli.contribute.answers import answers_app
 from leaderboard.cli.figure import figures_app
 from leaderboard.cli.options import (
     ANSWERED,
@@ -74,6 +75,7 @@ app = typer.Typer(
     Exit codes: 0 success, 1 some test units failed (recorded), 2 invalid input, 130 stopped.""")
 app.add_typer(serving_app)
 app.add_typer(submitting_app)
+app.add_typer(answers_app)
 app.add_typer(citing_app)
 app.add_typer(papers_app)
 app.add_typer(figures_app)

@@ -74,6 +74,10 @@ class OpenMetric:
             answer = self._session.corpus_distances([p, q], [(0, 1)], first=next(self._calls))
         return float(self._session.scale.as_distance(np.array(answer))[0])
 
+    def peak_memory(self) -> int | None:
+        """Return the peak memory of the metric in bytes; None if unknown."""
+        return self._session.peak_memory()
+
     @contextmanager
     def _call(self, kind: str, texts: Sequence[str], collection: Sequence[str] | None) -> Iterator[list[str]]:
         """Prepare a call and yield the texts for `fit`; convert faults to TouchstoneError."""

@@ -71,6 +71,6 @@ def answers(
         messages.print(f"{task}: {count:,} test units", markup=False)
     for failure in summary.failures[:5]:
         messages.print(f"failed: {failure}", soft_wrap=True, markup=False)
-    messages.print(f'{summary.entry.name} is stored and marked "claimed: answers supplied". Next: touchstone show --suite {suite}',
-                   soft_wrap=True, markup=False)
+    messages.print(f'{summary.entry.name} is stored and marked "claimed: answers supplied". '
+                   f"Next: touchstone show --suite {suite}", soft_wrap=True, markup=False)
     sys.exit(SOME_FAILED if summary.failures else ANSWERED)

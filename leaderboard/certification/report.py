@@ -47,7 +47,8 @@ def to_matrix(certificates: Sequence[Certificate]) -> str:
     lines = [f"| library | metric | {' | '.join(checks)} |", "|---|---|" + "---|" * len(checks)]
     for certificate in certificates:
         verdicts = {result.check: CELLS[result.verdict] for result in certificate.results}
-        lines.append(f"| {certificate.library} | {certificate.metric} | " + " | ".join(verdicts.get(check, "") for check in checks) + " |")
+        cells = " | ".join(verdicts.get(check, "") for check in checks)
+        lines.append(f"| {certificate.library} | {certificate.metric} | {cells} |")
     for certificate in certificates:
         lines += [f"\n**{certificate.library} {certificate.metric}, {result.check}**: {in_cell(result.sentence)}"
                   for result in certificate.failures]

@@ -6,7 +6,7 @@ import importlib.metadata
 import json
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import NamedTuple
 
@@ -32,7 +32,6 @@ class Call:
     together: bool = False                  # whether the library scores a list of pairs at once
     models: tuple[str, ...] = ()
     variables: str = ""                     # global names that the body of `setup` assigns
-    example: str = ""                       # `score` as a user writes it, with x and y, if `score` is no such expression
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ class LibraryCalls:
     """A library on the package index and its metrics."""
 
     license: str
+    version: str                            # if none is given or installed
     metrics: dict[str, Call]
     aliases: dict[str, str] = field(default_factory=dict)
     requires: tuple[str, ...] = ()          # packages that its metrics need besides
@@ -57,20 +57,24 @@ class Target(NamedTuple):
 
 
 def rapidfuzz_ratio(name: str) -> Call:
+    """Return the call of a ratio of RapidFuzz."""
     return Call(f"from rapidfuzz.fuzz import {name}", f"{name}(x, y)", high=100.0)
 
 
 def rouge_score(name: str, reference: str | None) -> Call:
+    """Return the call of a type of rouge-score."""
     return Call("from rouge_score.rouge_scorer import RougeScorer", f'scorer.score(x, y)["{name}"].fmeasure',
                 setup=f'scorer = RougeScorer(["{name}"])', reference=reference)
 
 
 def sacrebleu(name: str, constructor: str, reference: str | None, **more: object) -> Call:
+    """Return the call of a class of sacreBLEU."""
     return Call(f"from sacrebleu.metrics import {name}", "scorer.sentence_score(y, [x]).score", setup=f"scorer = {constructor}",
                 reference=reference, **{"high": 100.0, **more})      # type: ignore[arg-type]
 
 
 def torchmetrics(name: str, reference: str | None, **more: object) -> Call:
+    """Return the call of a function of torchmetrics that takes a list of references per text."""
     return Call(f"from torchmetrics.functional.text import {name}", f"float({name}([y], [[x]]))", reference=reference,
                 **more)                     # type: ignore[arg-type]
 
@@ -96,11 +100,11 @@ MODEL_LIBRARIES = {"sentence-transformers": SENTENCE_TRANSFORMERS, "cross-encode
 PACKAGE_OF = {"cross-encoder": "sentence-transformers"}
 
 LIBRARIES: dict[str, LibraryCalls] = {
-    "sacrebleu": LibraryCalls("Apache-2.0", {
+    "sacrebleu": LibraryCalls("Apache-2.0", "2.6.0", {
         "CHRF": sacrebleu("CHRF", "CHRF()", "chrf"),
         "BLEU": sacrebleu("BLEU", "BLEU(effective_order=True)", "bleu_sentence"),
         "TER": sacrebleu("TER", "TER()", None, high=math.inf, returns="distance")}),
-    "torchmetrics": LibraryCalls("Apache-2.0", {
+    "torchmetrics": LibraryCalls("Apache-2.0", "1.9.0", {
         "chrf_score": torchmetrics("chrf_score", "chrf"),
         "bleu_score": torchmetrics("bleu_score", "bleu"),
         "rouge_score": Call("from torchmetrics.functional.text.rouge import rouge_score",
@@ -113,7 +117,7 @@ LIBRARIES: dict[str, LibraryCalls] = {
     }, {"CHRFScore": "chrf_score", "BLEUScore": "bleu_score", "ROUGEScore": "rouge_score", "SacreBLEUScore": "sacre_bleu_score",
         "TranslationEditRate": "translation_edit_rate", "ExtendedEditDistance": "extended_edit_distance",
         "CharErrorRate": "char_error_rate"}, requires=("nltk", "regex")),
-    "nltk": LibraryCalls("Apache-2.0", {
+    "nltk": LibraryCalls("Apache-2.0", "3.10.4", {
         "sentence_chrf": Call("from nltk.translate.chrf_score import sentence_chrf", "sentence_chrf(x, y)", reference="chrf"),
         "sentence_bleu": Call("from nltk.translate.bleu_score import sentence_bleu", "sentence_bleu([x.split()], y.split())",
                               reference="bleu"),
@@ -122,32 +126,34 @@ LIBRARIES: dict[str, LibraryCalls] = {
                               high=math.inf),
         "jaro_winkler_similarity": Call("from nltk.metrics.distance import jaro_winkler_similarity",
                                         "jaro_winkler_similarity(x, y)")}),
-    "rouge-score": LibraryCalls("Apache-2.0", {
+    "rouge-score": LibraryCalls("Apache-2.0", "0.1.2", {
         "rouge1": rouge_score("rouge1", "rouge1"), "rouge2": rouge_score("rouge2", "rouge2"),
         "rougeL": rouge_score("rougeL", "rouge_l"), "rougeLsum": rouge_score("rougeLsum", None)}),
-    "rouge": LibraryCalls("Apache-2.0", {
+    "rouge": LibraryCalls("Apache-2.0", "1.0.1", {
         "rouge-1": Call("from rouge import Rouge", 'scorer.get_scores(y, x)[0]["rouge-1"]["f"]', setup="scorer = Rouge()",
                         reference="rouge1"),
         "rouge-l": Call("from rouge import Rouge", 'scorer.get_scores(y, x)[0]["rouge-l"]["f"]', setup="scorer = Rouge()",
                         reference="rouge_l")}),
-    "bert-score": LibraryCalls("MIT", {"F1": BERT_SCORE}),
-    "rapidfuzz": LibraryCalls("MIT", {
-        **{name: rapidfuzz_ratio(name) for name in ("ratio", "partial_ratio", "token_sort_ratio", "token_set_ratio", "WRatio", "QRatio")},
+    "bert-score": LibraryCalls("MIT", "0.3.13", {"F1": BERT_SCORE}),
+    "rapidfuzz": LibraryCalls("MIT", "3.14.6", {
+        **{name: rapidfuzz_ratio(name) for name in ("ratio", "partial_ratio", "token_sort_ratio", "token_set_ratio", "WRatio",
+                                                    "QRatio")},
         "normalized_similarity": Call("from rapidfuzz.distance import Levenshtein", "Levenshtein.normalized_similarity(x, y)")}),
-    "jellyfish": LibraryCalls("MIT", {
+    "jellyfish": LibraryCalls("MIT", "1.3.0", {
         name: Call(f"from jellyfish import {name}", f"{name}(x, y)") for name in ("jaro_similarity", "jaro_winkler_similarity",
                                                                                   "jaccard_similarity")}),
-    "textdistance": LibraryCalls("MIT", {
+    "textdistance": LibraryCalls("MIT", "4.6.3", {
         name: Call("import textdistance", f"textdistance.{name}.normalized_similarity(x, y)")
-        for name in ("jaccard", "cosine", "sorensen_dice", "overlap", "jaro_winkler", "levenshtein", "lcsseq", "ratcliff_obershelp")}),
-    "jiwer": LibraryCalls("Apache-2.0", {
+        for name in ("jaccard", "cosine", "sorensen_dice", "overlap", "jaro_winkler", "levenshtein", "lcsseq")}),
+    "jiwer": LibraryCalls("Apache-2.0", "4.0.0", {
         "wer": Call("import jiwer", "jiwer.wer(x, y)", returns="distance", high=math.inf),
         "cer": Call("import jiwer", "jiwer.cer(x, y)", returns="distance", high=math.inf),
         "mer": Call("import jiwer", "jiwer.mer(x, y)", returns="distance")}),
 }
 # Modules of evaluate that call a package: their code is downloaded when they are loaded, and the package gives the same scores.
 EVALUATE = {"chrf": ("sacrebleu", "CHRF"), "sacrebleu": ("sacrebleu", "BLEU"), "ter": ("sacrebleu", "TER"),
-            "rouge": ("rouge-score", "rougeL"), "bertscore": ("bert-score", "F1"), "wer": ("jiwer", "wer"), "cer": ("jiwer", "cer")}
+            "rouge": ("rouge-score", "rougeL"), "bertscore": ("bert-score", "F1"), "wer": ("jiwer", "wer"),
+            "cer": ("jiwer", "cer")}
 
 
 def find_target(name: str) -> Target:
@@ -164,16 +170,16 @@ def find_target(name: str) -> Target:
                               "nobody can review. Write a submission that builds and fits the pipeline in `fit(texts)`.")
     if library == "evaluate":
         if metric not in EVALUATE:
-            raise TouchstoneError(f"evaluate downloads the code of \"{printable(metric, 40)}\" when it is loaded, and a metric has "
-                                  f"no network; wrap the package that it calls. Available: {', '.join(EVALUATE)}.")
+            raise TouchstoneError(f'evaluate downloads the code of "{printable(metric, 40)}" when it is loaded, and a metric '
+                                  f"has no network; wrap the package that it calls. Available: {', '.join(EVALUATE)}.")
         (library, metric), bound = EVALUATE[metric], ""
-    if library in MODEL_LIBRARIES and "/" in metric or library in ("sentence-transformers", "cross-encoder"):
+    if (library in MODEL_LIBRARIES and "/" in metric) or library in ("sentence-transformers", "cross-encoder"):
         call, package = MODEL_LIBRARIES[library], PACKAGE_OF.get(library, library)
         return Target(package, pinned(package, bound), metric, with_model(call, metric), "Apache-2.0", ())
     if library not in LIBRARIES:
         known = [*LIBRARIES, *(name for name in MODEL_LIBRARIES if name not in LIBRARIES), "evaluate"]
-        raise TouchstoneError(f'There is no wrapper for the library "{printable(library, 40)}".{did_you_mean(library, known)} There '
-                              f"are wrappers for {', '.join(known)}.")
+        raise TouchstoneError(f'There is no wrapper for the library "{printable(library, 40)}".{did_you_mean(library, known)} '
+                              f"There are wrappers for {', '.join(known)}.")
     calls = LIBRARIES[library]
     metric = calls.aliases.get(metric, metric)
     if metric not in calls.metrics:
@@ -191,23 +197,22 @@ def metric_names(library: str) -> list[str]:
 
 
 def pinned(library: str, bound: str) -> str:
-    """Return the requirement: with the given version, else with the installed one, else without a bound."""
+    """Return the requirement with the given version, else the installed one, else that of the table."""
     if not bound:
         try:
             bound = f"=={importlib.metadata.version(library)}"
         except importlib.metadata.PackageNotFoundError:
-            bound = ""
+            bound = f"=={LIBRARIES[library].version}" if library in LIBRARIES else ""
     try:
         return str(Requirement(f"{library}{bound}"))
     except InvalidRequirement:
-        raise TouchstoneError(f"{printable(library + bound, 60)} is not a package with a version, such as sacrebleu==2.6.0.") from None
+        raise TouchstoneError(f"{printable(library + bound, 60)} is not a package with a version, such as "
+                              "sacrebleu==2.6.0.") from None
 
 
 def with_model(call: Call, model: str) -> Call:
     """Return the call with a model in place of the placeholder."""
-    from_template = dict(vars(call))
-    return Call(**{**from_template, "setup": call.setup.replace(PLACEHOLDER, model),
-                   "models": tuple(model for _ in call.models)})
+    return replace(call, setup=call.setup.replace(PLACEHOLDER, model), models=tuple(model for _ in call.models))
 
 
 def submission_name(target: Target) -> str:

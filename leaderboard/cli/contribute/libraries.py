@@ -47,12 +47,15 @@ def wrap(
 
 @libraries_app.command()
 def certify(
-    library: Annotated[str, typer.Argument(metavar="LIBRARY==VERSION", help="For example sacrebleu==2.6.0.")],
+    library: Annotated[str, typer.Argument(metavar="LIBRARY==VERSION", help="For example sacrebleu==2.6.0; "
+                                           "\"all\" for one version of each library.")],
     names: Annotated[list[str] | None, typer.Argument(metavar="[METRIC]...", help="Default: all that can be called.",
                                                       show_default=False)] = None,
     report: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write the report as Markdown.",
                                                 show_default=False)] = None,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as JUnit XML.", show_default=False)] = None,
+    matrix: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a table of metrics and checks as Markdown.",
+                                                show_default=False)] = None,
     seconds: SecondsOption = None,
     memory: MemoryOption = None,
     limit: LimitOption = None,
@@ -63,19 +66,22 @@ def certify(
     """
     from harness.base.errors import TouchstoneError
     from leaderboard.certification.checks import Certificate, certify_target
-    from leaderboard.certification.report import to_junit, to_markdown
-    from leaderboard.certification.wrappers import find_target, metric_names
+    from leaderboard.certification.report import to_junit, to_markdown, to_matrix
+    from leaderboard.certification.wrappers import LIBRARIES, find_target, metric_names
     from leaderboard.cli.console import ConsoleProgress, messages, output
     from leaderboard.cli.fitted_table import plain_table
 
     certificates: list[Certificate] = []
-    for name in names or metric_names(library):
-        certificate = certify_target(find_target(f"{library}:{name}"), read_limits(seconds, memory, limit), ConsoleProgress())
+    targets = [f"{chosen}:{name}" for chosen in (LIBRARIES if library == "all" else [library])
+               for name in names or metric_names(chosen)]
+    for target in targets:
+        certificate = certify_target(find_target(target), read_limits(seconds, memory, limit), ConsoleProgress())
         certificates.append(certificate)
         output.print(f"{certificate.library} {certificate.metric}", markup=False, style="bold")
         output.print(plain_table(("check", "verdict", "result"), [
             (result.check, result.verdict.value, result.sentence) for result in certificate.results]))
-    for path, text in ((report, "\n".join(map(to_markdown, certificates))), (junit, to_junit(certificates))):
+    for path, text in ((report, "\n".join(map(to_markdown, certificates))), (junit, to_junit(certificates)),
+                       (matrix, to_matrix(certificates))):
         if path is not None:
             try:
                 path.write_text(text, encoding="utf-8")

@@ -382,6 +382,8 @@ def _sentence(wrong: ValidationError, lines: list[str], first_line: int, filenam
         return f"{where}: `{printable(field, 40)}` is not a field of the header.{did_you_mean(field, fields)}"
     if error["type"] == "literal_error":
         return f"{where}: `{field} = {value}` is not a valid choice. Use {MEANINGS[field]}."
+    if error["type"] in ("tuple_type", "too_short"):
+        return f"{where}: `{field} = {value}` must be a list of values, such as `{EXAMPLES.get(field, f'{field} = [...]')}`."
     if error["type"] in ("too_long", "string_too_long"):
         return f"{where}: `{field}` is too long; {message[0].lower()}{message[1:]}."
     return f"{where}: `{field} = {value}` is not valid; {message[0].lower()}{message[1:]}."

@@ -394,7 +394,7 @@ def describe_exception(wrong: BaseException) -> dict[str, Any]:
     places, own, trace = [], [], wrong.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if code.co_filename != __file__:
+        if os.path.dirname(code.co_filename) != os.path.dirname(__file__):
             places.append(f"{os.path.basename(code.co_filename)[:80]}:{trace.tb_lineno} in {code.co_name[:80]}")
             if code.co_filename == getattr(sys.modules.get(MODULE), "__file__", None):
                 own = places[-1:]

@@ -140,7 +140,7 @@ WRONG = {
     "no value": (r'print qq({"n": $call->{n}}\n);', FaultKind.FORM, "its answer to `distance` has no `value`"),
     "a text": (r'reply($call, "near");', FaultKind.FORM, "must return one number"),
     "an error": (r'print qq({"n": $call->{n}, "error": "no such word"}\n);', FaultKind.RAISED, "raised ProgramError: no such word"),
-    "two lines": (r'reply($call, 1); reply($call, 2); sleep 5', FaultKind.FORM, "more than one line in answer to `distance`"),
+    "two lines": (r'print qq({"n": $call->{n}, "value": 1}\n) x 2; sleep 5', FaultKind.FORM, "more than one line in answer to `distance`"),
     "too much": (r'print "x" x 1_000_000 for 1 .. 80; sleep 5', FaultKind.FORM, "longer than 64 MB"),
     "half a line and its end": (r'print qq({"n": ); exit 3', FaultKind.DIED, "ended with exit code 3 during a call"),
     "its end": ("exit 0", FaultKind.DIED, "ended with exit code 0 during a call"),
@@ -162,10 +162,20 @@ def test_what_a_program_does_wrong_is_a_clear_failure(what, confined):
     with pytest.raises(Fault) as caught:
         worker.call("distance", [["a"], ["b"]], 1)
     assert (caught.value.kind, sentence in caught.value.sentence) == (kind, True), caught.value.sentence
+    assert not caught.value.places          # no lines of the harness
     assert time.monotonic() - started < 8
     if worker.alive and kind is FaultKind.FORM and what != "a text":           # later lines cannot be attributed to a call
         with pytest.raises(Fault):
             worker.call("distance", [["a"], ["b"]], 1)
+    worker.close()
+
+
+def test_a_line_that_comes_late_is_not_the_answer_to_the_next_call(confined):
+    worker = loaded(confined, r'reply($call, 1); select(undef, undef, undef, 0.3); reply($call, 2)')
+    assert worker.call("distance", [["a"], ["b"]], 1) == 1
+    time.sleep(0.6)
+    with pytest.raises(Fault, match="more than one line|does not carry the number"):
+        worker.call("distance", [["a"], ["b"]], 1)
     worker.close()
 
 

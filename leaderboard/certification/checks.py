@@ -265,7 +265,7 @@ class Certification:
         try:
             yield failed
         except TouchstoneError as wrong:
-            failed.append(CheckResult(check, Verdict.FAILED, str(wrong)))
+            failed.append(CheckResult(check, Verdict.FAILED, reason_of(wrong)))
 
 
 @contextmanager
@@ -274,7 +274,12 @@ def refusals(failures: list[str], what: str) -> Iterator[None]:
     try:
         yield
     except TouchstoneError as wrong:
-        failures.append(f"{what}: {wrong}")
+        failures.append(f"{what}: {reason_of(wrong)}")
+
+
+def reason_of(wrong: TouchstoneError) -> str:
+    """Return why a call failed, without the name of the submission, which the user did not write."""
+    return str(wrong).partition(" failed: ")[2].rstrip(".") or str(wrong)
 
 
 def quoted(text: str) -> str:

@@ -31,6 +31,7 @@ class Call:
     reference: str | None = None            # our entry with the definition that users of the name expect
     together: bool = False                  # whether the library scores a list of pairs at once
     models: tuple[str, ...] = ()
+    requires: tuple[str, ...] = ()          # packages that it needs besides the library
     variables: str = ""                     # global names that the body of `setup` assigns
 
 
@@ -114,7 +115,12 @@ LIBRARIES: dict[str, LibraryCalls] = {
         "extended_edit_distance": torchmetrics("extended_edit_distance", None, returns="distance"),
         "char_error_rate": Call("from torchmetrics.functional.text import char_error_rate", "float(char_error_rate([y], [x]))",
                                 returns="distance", high=math.inf),
-    }, {"CHRFScore": "chrf_score", "BLEUScore": "bleu_score", "ROUGEScore": "rouge_score", "SacreBLEUScore": "sacre_bleu_score",
+        "bert_score": Call(
+            "from torchmetrics.functional.text.bert import bert_score",
+            'bert_score(list(b), list(a), model_name_or_path=folder, num_layers=layers(folder))["f1"].numpy()', -1.0, 1.0,
+            together=True, setup=f'folder = models["{PLACEHOLDER}"]', models=(PLACEHOLDER,), variables="folder",
+            requires=("transformers",)),
+    }, {"BERTScore": "bert_score", "CHRFScore": "chrf_score", "BLEUScore": "bleu_score", "ROUGEScore": "rouge_score", "SacreBLEUScore": "sacre_bleu_score",
         "TranslationEditRate": "translation_edit_rate", "ExtendedEditDistance": "extended_edit_distance",
         "CharErrorRate": "char_error_rate"}, requires=("nltk", "regex")),
     "nltk": LibraryCalls("Apache-2.0", "3.10.4", {
@@ -186,7 +192,7 @@ def find_target(name: str) -> Target:
         raise TouchstoneError(f'{library} has no metric "{printable(metric, 40)}" that can be wrapped.'
                               f"{did_you_mean(metric, calls.metrics)} Its metrics: {', '.join(calls.metrics)}.")
     return Target(library, pinned(library, bound), metric, with_model(calls.metrics[metric], "minilm"), calls.license,
-                  calls.requires)
+                  (*calls.requires, *calls.metrics[metric].requires))
 
 
 def metric_names(library: str) -> list[str]:
@@ -235,7 +241,7 @@ def submission_source(target: Target) -> str:
         "symmetric = false", "lift = false", *([f"models = {json.dumps(list(call.models))}"] if model else []),
         f'license = "{target.license}"',
     ]
-    uses_layers = "layers(" in call.setup
+    uses_layers = "layers(" in call.setup + call.score
     imports = [*(["import json", "from pathlib import Path", ""] if uses_layers else []), "import numpy as np", call.imports]
     body = call.score if call.together else f"np.array([{call.score} for x, y in zip(a, b, strict=True)])"
     loading = (f"\n\ndef setup(models: dict[str, str]) -> None:\n    global {call.variables}\n    {call.setup}\n" if model

@@ -120,7 +120,8 @@ LIBRARIES: dict[str, LibraryCalls] = {
             'bert_score(list(b), list(a), model_name_or_path=folder, num_layers=layers(folder))["f1"].numpy()', -1.0, 1.0,
             together=True, setup=f'folder = models["{PLACEHOLDER}"]', models=(PLACEHOLDER,), variables="folder",
             requires=("transformers",)),
-    }, {"BERTScore": "bert_score", "CHRFScore": "chrf_score", "BLEUScore": "bleu_score", "ROUGEScore": "rouge_score", "SacreBLEUScore": "sacre_bleu_score",
+    }, {"BERTScore": "bert_score", "CHRFScore": "chrf_score", "BLEUScore": "bleu_score", "ROUGEScore": "rouge_score",
+        "SacreBLEUScore": "sacre_bleu_score",
         "TranslationEditRate": "translation_edit_rate", "ExtendedEditDistance": "extended_edit_distance",
         "CharErrorRate": "char_error_rate"}, requires=("nltk", "regex")),
     "nltk": LibraryCalls("Apache-2.0", "3.10.4", {

@@ -19,7 +19,7 @@ import tempfile
 import time
 import zipfile
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
@@ -31,6 +31,7 @@ from harness.base.files import file_lock
 from harness.base.hashing import digest_of
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
+from harness.environments.programs import ProgramFile, find_program
 from harness.models.registry import find_models
 from harness.sandbox.inside.remove_tree import remove_tree
 from harness.sandbox.layers import WorkerEnvironment
@@ -57,13 +58,19 @@ class Environment:
     """What the workers of a submission can import."""
 
     folder: Path | None = None              # None: the harness's own
-    lock: tuple[str, ...] = ()              # of a separate environment: name==version --hash=sha256:...
+    lock: tuple[str, ...] = ()              # of a separate environment: name==version --hash=sha256:...; of a program likewise
+    program: ProgramFile | None = None      # of a metric that is a program
 
     def ground(self, submission: Submission) -> WorkerEnvironment:
         models = find_models(submission.header.models).values()
+        executable = self.program.executable if self.program else ()
         if self.folder is None:
-            return default_environment(submission.source, models)
-        return WorkerEnvironment((str(self.folder),), models=tuple(sorted(models)))
+            return default_environment(b"" if self.program else submission.source, models, executable)
+        return WorkerEnvironment((str(self.folder),), models=tuple(sorted(models)), executable=executable)
+
+    def command(self, submission: Submission) -> tuple[str, ...]:
+        """Return the command of a metric that is a program; empty for Python."""
+        return (self.program.path, *(submission.header.command or ())[1:]) if self.program else ()
 
 
 HARNESS_ENVIRONMENT = Environment()
@@ -81,12 +88,21 @@ def prepare_environments(entries: Iterable[Entry], limits: Limits, progress: Pro
             try:
                 check_requested_limits(submission, limits)
                 find_models(submission.header.models)
-                made[submission.source] = get_environment(submission, progress, refresh=refresh)
+                environment = get_environment(submission, progress, refresh=refresh)
+                made[submission.source] = with_program(environment, submission)
             except TouchstoneError as refusal:
                 refused[submission.source] = str(refusal)
         if submission.source in made:
             environments[entry.digest] = made[submission.source]
     return environments, list(refused.values())
+
+
+def with_program(environment: Environment, submission: Submission) -> Environment:
+    """Return the environment with the program that a submission's command names, and its hash in the lock."""
+    if not submission.header.command:
+        return environment
+    program = find_program(submission.header.command[0], submission.filename, environment.folder)
+    return replace(environment, lock=(*environment.lock, program.lock), program=program)
 
 
 def check_requested_limits(submission: Submission, limits: Limits) -> None:

@@ -201,11 +201,12 @@ class WorkerSlot:
     def start(self, entry: Entry, until: float = math.inf) -> Worker:
         """Return a fresh worker that has loaded the entry; `until` is the time at which loading is given up."""
         started = time.monotonic()
-        worker = self._fork(self._conditions.environments.get(entry.digest, HARNESS_ENVIRONMENT).ground(entry.submission))
+        environment = self._conditions.environments.get(entry.digest, HARNESS_ENVIRONMENT)
+        worker = self._fork(environment.ground(entry.submission))
         worker.deadline = min(worker.deadline, until)
         try:
             worker.load(entry.submission.source, entry.submission.filename, entry.parameters,
-                        find_models(entry.header.models), self._conditions.watched)
+                        find_models(entry.header.models), self._conditions.watched, environment.command(entry.submission))
             if entry.header.returns not in worker.functions:
                 raise Fault(FaultKind.FORM, f"defines no function `{entry.header.returns}`, which the header requires")
         except Fault as fault:

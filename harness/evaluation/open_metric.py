@@ -74,6 +74,10 @@ class OpenMetric:
             answer = self._session.corpus_distances([p, q], [(0, 1)], first=next(self._calls))
         return float(self._session.scale.as_distance(np.array(answer))[0])
 
+    def peak_memory(self) -> int | None:
+        """Return the peak memory of the metric in bytes; None if unknown."""
+        return self._session.peak_memory()
+
     @contextmanager
     def _call(self, kind: str, texts: Sequence[str], collection: Sequence[str] | None) -> Iterator[list[str]]:
         """Prepare a call and yield the texts for `fit`; convert faults to TouchstoneError."""
@@ -93,15 +97,16 @@ class OpenMetric:
 
 @contextmanager
 def open_metric(metric: Entry | str | Path, *, model: str = SUITE_MODEL, limits: Limits | None = None, trust: bool = False,
-                progress: Progress | None = None) -> Iterator[OpenMetric]:
+                progress: Progress | None = None, vectors: Path | None = None) -> Iterator[OpenMetric]:
     """Open a metric in the sandbox, as in any run, and close it at the end of the block.
 
     Args:
         metric: An entry, the name of a submission (`"cosine"`, `"pr[k=5]"`), or the path of a submission file.
-        model: The embedding model behind `input = "embeddings"` and `"tokens"`; vectors are not kept.
+        model: The embedding model behind `input = "embeddings"` and `"tokens"`.
         limits: Time, memory and other limits of each call.
         trust: Disable the sandbox, for code that you have reviewed.
         progress: Receives messages and progress; default: none.
+        vectors: Folder in which vectors are kept; default: they are not kept.
 
     Raises:
         TouchstoneError: The metric cannot be loaded or a call fails; the message says why.
@@ -115,7 +120,7 @@ def open_metric(metric: Entry | str | Path, *, model: str = SUITE_MODEL, limits:
     entry = metric if isinstance(metric, Entry) else select_entries([str(metric)], SUBMISSIONS)[0]
     slot = WorkerSlot(prepare_conditions([entry], limits or Limits(), trust, progress))
     with TemporaryDirectory() as folder:
-        encoder = InputEncoder(VectorCache(model, Path(folder)))
+        encoder = InputEncoder(VectorCache(model, vectors or Path(folder)))
         unit = Unit("open_metric", 1, (), {}, (), Source(model, model_fingerprint(model)), 0)
         session = MetricSession(entry, unit, encoder, slot.start, None, slot.limits)
         try:

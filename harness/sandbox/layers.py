@@ -30,6 +30,7 @@ SIZED_TMPFS, CGROUP, BUBBLEWRAP = "sized-tmpfs", "cgroup", "bubblewrap"
 OPTIONAL_LAYERS = (SIZED_TMPFS, CGROUP, BUBBLEWRAP)                            # total limits, and namespaces
 SYSTEM_FILES = ("/usr/lib", "/usr/lib64", "/usr/local/lib", "/lib", "/lib64", "/etc/ld.so.cache", "/usr/share/zoneinfo",
                 "/dev/urandom", "/proc/self/maps", "/proc/cpuinfo", "/proc/meminfo", "/sys/devices/system/cpu")
+PROGRAM_FILES = ("/etc/perl", "/usr/share/perl", "/usr/share/perl5", "/usr/share/nodejs", "/usr/share/java")       # libraries
 SUPERVISOR_BYTES = 300_000_000              # memory of a supervisor beside its worker, libraries included
 SUPERVISOR_THREADS = 8
 PR_SET_DUMPABLE = 4
@@ -42,6 +43,7 @@ class WorkerEnvironment:
     libraries: tuple[str, ...]
     preload: tuple[str, ...] = ()           # only from the harness's own environment: it happens outside the sandbox
     models: tuple[str, ...] = ()
+    executable: tuple[str, ...] = ()        # for a metric that is a program: the interpreter, and the loader of its libraries
 
 
 @dataclass(frozen=True)
@@ -74,8 +76,9 @@ class Sandbox:
         bounds = {"RLIMIT_NOFILE": limits.open_files, "RLIMIT_FSIZE": limits.file_bytes,
                   "RLIMIT_CPU": limits.processor_seconds, "RLIMIT_NPROC": limits.threads}
         temporary = {"size": limits.temporary_bytes, "nr_inodes": limits.temporary_files} if SIZED_TMPFS in self.layers else None
-        files = [*readable_paths(ground), str(INSIDE / "audit_hook.py")]
-        return {"readable": files, "listed": shared_library_folders(ground), "bounds": bounds, "temporary": temporary}
+        files = [*readable_paths(ground), str(INSIDE / "audit_hook.py"), str(INSIDE / "program.py")]
+        return {"readable": files, "listed": shared_library_folders(ground), "bounds": bounds, "temporary": temporary,
+                "executable": list(ground.executable)}
 
 
 NO_SANDBOX = Sandbox(PROCESS_LAYERS)             # for trusted files: `--trust`
@@ -105,7 +108,8 @@ def readable_paths(ground: WorkerEnvironment) -> list[str]:
     """Return the readable paths: Python, libraries, and system files; never the files of this project."""
     shared = shared_library_folders(ground)
     beside = [str(path) for folder in shared for path in Path(folder).iterdir() if path.name not in PROJECT_FOLDERS]
-    return [f"{sys.base_prefix}/lib", *(folder for folder in ground.libraries if folder not in shared), *beside, *SYSTEM_FILES]
+    return [f"{sys.base_prefix}/lib", *(folder for folder in ground.libraries if folder not in shared), *beside, *SYSTEM_FILES,
+            *(PROGRAM_FILES if ground.executable else ()), *ground.executable]
 
 
 def environment_variables(temporary: Path) -> dict[str, str]:

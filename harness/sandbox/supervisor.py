@@ -138,9 +138,10 @@ class Supervisor:
         remove_tree(str(self._folder))
 
 
-def default_environment(source: bytes = b"", models: Iterable[str] = ()) -> WorkerEnvironment:
+def default_environment(source: bytes = b"", models: Iterable[str] = (), executable: Iterable[str] = ()) -> WorkerEnvironment:
     """Return the harness's own environment, preloading only those slow modules that the submission imports."""
-    return WorkerEnvironment(library_folders(), (*ALWAYS_PRELOADED, *modules_to_preload(source)), tuple(sorted(models)))
+    return WorkerEnvironment(library_folders(), (*ALWAYS_PRELOADED, *modules_to_preload(source)), tuple(sorted(models)),
+                             tuple(executable))
 
 
 @cache

@@ -52,11 +52,15 @@ class Worker:
             self._poll.register(descriptor, select.POLLIN)
 
     def load(self, source: bytes, filename: str, parameters: Mapping[str, Any],
-             models: Mapping[str, str], watch: bool = False) -> None:
-        """Execute the submission in the worker and receive the names of its functions."""
+             models: Mapping[str, str], watch: bool = False, command: Sequence[str] = ()) -> None:
+        """Execute the submission in the worker and receive the names of its functions.
+
+        With a command, it is a program that the command executes.
+        """
         self._mail.post([source])
         functions = self._ask({"do": "load", "filename": filename, "parameters": dict(parameters),
-                               "models": dict(models), "bytes": len(source), "watch": watch}).get("functions")
+                               "models": dict(models), "bytes": len(source), "watch": watch,
+                               "command": list(command)}).get("functions")
         if not isinstance(functions, list) or not all(isinstance(name, str) for name in functions):
             self._broken("its reply to `load` names no functions")
         self.functions = frozenset(functions)

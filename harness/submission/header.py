@@ -141,6 +141,8 @@ class Header(BaseModel):
     memory: Annotated[int, Field(ge=1, le=64_000)] | None = None      # requested megabytes
     time: Annotated[float, Field(gt=0, le=86_400)] | None = None      # requested seconds per test unit
     variants: Annotated[tuple[Variant, ...], Field(max_length=VARIANTS)] = ()
+    command: Annotated[tuple[Annotated[Plain, Field(max_length=200)], ...], Field(min_length=1, max_length=20)] | None = None
+    supplied_answers: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = None      # hash of answers computed elsewhere
     requires_python: Annotated[Plain, Field(max_length=60)] | None = None
     dependencies: Annotated[tuple[Annotated[str, Field(max_length=200), AfterValidator(_dependency)], ...],
                             Field(max_length=DEPENDENCIES)] = ()
@@ -175,7 +177,11 @@ EXAMPLES = {
     "name": 'name = "energy"', "title": 'title = "Energy distance"', "summary": 'summary = "What it computes, in a sentence."',
     "kind": 'kind = "corpus"', "input": 'input = "embeddings"', "returns": 'returns = "distance"',
     "range": "range = [0.0, inf]", "license": 'license = "Apache-2.0"', "parameters": "parameters = { k = 5 }",
+    "command": 'command = ["node"]',
 }
+
+
+ADDED = ("command", "supplied_answers")     # fields that entry digests omit unless they are set, as digests are older
 
 
 # What a header may change without changing any answer; the rest of it is part of an entry's digest.
@@ -199,7 +205,7 @@ DESCRIPTIVE = frozenset(
 
 def functional_fields(header: Header) -> dict[str, Any]:
     """Return the fields of a header that influence answers, as plain JSON values."""
-    fields = header.model_dump(mode="python", exclude=set(DESCRIPTIVE))
+    fields = header.model_dump(mode="python", exclude={*DESCRIPTIVE, *(name for name in ADDED if getattr(header, name) is None)})
     return {**fields, "range": [str(end) for end in header.range]}
 
 
@@ -207,8 +213,8 @@ def without_header(source: bytes) -> bytes:
     """Return the source without the lines of its header."""
     lines = source.split(b"\n")
     stripped = [line.rstrip(b"\r") for line in lines]
-    start = stripped.index(b"# /// script")
-    end = stripped.index(b"# ///", start)
+    start = next(number for number, line in enumerate(stripped) if line in (b"# /// script", b"// /// script"))
+    end = stripped.index(stripped[start].removesuffix(b" script"), start)
     return b"\n".join(lines[:start] + lines[end + 1:])
 
 
@@ -236,6 +242,9 @@ def read_header(source: bytes, filename: str) -> Header:
         whole["requires_python"] = tables["requires-python"]
     if "dependencies" in tables:
         whole["dependencies"] = tables["dependencies"]
+    if source.split(b"\n")[first_line - 2].startswith(b"//") and "command" not in fields:
+        raise TouchstoneError(f"{filename}, line {first_line}: the header of a program needs the command that runs it; add "
+                              f"a line such as `// {EXAMPLES['command']}`.")
     try:
         return Header.model_validate(_tuples(whole))
     except ValidationError as wrong:
@@ -273,38 +282,41 @@ def _decode(source: bytes, filename: str) -> str:
 
 
 def _block(text: str, filename: str) -> tuple[int, str]:
-    """Return the TOML between `# /// script` and `# ///`, and the line number of its first line."""
+    """Return the TOML between `# /// script` and `# ///`, and the line number of its first line.
+
+    The header of a program may be in comments that start with `//`.
+    """
     inner: list[str] = []
-    start, end, size = 0, 0, 0
+    start, end, size, mark = 0, 0, 0, "#"
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.rstrip("\r")
         if not start:
-            if line == "# /// script":
-                start = number
+            if line in ("# /// script", "// /// script"):
+                start, mark = number, line.split()[0]
             continue
         if end:
-            if line == "# /// script":
+            if line == f"{mark} /// script":
                 raise TouchstoneError(f"{filename}, line {number}: this is a second `# /// script` block; remove it, because a "
                                       "file has one header.")
             continue
-        if line == "# ///":
+        if line == f"{mark} ///":
             end = number
             continue
-        if line != "#" and not line.startswith("# "):
-            raise TouchstoneError(f"{filename}, line {number}: the header that starts on line {start} extends to a line `# "
-                                  "///`, and each of its lines must start with `# `.")
+        if line != mark and not line.startswith(f"{mark} "):
+            raise TouchstoneError(f"{filename}, line {number}: the header that starts on line {start} extends to a line `{mark} "
+                                  f"///`, and each of its lines must start with `{mark} `.")
         size += len(line.encode()) + 1
         if len(line) > LINE_CHARACTERS:
             raise TouchstoneError(f"{filename}, line {number}: the line has {len(line):,} characters; a line of the header "
                                   f"may have at most {LINE_CHARACTERS:,}.")
         if size > HEADER_BYTES:
             raise TouchstoneError(f"{filename}, line {number}: the header is longer than {HEADER_BYTES:,} bytes; shorten it.")
-        inner.append(line[2:])
+        inner.append(line[len(mark) + 1:])
     if not start:
         raise TouchstoneError(f"{filename}: no header. A submission starts with `# /// script`, then TOML in comment lines with "
                               "a [tool.touchstone] table, then `# ///`; see \"Submit a metric\" in the README.")
     if not end:
-        raise TouchstoneError(f"{filename}, line {start}: the header that starts here is never closed; end it with `# ///`.")
+        raise TouchstoneError(f"{filename}, line {start}: the header that starts here is never closed; end it with `{mark} ///`.")
     return start + 1, "\n".join(inner)
 
 
@@ -370,6 +382,8 @@ def _sentence(wrong: ValidationError, lines: list[str], first_line: int, filenam
         return f"{where}: `{printable(field, 40)}` is not a field of the header.{did_you_mean(field, fields)}"
     if error["type"] == "literal_error":
         return f"{where}: `{field} = {value}` is not a valid choice. Use {MEANINGS[field]}."
+    if error["type"] in ("tuple_type", "too_short"):
+        return f"{where}: `{field} = {value}` must be a list of values, such as `{EXAMPLES.get(field, f'{field} = [...]')}`."
     if error["type"] in ("too_long", "string_too_long"):
         return f"{where}: `{field}` is too long; {message[0].lower()}{message[1:]}."
     return f"{where}: `{field} = {value}` is not valid; {message[0].lower()}{message[1:]}."

@@ -9,6 +9,8 @@ from typing import NamedTuple
 from harness.base.errors import ModelNotFetched, TouchstoneError, did_you_mean
 from harness.submission.submission import Entry, Submission, check_models, load_submission, parse_file
 
+SUFFIXES = (".py", ".pl", ".js", ".mjs", ".rb", ".java")      # of submissions; a file in another language is named by its path
+
 
 class ScannedFolder(NamedTuple):
     """The submissions of a folder: the available ones, and the missing model of each of the others."""
@@ -19,7 +21,7 @@ class ScannedFolder(NamedTuple):
 
 def parse_folder(folder: Path) -> list[Submission]:
     """Return all submissions of a folder after validating their headers only."""
-    return [parse_file(path) for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
+    return [parse_file(path) for path in sorted(folder.iterdir()) if path.suffix in SUFFIXES and path.name != "__init__.py"]
 
 
 def load_available(folder: Path) -> list[Submission]:
@@ -51,7 +53,7 @@ def select_entries(wanted: Iterable[str], folder: Path) -> list[Entry]:
     absent: dict[str, ModelNotFetched] = {}
     chosen: dict[str, Entry] = {}
     for word in wanted:
-        if word.endswith(".py") or "/" in word:
+        if word.endswith(SUFFIXES) or "/" in word:
             submission, variant = load_submission(Path(word)), None
         else:
             if submissions is None:

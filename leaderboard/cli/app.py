@@ -15,6 +15,8 @@ import typer
 from harness.base.errors import TouchstoneError
 from harness.sandbox.faults import SupervisorLost
 from leaderboard.cli.analyse import analyse_app
+from leaderboard.cli.contribute.answers import answers_app
+from leaderboard.cli.contribute.libraries import libraries_app
 from leaderboard.cli.figure import figures_app
 from leaderboard.cli.options import (
     ANSWERED,
@@ -76,6 +78,8 @@ app = typer.Typer(
 app.add_typer(serving_app)
 app.add_typer(service_app)
 app.add_typer(submitting_app)
+app.add_typer(answers_app)
+app.add_typer(libraries_app)
 app.add_typer(citing_app)
 app.add_typer(papers_app)
 app.add_typer(figures_app)

@@ -25,6 +25,7 @@ from leaderboard.report.formats import format_authors
 from leaderboard.report.position import Position
 from leaderboard.report.schema import DescribedEntry, MetricPair, Standing, SuiteInfo, TaskInfo, TrackQuality
 from leaderboard.scoring.estimates import Estimate
+from leaderboard.scoring.scores import CLAIMED
 
 if TYPE_CHECKING:
     from harness.evaluation.loop import RunSummary
@@ -173,7 +174,8 @@ def describe_notes(entry: Standing, results: ResultsView) -> Text:
     notes = ["yours"] if entry.digest in results.own else []
     notes += [entry.not_ranked] if entry.rank is None and entry.not_ranked else []
     notes += ["lifted"] if entry.lifted else []
-    notes += [*(mark for mark in entry.marks if mark != "context-dependent"), *([f"{failed} failed"] if failed else [])]
+    stated = ("context-dependent", CLAIMED)     # as the reason
+    notes += [*(mark for mark in entry.marks if mark not in stated), *([f"{failed} failed"] if failed else [])]
     return Text(", ".join(notes), style="dim")
 
 

@@ -24,12 +24,14 @@ figures_app = typer.Typer()
 
 @figures_app.command()
 def parity(
-    metric: Annotated[str, typer.Argument(help="chrf, bleu, rouge_l, meteor, levenshtein or bm25.")],
+    metric: Annotated[str, typer.Argument(help="chrf, bleu, bleu_sentence, rouge1, rouge2, rouge_l, meteor, levenshtein, bm25, "
+                                               "bertscore, mauve, pr, dc or c2st_knn.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Compare our implementation of a metric with the defaults of other libraries on 200 pairs of texts.
+    """Compare our implementation of a metric with other libraries on 200 pairs of texts, or on 12 pairs of corpora.
 
     [bold]touchstone parity chrf[/bold]
+    [bold]touchstone parity mauve[/bold]
     """
     from leaderboard.cli.console import ConsoleProgress, output
     from leaderboard.cli.tables import parity_table

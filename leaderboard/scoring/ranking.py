@@ -23,7 +23,7 @@ from leaderboard.scoring.kept_scores import KeptTests, stamp_tests
 from leaderboard.scoring.resampling import DRAWS as PLANNED
 from leaderboard.scoring.resampling import Plan, make_plans, resampled_mean
 from leaderboard.scoring.results import PublishedResults, Results, results_of
-from leaderboard.scoring.scores import Scored, TaskScore
+from leaderboard.scoring.scores import CLAIMED, Scored, TaskScore
 from leaderboard.scoring.significance import (
     PairwiseTests,
     dividing_lines,
@@ -264,6 +264,8 @@ def unranked_reason(scored: Scored) -> str | None:
         return "control"
     if scored.entry.variant is not None:
         return f"variant of {scored.entry.header.name}"
+    if CLAIMED in scored.marks:
+        return f"{CLAIMED}, which nobody can verify"
     if "context-dependent" in scored.marks:
         return "context-dependent: its answers change with what else it was asked"
     if scored.overall is not None and not math.isfinite(scored.overall):

@@ -25,6 +25,7 @@ from leaderboard.scoring.signature import Signature
 from tasks.text.base import USMB
 
 LARGEST_FAILED_SHARE = 0.20                 # beyond: listed, not ranked
+CLAIMED = "claimed: answers supplied"       # the mark of an entry whose answers were computed elsewhere
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,8 @@ class Scored:
     @cached_property
     def marks(self) -> frozenset[str]:
         """The marks of all tasks."""
-        return frozenset().union(*(score.marks for score in self.tasks.values()))
+        claimed = {CLAIMED} if self.entry.header.supplied_answers else set()
+        return frozenset(claimed).union(*(score.marks for score in self.tasks.values()))
 
     @cached_property
     def ranked_tasks(self) -> list[TaskScore]:

@@ -1,7 +1,8 @@
-"""Compare a metric of ours with the defaults of other libraries on the same pairs of synthetic texts."""
+"""Compare a metric of ours with other libraries on the same pairs of synthetic texts, or of corpora."""
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable
@@ -11,17 +12,18 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from harness.base.errors import TouchstoneError, did_you_mean
-from harness.base.paths import SUBMISSIONS
+from harness.base.paths import SUBMISSIONS, cache_folder
 from harness.base.progress import Progress
 from harness.evaluation.open_metric import open_metric
 from harness.submission.selection import select_entries
 from harness.submission.submission import Entry
-from leaderboard.workflows.parity_libraries import LIBRARIES, Library
-from tasks.data.sources.synthetic import FRAMES, WORDS
+from leaderboard.workflows.parity_libraries import COMPARISONS, Library
+from tasks.data.sources.synthetic import FRAMES, WORDS, make_corpus
 
-PAIRS = 200
+PAIRS = 200                                 # of texts
+CORPORA, TEXTS = 12, 60                     # pairs of corpora, texts per corpus
 SEED = 14
-SAME = 1e-7                                 # some libraries add 1e-8 where they could divide by 0
+SAME = 1e-6                                 # some libraries compute in single precision, or add 1e-8 to a divisor
 
 
 @dataclass(frozen=True)
@@ -37,24 +39,35 @@ class ParityRow:
 
 
 def compare_libraries(metric: str, progress: Progress) -> list[ParityRow]:
-    """Return one row per entry of ours and per library; unbounded scores are scaled to [0, 1] over the pairs."""
-    if metric not in LIBRARIES:
-        raise TouchstoneError(f'There is no comparison of "{metric}".{did_you_mean(metric, LIBRARIES)} There is one of '
-                              f"{', '.join(LIBRARIES)}.")
-    submission, libraries = LIBRARIES[metric]
+    """Return one row per entry of ours, per library and per submission that calls a package; scores are scaled to [0, 1]."""
+    if metric not in COMPARISONS:
+        raise TouchstoneError(f'There is no comparison of "{metric}".{did_you_mean(metric, COMPARISONS)} There is one of '
+                              f"{', '.join(COMPARISONS)}.")
+    comparison = COMPARISONS[metric]
     a, b = make_pairs()
-    ours = entry_scores(select_entries([submission], SUBMISSIONS), a, b, progress)
-    rows = [ParityRow(name, "ours", *score_differences(values, ours[submission])) for name, values in ours.items()]
-    for library in libraries:
+    ours = {entry.name: entry_scores(entry, a, b, progress) for entry in select_entries([comparison.ours], SUBMISSIONS)}
+    default = ours[comparison.ours]
+    rows = [ParityRow(name, "ours", *score_differences(values, default)) for name, values in ours.items()]
+
+    def add(name: str, call: str, values: np.ndarray) -> None:
+        same = next((name for name, own in ours.items() if np.abs(values - own).max() <= SAME), None)
+        rows.append(ParityRow(name, call, *score_differences(values, default), same))
+
+    for library in comparison.libraries:
         missing = library.missing
         if missing is not None:
             rows.append(ParityRow(library.package, library.call, missing=missing))
-            continue
-        values = library_scores(library, a, b)
-        same = [name for name, own in ours.items() if np.abs(values - own).max() <= SAME]
-        rows.append(
-            ParityRow(library.name, library.call, *score_differences(values, ours[submission]), same[0] if same else None)
-        )
+        else:
+            add(library.name, library.call, library_scores(library, a, b))
+    for name in comparison.wrappers:
+        call = f"submissions/{name.partition('[')[0]}.py"
+        try:
+            entry, = (entry for entry in select_entries([name], SUBMISSIONS) if entry.name == name)
+            values = entry_scores(entry, a, b, progress)
+        except TouchstoneError as refusal:
+            rows.append(ParityRow(name, call, missing=str(refusal)))
+        else:
+            add(name, call, values)
     return rows
 
 
@@ -72,13 +85,15 @@ def library_scores(library: Library, a: list[str], b: list[str]) -> np.ndarray:
     return (values - values.min()) / np.ptp(values) if library.scale is None else values / library.scale
 
 
-def entry_scores(entries: list[Entry], a: list[str], b: list[str], progress: Progress) -> dict[str, np.ndarray]:
-    """Return the scores of our entries by name."""
-    scores = {}
-    for entry in entries:
-        with open_metric(entry, progress=progress) as metric:
-            scores[entry.name] = metric.pair_scores(a, b)
-    return scores
+def entry_scores(entry: Entry, a: list[str], b: list[str], progress: Progress) -> np.ndarray:
+    """Return an entry's scores of the pairs of texts, or a corpus metric's distances of pairs of corpora."""
+    header, high = entry.header, entry.header.range[1]
+    with open_metric(entry, progress=progress, vectors=cache_folder()) as metric:
+        if header.kind == "corpus":
+            distances = np.array([metric.corpus_distance(p, q) for p, q in make_corpora()])
+            return distances + 1 if header.returns == "similarity" and math.isinf(high) else distances
+        values = metric.pair_scores(a, b)
+    return values / high if math.isfinite(high) else (values - values.min()) / np.ptp(values)
 
 
 # ---- the pairs -------------------------------------------------------------------------------------------------------------
@@ -100,6 +115,19 @@ def make_pairs(count: int = PAIRS, seed: int = SEED) -> tuple[list[str], list[st
             edited = EDITS[rng.integers(len(EDITS))](edited, sentence(), rng)
         candidates.append(edited)
     return references, candidates
+
+
+def make_corpora(count: int = CORPORA, seed: int = SEED) -> list[tuple[list[str], list[str]]]:
+    """Return pairs of corpora of synthetic texts: the second is a mixture of the first one's domain and another domain."""
+    rng = np.random.default_rng(seed)
+    first, other = (make_corpus(domain)["text"].tolist() for domain in list(FRAMES)[:2])
+    pairs = []
+    for step in range(count):
+        rng.shuffle(first)
+        rng.shuffle(other)
+        mixed = round(TEXTS * step / (count - 1))
+        pairs.append((first[:TEXTS], [*first[TEXTS:2 * TEXTS - mixed], *other[:mixed]]))
+    return pairs
 
 
 def cut(text: str, other: str, rng: np.random.Generator) -> str:

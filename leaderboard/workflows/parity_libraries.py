@@ -1,4 +1,4 @@
-"""Text metrics of other libraries, with their default settings; the first text of a pair is the reference.
+"""Metrics of other libraries, with their default settings; the first text of a pair is the reference.
 
 A library is imported only when it is used; the extra "parity" installs those that the harness does not need.
 """
@@ -9,6 +9,7 @@ import importlib.metadata
 import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from harness.models.package_index import PACKAGE_INDEX_MODELS
 
@@ -143,24 +144,41 @@ def rank_bm25(name: str) -> Callable[[Texts, Texts], Values]:
     return ask
 
 
-# By metric: our submission, and the libraries.
-LIBRARIES: dict[str, tuple[str, tuple[Library, ...]]] = {
-    "chrf": ("chrf", (
+class Comparison(NamedTuple):
+    """Our submission, the libraries, and the submissions that call a package (`submissions/prdc.py` and others)."""
+
+    ours: str
+    libraries: tuple[Library, ...] = ()
+    wrappers: tuple[str, ...] = ()
+
+
+COMPARISONS = {
+    "chrf": Comparison("chrf", (
         Library("sacrebleu", "sacrebleu", "CHRF().sentence_score", sacrebleu_chrf, 100),
         Library("nltk", "nltk", "sentence_chrf", nltk_chrf),
-        Library("torchmetrics", "torchmetrics", "chrf_score", torchmetrics_chrf))),
-    "bleu": ("bleu", (
+        Library("torchmetrics", "torchmetrics", "chrf_score", torchmetrics_chrf)), ("sacrebleu", "sacrebleu[chrfpp]")),
+    "bleu": Comparison("bleu", (
         Library("nltk", "nltk", "sentence_bleu", nltk_bleu),
         Library("sacrebleu", "sacrebleu", "sentence_bleu", sacrebleu_bleu, 100),
-        Library("torchmetrics", "torchmetrics", "bleu_score", torchmetrics_bleu))),
-    "rouge_l": ("rouge_l", (
+        Library("torchmetrics", "torchmetrics", "bleu_score", torchmetrics_bleu)), ("sacrebleu[bleu]",)),
+    "bleu_sentence": Comparison("bleu_sentence", wrappers=("sacrebleu[bleu]",)),
+    "rouge1": Comparison("rouge1", wrappers=("rouge_score[rouge1]",)),
+    "rouge2": Comparison("rouge2", wrappers=("rouge_score[rouge2]",)),
+    "rouge_l": Comparison("rouge_l", (
         Library("rouge-score", "rouge_score", "RougeScorer(['rougeL'])", google_rouge_l),
-        Library("rouge", "rouge", "Rouge().get_scores", rouge_rouge_l))),
-    "meteor": ("meteor", (Library("nltk", "nltk", "single_meteor_score", nltk_meteor, needs="wordnet"),)),
-    "levenshtein": ("levenshtein", (
+        Library("rouge", "rouge", "Rouge().get_scores", rouge_rouge_l)),
+        ("rouge_score", "rouge_score[lsum]", "rouge_score[stemmer]")),
+    "meteor": Comparison("meteor", (Library("nltk", "nltk", "single_meteor_score", nltk_meteor, needs="wordnet"),),
+                         ("nltk_meteor",)),
+    "levenshtein": Comparison("levenshtein", (
         Library("rapidfuzz", "rapidfuzz", "Levenshtein.normalized_similarity", rapidfuzz_normalized),
         Library("rapidfuzz", "rapidfuzz", "fuzz.ratio", rapidfuzz_ratio, 100))),
-    "bm25": ("bm25_plus", tuple(
+    "bm25": Comparison("bm25_plus", tuple(
         Library("rank-bm25", "rank_bm25", f"{name}.get_scores", rank_bm25(name), None)
-        for name in ("BM25Plus", "BM25Okapi", "BM25L"))),
+        for name in ("BM25Plus", "BM25Okapi", "BM25L")), ("rank_bm25", "rank_bm25[okapi]", "rank_bm25[l]")),
+    "bertscore": Comparison("bertscore", wrappers=("bert_score",)),
+    "mauve": Comparison("mauve", wrappers=("mauve_text",)),
+    "pr": Comparison("pr", wrappers=("prdc", "prdc[precision]", "prdc[recall]")),
+    "dc": Comparison("dc", wrappers=("prdc[density_coverage]", "prdc[density]", "prdc[coverage]")),
+    "c2st_knn": Comparison("c2st_knn", wrappers=("sklearn_c2st",)),
 }

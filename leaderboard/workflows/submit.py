@@ -22,6 +22,7 @@ from harness.evaluation.suite import Suite
 from harness.results.provenance import harness_commit, harness_version
 from harness.results.store import Store
 from harness.sandbox.limits import Limits
+from harness.submission.selection import SUFFIXES
 from harness.submission.submission import Submission, load_submission
 from leaderboard.publishing.release import find_published
 from leaderboard.report.position import Position, find_positions
@@ -158,7 +159,7 @@ def read_bundle(path: Path) -> tuple[Bundle, Submission]:
         bundle = Bundle.model_validate(json.loads(content))
     except (ValueError, RecursionError, ValidationError):
         raise TouchstoneError(f"{path / FACTS} does not describe a bundle; write one with `touchstone submit FILE`.") from None
-    if Path(bundle.file).name != bundle.file or not bundle.file.endswith(".py"):
+    if Path(bundle.file).name != bundle.file or not bundle.file.endswith(SUFFIXES):
         raise TouchstoneError(f"{path / FACTS} must name a .py file in the same folder; write the bundle again with "
                               "`touchstone submit FILE`.")
     return bundle, load_submission(path / bundle.file)

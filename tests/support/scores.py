@@ -19,7 +19,7 @@ from leaderboard.scoring.scores import Scored, score_task
 
 def scored(name: str, noise: float, seed: int, failed: frozenset[int] = frozenset()) -> Scored:
     outcomes = answered(noise, seed, failed)
-    entry = SimpleNamespace(name=name, variant=None, header=SimpleNamespace(control=False, name=name, kind="text"))
+    entry = SimpleNamespace(name=name, variant=None, header=SimpleNamespace(control=False, name=name, kind="text", supplied_answers=None))
     tasks = {task.name: score_task(task, SUITE.units(task), outcomes, DRAWN[task.name]) for task in SUITE.tasks}
     return Scored(SimpleNamespace(entry=entry, digest=name), SUITE, tasks, "text")
 

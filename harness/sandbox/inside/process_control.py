@@ -25,7 +25,18 @@ def reap(worker: int, patience: float) -> int | None:
 def peak_memory(worker: int) -> int | None:
     """Return a worker's peak memory in bytes as counted by the kernel; 0 if it has ended, None if unknown."""
     peak = peak_of_process(worker)
+    if peak is not None:
+        peak += sum(peak_of_process(program) or 0 for program in children(worker))
     return 0 if peak is None and peak_of_process(os.getpid()) is not None else peak
+
+
+def children(process: int) -> list[int]:
+    """Return the child processes: of a worker, the program that it runs."""
+    try:
+        with open(f"/proc/{process}/task/{process}/children", "rb") as file:
+            return [int(number) for number in file.read().split()]
+    except OSError:
+        return []
 
 
 def peak_of_process(process: int) -> int | None:

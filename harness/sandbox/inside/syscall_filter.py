@@ -13,6 +13,7 @@ import platform
 import resource
 import signal
 import struct
+from collections.abc import Callable
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -24,8 +25,13 @@ NOBODY = 65534
 
 
 def enter_sandbox(readable: list[str], listed: list[str], folder: str, bounds: dict[str, int],
-                  temporary: dict[str, int] | None) -> None:
-    """Apply all restrictions to this process, permanently."""
+                  temporary: dict[str, int] | None, executable: list[str],
+                  start: Callable[[Callable[[], None], Callable[..., int]], None] | None = None) -> None:
+    """Apply all restrictions to this process, permanently.
+
+    `start` starts a program as a child before the system calls are restricted; it gets the function that restricts those of the
+    child, which may execute the files in `executable`, and `prctl`.
+    """
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")              # this process is the first to be killed when memory runs out
     unprivileged = temporary is not None or os.getuid() == 0
@@ -43,8 +49,12 @@ def enter_sandbox(readable: list[str], listed: list[str], folder: str, bounds: d
     if not unprivileged:
         bounds = {name: bound for name, bound in bounds.items() if name != "RLIMIT_NPROC"}  # it counts all processes of the user
     restrict_resources(bounds)
-    restrict_files(readable, listed, folder)
-    restrict_system_calls()
+    restrict_files(readable, listed, folder, executable if start is not None else [])
+    if start is None:
+        restrict_system_calls()
+    else:
+        start(lambda: restrict_system_calls(EXECVE), LIBC.prctl)
+        restrict_system_calls(WAIT4)
 
 
 def check_call(result: int, what: str) -> int:
@@ -89,11 +99,11 @@ LANDLOCK_CREATE_RULESET_VERSION = 1
 LANDLOCK_RULE_PATH_BENEATH = 1
 LEAST_ABI = 4
 FILES_BY_ABI = {4: (1 << 15) - 1, 5: (1 << 16) - 1}     # all rights on files; ioctl on devices came with 5
-WRITE_FILE, READ_FILE, READ_DIR = 1 << 1, 1 << 2, 1 << 3
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 1 << 1, 1 << 2, 1 << 3
 REMOVE_DIR, REMOVE_FILE, MAKE_DIR, MAKE_REG, TRUNCATE = 1 << 4, 1 << 5, 1 << 7, 1 << 8, 1 << 14
 READ = READ_FILE | READ_DIR
 WRITE = READ | WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | TRUNCATE
-ON_A_FILE = READ_FILE | WRITE_FILE | TRUNCATE
+ON_A_FILE = EXECUTE | READ_FILE | WRITE_FILE | TRUNCATE
 TCP = 3                                 # bind and connect
 SCOPES = 3                              # abstract sockets and signals of others, from version 6 on
 
@@ -104,8 +114,8 @@ def landlock_abi() -> int:
     return max(0, version)
 
 
-def restrict_files(readable: list[str], listed: list[str], writable: str) -> None:
-    """Allow only the given files and folders for reading and listing, one folder for writing, and /dev/null."""
+def restrict_files(readable: list[str], listed: list[str], writable: str, executable: list[str]) -> None:
+    """Allow only the given paths for reading, listing and executing, one folder for writing, and /dev/null."""
     abi = landlock_abi()
     if abi < LEAST_ABI:
         raise OSError(38, f"Landlock version {LEAST_ABI} is needed, this kernel has {abi}")
@@ -116,6 +126,8 @@ def restrict_files(readable: list[str], listed: list[str], writable: str) -> Non
         allow(ruleset, path, READ)
     for path in listed:
         allow(ruleset, path, READ_DIR)
+    for path in executable:
+        allow(ruleset, path, EXECUTE | READ_FILE)
     allow(ruleset, "/dev/null", READ | WRITE_FILE)
     allow(ruleset, writable, WRITE)
     check_call(LIBC.syscall(LANDLOCK_RESTRICT_SELF, ruleset, 0), "Landlock")
@@ -167,6 +179,7 @@ ALLOWED: dict[str, tuple[int | None, int | None]] = {
 }
 # Calls that are allowed with certain arguments only.
 CLONE, CLONE3 = (56, 220), (435, 435)
+EXECVE, WAIT4 = (59, 221), (61, 260)    # for the process that becomes a program; for the worker that waits for its end
 FCNTL, IOCTL, PRCTL, PRLIMIT, TGKILL, KILL = (72, 25), (16, 29), (157, 167), (302, 261), (234, 131), (62, 129)
 MADVISE, GETSID, SCHED_GETPARAM, SCHED_GETSCHEDULER = (28, 233), (124, 156), (143, 121), (145, 120)
 ADVICE = (0, 1, 2, 3, 4, 8, 14, 15, 16, 17)             # not those that push pages of files out or in for everybody
@@ -184,28 +197,29 @@ LOAD, EQUAL, AT_LEAST, AND, RETURN = 0x20, 0x15, 0x35, 0x54, 0x06       # classi
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, 16              # places in struct seccomp_data
 
 
-def restrict_system_calls() -> None:
+def restrict_system_calls(*extra: tuple[int, int]) -> None:
     """Allow only the listed system calls; all others fail with EPERM, and calls of another architecture kill the process."""
-    code = filter_code().replace(struct.pack("<I", OWN_NUMBER), struct.pack("<I", os.getpid()))
+    code = filter_code(extra).replace(struct.pack("<I", OWN_NUMBER), struct.pack("<I", os.getpid()))
     buffer = ctypes.create_string_buffer(code, len(code))
     header = struct.pack("@HP", len(code) // STEP.size, ctypes.addressof(buffer))
     check_call(LIBC.prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, header, 0, 0), "seccomp")
 
 
 @functools.cache
-def filter_code() -> bytes:
+def filter_code(extra: tuple[tuple[int, int], ...] = ()) -> bytes:
     """Return the filter with OWN_NUMBER as a placeholder for the process id, computed once per supervisor."""
-    return b"".join(STEP.pack(*step) for step in system_call_filter(platform.machine(), OWN_NUMBER))
+    return b"".join(STEP.pack(*step) for step in system_call_filter(platform.machine(), OWN_NUMBER, extra))
 
 
-def system_call_filter(machine: str, process: int) -> list[tuple[int, int, int, int]]:
+def system_call_filter(machine: str, process: int,
+                       extra: tuple[tuple[int, int], ...] = ()) -> list[tuple[int, int, int, int]]:
     """Return the filter as classic BPF: (operation, jump if true, jump if false, operand)."""
     if machine not in ARCHITECTURES:
         raise OSError(38, f"no system call table for {machine}")
     column, architecture = ARCHITECTURES[machine]
     steps = [(LOAD, 0, 0, ARCHITECTURE), (EQUAL, 1, 0, architecture), (RETURN, 0, 0, KILL_PROCESS),
              (LOAD, 0, 0, NUMBER), (AT_LEAST, 0, 1, 0x40000000), (RETURN, 0, 0, KILL_PROCESS)]      # x32
-    for numbers in ALLOWED.values():
+    for numbers in (*ALLOWED.values(), *extra):
         number = numbers[column]
         if number is not None:
             steps += [(EQUAL, 0, 1, number), (RETURN, 0, 0, PASS)]

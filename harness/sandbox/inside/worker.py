@@ -46,6 +46,7 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
 LIBC.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
 LIBC.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+FORM_ERRORS = ("WrongAnswer", "WrongLine")              # here, and in program.py, which is loaded by path
 FUNCTIONS = ("setup", "prepare", "fit", "distance", "similarity", "matrix", "")      # "": no-op, to time the communication
 
 
@@ -62,7 +63,8 @@ def receive(channel: socket.socket) -> tuple[bytes, list[int]]:
 
 # ---- the supervisor ---------------------------------------------------------------------------------------------------
 
-SandboxEntry = Callable[[list[str], str], None]        # arguments: additional readable files, the writable folder
+SandboxEntry = Callable[[list[str], str, Any], None]   # arguments: additional readable files, the writable folder, what starts
+                                                       # a program, or None
 
 
 def supervise(control: socket.socket, walls: SandboxEntry | None) -> None:
@@ -121,7 +123,7 @@ def become_worker(control: socket.socket, descriptors: list[int], parent: int, p
         os.closerange(channel + 1, max(channel, output, 64) + 2)
         os.chdir(folder)
         os.environ["HOME"] = os.environ["TMPDIR"] = tempfile.tempdir = folder
-        serve(socket.socket(fileno=channel), None if walls is None else lambda models: walls(models, folder))
+        serve(socket.socket(fileno=channel), None if walls is None else lambda models, start: walls(models, folder, start))
         code = 0
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
@@ -141,8 +143,9 @@ def become_worker(control: socket.socket, descriptors: list[int], parent: int, p
 class Metric:
     """The functions of a submission, the corpora it holds, and the memory files."""
 
-    def __init__(self, confine: Callable[[list[str]], None] | None) -> None:
+    def __init__(self, confine: Callable[[list[str], Any], None] | None) -> None:
         self.confine = confine
+        self.program: Any = None                # if the metric is a program
         self.functions: dict[str, Callable[..., Any]] = {}
         self.held: dict[int, Any] = {}
         self.inbox: mmap.mmap | bytes = b""
@@ -155,6 +158,25 @@ class Metric:
             os.close(self.outbox)
         self.inbox, self.outbox = mmap.mmap(inbox, size, mmap.MAP_SHARED, mmap.PROT_READ), outbox
         os.close(inbox)
+
+    def start_program(self, command: list[str], source: bytes, filename: str, parameters: dict[str, Any],
+                      models: dict[str, str]) -> list[str]:
+        """Start a program inside the sandbox and return which of the known functions it has."""
+        self.program = load_sibling("program").Program(command, source, filename)
+        if self.confine is None:
+            self.program.start(lambda: None, ctypes.CDLL(None).prctl)
+        else:
+            self.confine(list(models.values()), self.program.start)
+        self.seed_generators(zlib.crc32(source))
+        self.functions = self.program.functions(parameters, models, FUNCTIONS[2:-1])
+        return list(self.functions)
+
+    def seed_generators(self, number: int) -> None:
+        """Seed the generators of this process, or pass the seed to the program with the next call."""
+        if self.program is None:
+            seed_generators(number)
+        else:
+            self.program.seed = number
 
     def load(self, source: bytes, filename: str, parameters: dict[str, Any], models: dict[str, str]) -> list[str]:
         """Execute the file under a private name and return which of the known functions it defines."""
@@ -195,7 +217,7 @@ def bind(function: Callable[..., Any], parameters: dict[str, Any]) -> Callable[.
     return (lambda *arguments: function(*arguments, **parameters)) if parameters else function
 
 
-def serve(channel: socket.socket, confine: Callable[[list[str]], None] | None) -> None:
+def serve(channel: socket.socket, confine: Callable[[list[str], Any], None] | None) -> None:
     """Answer frames until the harness closes the channel; the submission is loaded inside the sandbox."""
     metric = Metric(confine)
     while True:
@@ -227,14 +249,20 @@ def handle_command(number: int, metric: Metric, frame: dict[str, Any], descripto
         metric.share(descriptors[0], frame["size"], descriptors[1])
     elif frame["do"] == "load":
         source = metric.inbox[:frame["bytes"]]
+        settings = source, frame["filename"], frame["parameters"], frame["models"]
+        if frame["command"]:
+            reply["functions"] = metric.start_program(frame["command"], *settings)
+            return json.dumps(reply).encode()
         if metric.confine is not None:
-            metric.confine(list(frame["models"].values()))
+            metric.confine(list(frame["models"].values()), None)
         if frame["watch"]:
             readable = [*sys.path, *frame["models"].values(), "/usr", "/lib", "/proc", "/sys/devices/system/cpu"]
             metric.refused_attempts = load_sibling("audit_hook").AuditHook(frame["filename"], readable).refused_attempts
-        reply["functions"] = metric.load(source, frame["filename"], frame["parameters"], frame["models"])
+        reply["functions"] = metric.load(*settings)
     elif frame["do"] == "forget":
         metric.held.clear()
+        if metric.program is not None:
+            metric.program.clear()
     elif frame["do"] == "tell":
         reply["noticed"] = list(metric.refused_attempts)
     return json.dumps(reply).encode()
@@ -245,7 +273,7 @@ def answer_call(metric: Metric, packet: bytes, descriptors: list[int]) -> bytes:
     _, number, call_seed, which, handle, rows, columns = CALL.unpack_from(packet)
     arguments = [read_argument(metric, descriptors, *description) for description in ARGUMENT.iter_unpack(packet[CALL.size:])]
     name = FUNCTIONS[which]
-    seed_generators(call_seed)
+    metric.seed_generators(call_seed)
     value = 0.0
     if name == "prepare":
         prepare = metric.functions.get("prepare")
@@ -266,7 +294,7 @@ def answer_series(metric: Metric, packet: bytes) -> bytes:
     _, number, which, count = SERIES.unpack_from(packet)
     name, values = FUNCTIONS[which], []
     for call_seed, p, q in SERIES_ITEM.iter_unpack(packet[SERIES.size:]):
-        seed_generators(call_seed)
+        metric.seed_generators(call_seed)
         values.append(to_number(metric.functions[name](metric.held[p], metric.held[q]), name))
     return SERIES.pack(b"*", number, which, count) + struct.pack(f"<{count}d", *values)
 
@@ -366,13 +394,13 @@ def describe_exception(wrong: BaseException) -> dict[str, Any]:
     places, own, trace = [], [], wrong.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
-        if code.co_filename != __file__:
+        if os.path.dirname(code.co_filename) != os.path.dirname(__file__):
             places.append(f"{os.path.basename(code.co_filename)[:80]}:{trace.tb_lineno} in {code.co_name[:80]}")
             if code.co_filename == getattr(sys.modules.get(MODULE), "__file__", None):
                 own = places[-1:]
         trace = trace.tb_next
     innermost = places[-8:]
-    return {"type": type(wrong).__name__[:80], "message": message, "form": isinstance(wrong, WrongAnswer),
+    return {"type": type(wrong).__name__[:80], "message": message, "form": type(wrong).__name__ in FORM_ERRORS,
             "places": innermost if not own or own[0] in innermost else own + innermost[1:]}
 
 
@@ -401,8 +429,8 @@ def sandbox_entry(wanted: dict[str, Any] | None) -> SandboxEntry | None:
         return None
     sandbox = load_sibling("syscall_filter")
     sandbox.filter_code()
-    return lambda models, folder: sandbox.enter_sandbox([*wanted["readable"], *models], wanted["listed"], folder,
-                                                  wanted["bounds"], wanted["temporary"])
+    return lambda models, folder, start: sandbox.enter_sandbox([*wanted["readable"], *models], wanted["listed"], folder,
+                                                               wanted["bounds"], wanted["temporary"], wanted["executable"], start)
 
 
 if __name__ == "__main__":

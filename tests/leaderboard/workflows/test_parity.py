@@ -10,7 +10,7 @@ import pytest
 from harness.base.errors import TouchstoneError
 from harness.base.progress import NoProgress
 from leaderboard.workflows.parity import PAIRS, compare_libraries, library_scores, make_pairs
-from leaderboard.workflows.parity_libraries import LIBRARIES, Library
+from leaderboard.workflows.parity_libraries import COMPARISONS, Comparison, Library
 from tests.support.command import touchstone
 
 
@@ -39,16 +39,25 @@ def test_which_library_ours_is(metric, same):
     assert any(row.difference > 0.05 and row.correlation < 0.999 for row in rows)         # the name alone says too little
 
 
+@pytest.mark.parametrize(("metric", "same"), [("pr", "prdc"), ("dc", "prdc[density_coverage]"), ("c2st_knn", "sklearn_c2st"), ("rouge2", "rouge_score[rouge2]"),
+                                              ("bleu_sentence", "sacrebleu[bleu]")])
+def test_submissions_that_call_a_package_are_compared(metric, same):
+    rows = {row.name: row for row in compare_libraries(metric, NoProgress())}
+    assert rows[same].same_as == metric
+    assert rows[same].call == f"submissions/{same.partition('[')[0]}.py"
+    assert rows[metric].correlation == pytest.approx(1)
+
+
 def test_findings_on_chrf_of_one_pair():
     """chrF("ab", "a b"): 100 in sacreBLEU, 33.3 in NLTK, which takes the space between words for a character."""
-    values = {library.package: library_scores(library, ["ab"], ["a b"]) for library in LIBRARIES["chrf"][1] if library.missing is None}
+    values = {library.package: library_scores(library, ["ab"], ["a b"]) for library in COMPARISONS["chrf"].libraries if library.missing is None}
     assert values["sacrebleu"] == pytest.approx(1)
     assert np.all(values["nltk"] < 1)
 
 
 def test_what_is_not_installed_is_said(monkeypatch):
     absent = Library("no-such-package", "no_such_package", "score", lambda a, b: [])
-    monkeypatch.setitem(LIBRARIES, "chrf", ("chrf", (absent,)))
+    monkeypatch.setitem(COMPARISONS, "chrf", Comparison("chrf", (absent,)))
     row = compare_libraries("chrf", NoProgress())[-1]
     assert row.difference is None
     assert "no-such-package is not installed" in (row.missing or "")

@@ -43,6 +43,7 @@ from leaderboard.cli.options import (
     set_mirror,
     store_address,
 )
+from leaderboard.cli.own_data.choose import choosing_app
 from leaderboard.cli.profile import profile_app
 from leaderboard.cli.release import citing_app
 from leaderboard.cli.reproduce import papers_app
@@ -79,6 +80,7 @@ app.add_typer(papers_app)
 app.add_typer(figures_app)
 app.add_typer(analyse_app)
 app.add_typer(profile_app)
+app.add_typer(choosing_app)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 

@@ -32,6 +32,7 @@ ColumnOption = Annotated[list[str] | None, typer.Option(metavar="ROLE=NAME", hel
                                                         "may be repeated.", show_default=False)]
 PositiveOption = Annotated[str | None, typer.Option(metavar="LABEL", help="The label of similar pairs, if labels are words.",
                                                     show_default=False)]
+HtmlOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as an HTML page.", show_default=False)]
 TrackOption = Annotated[str | None, typer.Option(help="Only this track: corpus or text.", show_default=False,
                                                  rich_help_panel="What")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]

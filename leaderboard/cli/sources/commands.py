@@ -57,7 +57,7 @@ def data_add(
     [bold]touchstone data add tickets tickets.csv --as pairs --column text_a=old --column score=rater1,rater2[/bold]
     [bold]touchstone data add faq corpus.jsonl queries.jsonl qrels.tsv --as retrieval[/bold]
 
-    Columns are guessed from their names and shown. Then [bold]datasets = \["tickets"][/bold] in a suite uses the dataset.
+    Columns are guessed from their names and shown. A suite names the dataset like any other.
     """
     from leaderboard.cli.sources.datasets import describe, print_added
     from tasks.data.loading import add_dataset

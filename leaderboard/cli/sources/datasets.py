@@ -78,7 +78,7 @@ def print_added(added: AddedDataset) -> None:
     for note in (*describe_judgements(shaped.tables), *shaped.notes):
         output.print(note, markup=False, highlight=False, soft_wrap=True)
     first = next(iter(shaped.tables.values())).iloc[0].to_dict()
-    output.print(plain_table(("first row", ""), [(Text(key, style="dim"), Text(printable(str(value), 160)))
+    output.print(plain_table(("first row", ""), [(Text(str(key), style="dim"), Text(printable(str(value), 160)))
                                                  for key, value in first.items()]))
 
 
@@ -142,5 +142,7 @@ def verify_all(names: Sequence[str]) -> bool:
 def summarize(loaded: LoadedDataset) -> str:
     """Return the size, origin and status of a dataset in one line."""
     sizes = ", ".join(f"{len(rows):,} {'rows' if table == 'data' else table}" for table, rows in loaded.tables.items())
-    status = "as added" if isinstance(loaded.dataset.source, OwnSource) else "as pinned" if loaded.verified else "unverified: no pinned fingerprint, recorded in data.lock"
+    if isinstance(loaded.dataset.source, OwnSource):
+        return f"{loaded.dataset.name}: {sizes} from {loaded.origin}, unchanged"
+    status = "as pinned" if loaded.verified else "unverified: no pinned fingerprint, recorded in data.lock"
     return f"{loaded.dataset.name}: {sizes} from {loaded.origin}, {status}"

@@ -73,6 +73,7 @@ NEGATIVE = {"0", "0.0", "-1", "false", "no", "n", "f", "different", "dissimilar"
             "no_match", "negative", "bad", "incorrect", "irrelevant", "neg", "not duplicate", "not paraphrase"}
 FIRST = {"a", "first", "left", "summary_a", "option_a", "response_a", "answer_a", "model_a", "output_a", "candidate_a"}
 SECOND = {"b", "second", "right", "summary_b", "option_b", "response_b", "answer_b", "model_b", "output_b", "candidate_b"}
+JUDGEMENTS = ("score", "label", "rating", "ratings")      # other names for the role of the judgements
 MISSING = {"", "nan", "none", "null", "n/a", "na", "<na>"}
 SHOWN_COLUMNS = 12
 
@@ -173,6 +174,8 @@ def shape(tables: Sequence[tuple[str, pd.DataFrame]], form: Form, declared: Mapp
     rows = pd.concat([rows for _, rows in tables], ignore_index=True) if len(tables) > 1 else tables[0][1]
     if not len(rows):
         raise TouchstoneError(f"{origin} has no rows.")
+    if form == "pairs":
+        declared = {"judgement" if role in JUDGEMENTS else role: names for role, names in declared.items()}
     mapped, notes = map_columns(rows, ROLES[form], declared, origin), list[str]()
     texts = [role for role in mapped if role in ("text", "text_a", "text_b", "document", "summary", "summary_a", "summary_b")]
     shaped = pd.DataFrame({role: clean_texts(rows[mapped[role][0]]) for role in texts})

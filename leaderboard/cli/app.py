@@ -44,6 +44,7 @@ from leaderboard.cli.options import (
     store_address,
 )
 from leaderboard.cli.own_data.choose import choosing_app
+from leaderboard.cli.own_data.measure import measuring_app
 from leaderboard.cli.profile import profile_app
 from leaderboard.cli.release import citing_app
 from leaderboard.cli.reproduce import papers_app
@@ -81,6 +82,7 @@ app.add_typer(figures_app)
 app.add_typer(analyse_app)
 app.add_typer(profile_app)
 app.add_typer(choosing_app)
+app.add_typer(measuring_app)
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")
 

@@ -53,9 +53,9 @@ class OwnPairs(Task[PairAnswers]):
     info: ClassVar[TaskInfo] = TaskInfo("Own pairs", "own", "none", 0.0, 0.0, "batch of pairs", (), 1, 1, track="text",
                                         ranked=False)
 
-    def __init__(self, a: Sequence[str], b: Sequence[str]) -> None:
+    def __init__(self, a: Sequence[str], b: Sequence[str], collection: Sequence[str]) -> None:
         self.a, self.b = a, b
-        self._collection = list(dict.fromkeys([*a, *b]))
+        self._collection = list(dict.fromkeys(collection))
 
     def texts(self, unit: Unit) -> Iterable[str]:
         return self._collection             # metrics with `fit` get all texts
@@ -136,14 +136,17 @@ class MetricAnswers:
         return ScoreScale.from_header(self.entry.header).as_similarity(self.values)
 
 
-def score_pairs(a: Sequence[str], b: Sequence[str], entries: Sequence[Entry], progress: Progress, *,
-                model: str = SUITE_MODEL, jobs: int | None = None) -> list[MetricAnswers]:
-    """Return the scores of the pairs (a[0], b[0]), ... by text metrics, in the order of `entries`."""
-    task = OwnPairs(list(a), list(b))
+def score_pairs(a: Sequence[str], b: Sequence[str], entries: Sequence[Entry], progress: Progress, *, model: str = SUITE_MODEL,
+                jobs: int | None = None, limits: Limits = LIMITS, collection: Sequence[str] | None = None) -> list[MetricAnswers]:
+    """Return the scores of the pairs (a[0], b[0]), ... by text metrics, in the order of `entries`.
+
+    Metrics with `fit` are fitted on the collection; default: all texts.
+    """
+    task = OwnPairs(list(a), list(b), [*a, *b] if collection is None else collection)
     parameters = [{"texts": digest_of([task.a, task.b]), "start": start, "stop": min(start + BATCH, len(a))}
                   for start in range(0, len(a), BATCH)]
     answers = []
-    for entry, observed, failure in run_own(task, parameters, entries, progress, model, jobs):
+    for entry, observed, failure in run_own(task, parameters, entries, progress, model, jobs, limits):
         if failure is not None:
             answers.append(MetricAnswers(entry, failure=failure))
             continue
@@ -154,18 +157,18 @@ def score_pairs(a: Sequence[str], b: Sequence[str], entries: Sequence[Entry], pr
 
 
 def corpus_distances(groups: Mapping[str, CorpusGroup], entries: Sequence[Entry], progress: Progress, *,
-                     model: str = SUITE_MODEL, jobs: int | None = None) -> list[MetricAnswers]:
+                     model: str = SUITE_MODEL, jobs: int | None = None, limits: Limits = LIMITS) -> list[MetricAnswers]:
     """Return the distances of the pairs of all groups, one group after the other, in the order of `entries`."""
     task = OwnCorpora(groups)
     parameters = [{"group": name, "texts": digest_of([list(map(list, group.corpora)), list(map(list, group.pairs))])}
                   for name, group in groups.items()]
     return [MetricAnswers(entry, failure=failure) if failure is not None else
             MetricAnswers(entry, np.array([value for part in observed for value in part.distances]))
-            for entry, observed, failure in run_own(task, parameters, entries, progress, model, jobs)]
+            for entry, observed, failure in run_own(task, parameters, entries, progress, model, jobs, limits)]
 
 
 def run_own(task: Task[Any], parameters: Sequence[Mapping[str, Any]], entries: Sequence[Entry], progress: Progress, model: str,
-            jobs: int | None) -> Iterator[tuple[Entry, list[Any], str | None]]:
+            jobs: int | None, limits: Limits) -> Iterator[tuple[Entry, list[Any], str | None]]:
     """Run entries on a task and yield each with its observations, or with the reason of its first failure."""
     source = Source(model, model_fingerprint(model))
     units = [Unit(task.name, 1, (), values, (), source, seed_of(SEED, task.name, digest_of(dict(values))))
@@ -173,7 +176,7 @@ def run_own(task: Task[Any], parameters: Sequence[Mapping[str, Any]], entries: S
     suite = Suite(task.name, task.info.title, source, tuple(TaskUnit(task, unit) for unit in units))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store.sqlite"
-        run = run_suite(entries, suite, path, limits=LIMITS, jobs=jobs, progress=progress)
+        run = run_suite(entries, suite, path, limits=limits, jobs=jobs, progress=progress)
         for sentence in run.refused:
             progress.say(sentence)
         store = Store(path, read_only=True)

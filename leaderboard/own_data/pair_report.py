@@ -53,7 +53,7 @@ def describe_metrics(choice: PairChoice) -> list[str]:
     """Return what the table shows."""
     return [f"Tied: no significant difference from the metric with the highest agreement (p > {SIGNIFICANT}, adjusted for "
             "all pairs of metrics). Expected: combines the agreement on your pairs with that on rated data sets, and decides, "
-            "because the agreement of the best of many metrics alone is optimistic. Milliseconds are on one thread, with embedding."]
+            "because the agreement of the best of many metrics alone is optimistic. Milliseconds: on one thread, with embedding."]
 
 
 def summarize(choice: PairChoice) -> list[str]:

@@ -164,8 +164,8 @@ def mean_length(rows: pd.DataFrame, column: str) -> float:
 
 
 def shape(tables: Sequence[tuple[str, pd.DataFrame]], form: Form, declared: Mapping[str, str],
-          positive: str | None = None) -> ShapedData:
-    """Return tables in the normal form; rows without a text are dropped and repeated pairs are merged, and notes say so."""
+          positive: str | None = None, unique: bool = True) -> ShapedData:
+    """Return tables in the normal form; rows without a text are dropped, notes say so, and so are repeated rows if `unique`."""
     import pandas as pd
 
     origin = tables[0][0] if len(tables) == 1 else f"{tables[0][0]} and {len(tables) - 1} more"
@@ -198,10 +198,11 @@ def shape(tables: Sequence[tuple[str, pd.DataFrame]], form: Form, declared: Mapp
                               f"({describe_columns(mapped)}) or name others with --column.")
     if form == "pairs":
         return ShapedData("pairs", {"data": merge_pairs(shaped, notes)}, mapped, notes)
-    repeated = int(shaped.duplicated().sum())
+    repeated = int(shaped.duplicated().sum()) if unique else 0
     if repeated:
         notes.append(f"{repeated:,} repeated rows are left out.")
-    shaped = shaped.drop_duplicates(ignore_index=True)
+    if repeated:
+        shaped = shaped.drop_duplicates(ignore_index=True)
     if form == "choices":
         return ShapedData("preferences", {"data": shaped.astype({"choice": int})}, mapped, notes)
     kind: Kind = "summarized" if "summary" in mapped else "documents" if form == "documents" else "corpus"

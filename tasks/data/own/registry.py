@@ -32,11 +32,11 @@ class OwnSource(DatasetSource):
     columns: tuple[tuple[str, str], ...] = ()
     positive: str | None = None
 
-    def shaped(self) -> ShapedData:
-        """Return the data in the normal form."""
+    def shaped(self, unique: bool = True) -> ShapedData:
+        """Return the data in the normal form; with or without repeated rows."""
         tables = [(str(path), rows) for path, rows in read_tables(self.files)]
         form = self.form or guess_form(list(tables[0][1].columns))
-        return shape(tables, form, dict(self.columns), self.positive)
+        return shape(tables, form, dict(self.columns), self.positive, unique)
 
     def read(self, name: str, progress: Progress) -> tuple[Tables, str]:
         return self.shaped().tables, self.describe_origin()

@@ -83,8 +83,8 @@ def measure(metrics: Sequence[str | Path] | str | Path, a: Sequence[str] | str |
         0.01
     """
     names = [metrics] if isinstance(metrics, str | Path) else list(metrics)
-    entries = select_entries([name if "/" in str(name) or str(name).endswith(".py") else str(name).lower()
-                              for name in map(str, names)], SUBMISSIONS)
+    words = [name if "/" in name or name.endswith(".py") else name.lower() for name in map(str, names)]
+    entries = [entry for entry in select_entries(words, SUBMISSIONS) if entry.variant is None or entry.name in words]
     if draws < 1:
         raise TouchstoneError(f"--draws is {draws}; use at least 1, and 99 or more for a useful p-value.")
     first, second = (read_texts(side, pairs) for side in (a, b))
@@ -174,9 +174,9 @@ def summarize_corpora(answer: MetricAnswers, groups: dict[str, CorpusGroup], dra
     deviations = halves[:, 0] - halves[:, 0].mean()
     low, high = value - np.percentile(deviations, BAND[::-1])
     band = np.percentile(halves[:, 2:], BAND)
-    scale = ScoreScale(returns, *(ScoreScale.from_header(header).low, ScoreScale.from_header(header).high))
+    scale = ScoreScale.from_header(header) if header.kind == "corpus" else ScoreScale(returns)
     raw = scale.as_distance(np.array([value, low, high, *band, halves[:, 1].mean()]))      # its own inverse
-    low, high = sorted(raw[1:3].tolist())
+    low, high = sorted(np.clip(raw[1:3], *(header.range if header.kind == "corpus" else (None, None))).tolist())
     self_low, self_high = sorted(raw[3:5].tolist())
     p = (1 + np.sum(permuted >= value - 1e-12 * abs(value))) / (1 + draws)
     return Measurement(answer.name, returns, float(raw[0]), low, high, float(p), self_low, self_high, float(raw[5]), sizes, draws)
@@ -226,15 +226,14 @@ def report_measurements(measurements: Sequence[Measurement], a: str, b: str, pai
             "Value: for all texts, with a 95% interval. p: that both corpora are from the same source, from random divisions of "
             "all texts. Same source: 95% band of the value for two halves of one corpus, beside the mean for halves of both "
             "(halves), because values depend on the number of texts.")
-    many = f" With {len(measurements)} metrics, the smallest p is to be multiplied by {len(measurements)}." if len(
-        measurements) > 1 else ""
-    rows = [(item.metric, item.returns, format_value(item.value), f"{format_value(item.low)} to {format_value(item.high)}",
+    many = f" p is not corrected for the number of metrics, {len(measurements)}." if len(measurements) > 1 else ""
+    rows = [(item.metric, format_value(item.value), f"{format_value(item.low)} to {format_value(item.high)}",
              format_small(item.p), f"{format_value(item.self_low)} to {format_value(item.self_high)}",
-             *([] if pairs else [format_value(item.halves)])) for item in measurements if item.failure is None]
+             *([] if pairs else [format_value(item.halves)]), item.returns) for item in measurements if item.failure is None]
     failed = [f"{item.metric} {item.failure}." for item in measurements if item.failure is not None]
     return Report(f"{a} and {b}", failed, [Section(
         f"{a} ({sizes[0]:,} texts) and {b} ({sizes[1]:,} texts), {draws} draws", [meaning + many],
-        ("metric", "", "value", "95%", "p", heading, *([] if pairs else ["halves"])), rows)],
+        ("metric", "value", "95%", "p", heading, *([] if pairs else ["halves"]), "kind"), rows)],
         {"a": a, "b": b, "measurements": to_values(list(measurements))})
 
 

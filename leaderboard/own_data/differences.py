@@ -21,7 +21,7 @@ import numpy as np
 import scipy
 
 from harness.base.errors import TouchstoneError, did_you_mean
-from leaderboard.own_data.thresholds import find_thresholds
+from leaderboard.own_data.pairs.thresholds import find_thresholds
 from leaderboard.scoring.results import Results
 from tasks.corpus.known_similarity import KnownSimilarity, MixtureDistances
 from tasks.text.human_ordering import HumanOrdering, RatedAnswers
@@ -110,8 +110,8 @@ def explain_difference(name: str, difference: float, size: int, results: Results
     largest = float(max(differences.max() for differences, _ in by_source.values()))
     absolute = abs(difference)
     if absolute > largest:
-        notes.append(f"No difference as large occurs in the answers, so the probability is that of the largest, {largest:.3g}. The "
-                     f"range of {name} is {header.range[0]:g} to {header.range[1]:g}; is the difference on this scale?")
+        notes.append(f"No difference as large occurs in the answers, so the probability is that of the largest, {largest:.3g}. "
+                     f"The range of {name} is {header.range[0]:g} to {header.range[1]:g}; is the difference on this scale?")
     if error > WELL_CALIBRATED:
         notes.append(f"The calibration error is {error:.2f}: on other data, expect the probability to be off by about so much.")
     needed = {f"{share:.0%}": needed_difference(curve, share, largest) for share in (0.75, 0.90, 0.95)}

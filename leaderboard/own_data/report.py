@@ -15,7 +15,6 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from harness.base.errors import printable
 from harness.submission.submission import Entry
-from leaderboard.own_data.agreement import Judgements
 from leaderboard.scoring.estimates import Estimate
 
 CELL_CHARACTERS = 600
@@ -74,8 +73,6 @@ def to_values(value: Any) -> Any:
     """Return dataclasses, arrays and entries as plain JSON values; numbers that are not finite become None."""
     if isinstance(value, Entry):
         return value.name
-    if isinstance(value, Judgements):
-        return {"labelled": value.labelled, "pairs": len(value)}
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {item.name: to_values(getattr(value, item.name)) for item in dataclasses.fields(value)}
     if isinstance(value, Mapping):

@@ -27,6 +27,12 @@ choosing_app = typer.Typer()
 def choose(
     pairs: Annotated[str | None, typer.Option(metavar="FILE|NAME", help="Rated or labelled pairs of texts: a file, or a dataset.",
                                               show_default=False, rich_help_panel="What you have")] = None,
+    corpora: Annotated[tuple[str, str] | None, typer.Option(metavar="A B", help="Two corpora: files, folders or datasets.",
+                                                            show_default=False, rich_help_panel="What you have")] = None,
+    like: Annotated[str | None, typer.Option(metavar="C", help="With --corpora: a third corpus that one of them should be like.",
+                                             show_default=False, rich_help_panel="What you have")] = None,
+    texts: Annotated[str | None, typer.Option(metavar="FILE|NAME", help="English texts without judgements.", show_default=False,
+                                              rich_help_panel="What you have")] = None,
     column: ColumnOption = None,
     positive: PositiveOption = None,
     metric: Annotated[list[str] | None, typer.Option(metavar="NAME|FILE", help="Choose among these metrics only; with + before "
@@ -47,22 +53,46 @@ def choose(
 
     [bold]touchstone choose --pairs rated.csv --html choice.html --python similarity.py[/bold]
     [bold]touchstone choose --pairs tickets --metric +my_metric.py[/bold]
+    [bold]touchstone choose --corpora generated1.txt generated2.txt --like real.txt[/bold]
+    [bold]touchstone choose --texts tickets.txt[/bold]
     """
     from leaderboard.cli.console import ConsoleProgress, messages
     from leaderboard.cli.own_data.rendering import show_report
     from leaderboard.own_data.answers import select_candidates
-    from leaderboard.own_data.pair_data import read_judged_pairs
-    from leaderboard.own_data.pair_report import report_on_pairs
-    from leaderboard.own_data.pairs import choose_by_pairs
-    from leaderboard.own_data.usage import write_usage
+    from leaderboard.own_data.corpora import choose_by_corpora, report_on_corpora
+    from leaderboard.own_data.measure import read_texts
+    from leaderboard.own_data.pairs.choice import choose_by_pairs
+    from leaderboard.own_data.pairs.data import read_judged_pairs
+    from leaderboard.own_data.pairs.report import report_on_pairs
+    from leaderboard.own_data.pairs.usage import write_usage
+    from leaderboard.own_data.texts import choose_by_texts, report_on_texts
 
     set_mirror(data_dir)
     for path in (html, python):
         if path is not None and not path.parent.is_dir():
             raise TouchstoneError(f"{path} cannot be written because the folder {path.parent} does not exist. Create it.")
+    if sum(source is not None for source in (pairs, corpora, texts)) != 1:
+        raise TouchstoneError("Name what you have, one of --pairs FILE, --corpora A B and --texts FILE.")
+    if like is not None and corpora is None:
+        raise TouchstoneError("--like needs --corpora.")
+    if python is not None and pairs is None:
+        raise TouchstoneError("--python needs --pairs: without judgements there is no threshold and no single best metric.")
+    progress = ConsoleProgress()
     if pairs is None:
-        raise TouchstoneError("Name what you have: --pairs FILE.")
-    judged, progress = read_judged_pairs(pairs, read_columns(column), positive), ConsoleProgress()
+        wanted = select_candidates("corpus" if corpora is not None else "text", metric or [], progress)
+        if corpora is not None:
+            if not metric:
+                wanted = [entry for entry in wanted if entry.header.kind == "corpus"]
+            given = [*corpora, *([] if like is None else [like])]
+            read = [read_texts(source) for source in given]
+            report = report_on_corpora(choose_by_corpora(read[:2], given, wanted, progress, like=read[2] if like else None,
+                                                         model=model, jobs=default_jobs(jobs)))
+        else:
+            report = report_on_texts(choose_by_texts(read_texts(str(texts)), str(texts), wanted, progress, model=model,
+                                                     jobs=default_jobs(jobs)))
+        show_report(report, html, as_json)
+        return
+    judged = read_judged_pairs(pairs, read_columns(column), positive)
     choice = choose_by_pairs(judged, select_candidates("text", metric or [], progress), progress, model=model,
                              jobs=default_jobs(jobs), combine=not single, similar_from=similar_from)
     if python is not None:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy
 
 from harness.base.errors import TouchstoneError
-from leaderboard.own_data.agreement import Judgements
+from leaderboard.own_data.pairs.agreement import Judgements
 from tasks.data.loading import get_dataset, load_dataset
 from tasks.data.own.columns import describe_columns
 from tasks.data.own.registry import OwnSource, is_path, make_source

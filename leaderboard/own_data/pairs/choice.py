@@ -11,11 +11,11 @@ from harness.base.errors import TouchstoneError
 from harness.base.progress import Progress
 from harness.evaluation.open_metric import SUITE_MODEL
 from harness.submission.submission import Entry
-from leaderboard.own_data.agreement import Judgements, compare_agreements, estimate_agreements
 from leaderboard.own_data.answers import MetricAnswers, score_pairs
-from leaderboard.own_data.pair_data import JudgedPairs
-from leaderboard.own_data.recommend import HeldOut, evaluate_choice, make_candidates, posterior_mean, select_best
-from leaderboard.own_data.thresholds import Threshold, describe_needed, find_thresholds
+from leaderboard.own_data.pairs.agreement import Judgements, compare_agreements, estimate_agreements
+from leaderboard.own_data.pairs.data import JudgedPairs
+from leaderboard.own_data.pairs.recommend import HeldOut, evaluate_choice, make_candidates, posterior_mean, select_best
+from leaderboard.own_data.pairs.thresholds import Threshold, describe_needed, find_thresholds
 from leaderboard.scoring.estimates import Estimate, average_ranks
 
 SIGNIFICANT = 0.05

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from leaderboard.own_data.pairs import SIGNIFICANT, PairChoice
+from leaderboard.own_data.pairs.choice import SIGNIFICANT, PairChoice
 from leaderboard.own_data.report import Report, Section, format_estimate, format_small, to_values
 from leaderboard.scoring.estimates import Estimate
 
@@ -13,7 +13,7 @@ def report_on_pairs(choice: PairChoice) -> Report:
     kind = "labelled" if pairs.judgements.labelled else "rated"
     origin = [f"{len(pairs):,} {kind} pairs of {pairs.name} ({pairs.columns or 'columns of the dataset'}), fingerprint "
               f"{pairs.fingerprint[:16]}. Agreement is {choice.statistic} with the judgements."]
-    values = {key: value for key, value in to_values(choice).items() if key != "pairs"}
+    values = {name: to_values(value) for name, value in vars(choice).items() if name != "pairs"}
     values["pairs"] = {"source": pairs.name, "count": len(pairs), "labelled": pairs.judgements.labelled,
                        "fingerprint": pairs.fingerprint, "columns": pairs.columns}
     sections = [Section("Metrics", describe_metrics(choice), METRIC_HEADINGS, [metric_row(choice, row) for row in range(

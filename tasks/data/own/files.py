@@ -61,7 +61,7 @@ def read_table(path: Path) -> pd.DataFrame:
         elif suffix == ".parquet":
             rows = pd.read_parquet(path)
         else:
-            rows = pd.read_json(path, lines=suffix == ".jsonl", dtype=False, convert_dates=False, encoding="utf-8-sig")
+            rows = pd.read_json(path, lines=suffix == ".jsonl", dtype=False, encoding="utf-8-sig")
     except FileNotFoundError:
         raise TouchstoneError(f"There is no file {path}.") from None
     except UnicodeDecodeError as error:

@@ -21,7 +21,7 @@ from harness.evaluation.open_metric import SUITE_MODEL
 from harness.evaluation.run import run_suite
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.suite import Suite
-from harness.evaluation.task import Measures, Task, TaskInfo
+from harness.evaluation.task import Task, TaskInfo
 from harness.models.registry import model_fingerprint
 from harness.results.store import Store
 from harness.sandbox.limits import Limits
@@ -38,11 +38,10 @@ LIMITS = Limits(seconds_per_unit=60.0, seconds_per_entry=120.0)
 
 @dataclass(frozen=True)
 class PairAnswers:
-    """The raw answers to a batch of pairs, and the seconds per pair if they were measured."""
+    """The raw answers to a batch of pairs."""
 
     answers: tuple[float, ...]
     rechecked: tuple[RecheckedAnswer, ...]
-    seconds: float | None
 
 
 class OwnPairs(Task[PairAnswers]):
@@ -54,24 +53,41 @@ class OwnPairs(Task[PairAnswers]):
                                         ranked=False)
 
     def __init__(self, a: Sequence[str], b: Sequence[str], collection: Sequence[str]) -> None:
-        self.a, self.b = a, b
+        self._a, self._b = a, b
         self._collection = list(dict.fromkeys(collection))
 
     def texts(self, unit: Unit) -> Iterable[str]:
         return self._collection             # metrics with `fit` get all texts
 
     def observe(self, unit: Unit, metric: MetricSession) -> PairAnswers:
-        a, b = self.a[rows_of(unit)], self.b[rows_of(unit)]
-        answers, rechecked = score_in_mixed_order(metric, list(zip(a, b, strict=True)), self._collection)
-        seconds = None
-        if unit.parameters["start"] == 0:
-            a, b = a[:TIMED_PAIRS], b[:TIMED_PAIRS]
-            embedding = metric.embedding_seconds(list(dict.fromkeys([*a, *b])))
-            seconds = (metric.time_pairs(a, b, 1, self._collection) + embedding) / len(a)
-        return PairAnswers(answers, rechecked, seconds)
+        a, b = self._a[rows_of(unit)], self._b[rows_of(unit)]
+        return PairAnswers(*score_in_mixed_order(metric, list(zip(a, b, strict=True)), self._collection))
 
-    def measure(self, unit: Unit, observation: PairAnswers) -> Measures:
-        return Measures(None, {})
+
+@dataclass(frozen=True)
+class PairCost:
+    """The seconds per pair on one thread, with embedding."""
+
+    seconds: float
+
+
+class OwnPairsCost(Task[PairCost]):
+    """The time that metrics take for pairs of a user, measured one metric at a time."""
+
+    name: ClassVar[str] = "own_pairs_cost"
+    observation_type: ClassVar[type[Any]] = PairCost
+    info: ClassVar[TaskInfo] = TaskInfo("Cost", "cost", "none", 0.0, 0.0, "sample of pairs", (), 1, 1, track="text",
+                                        ranked=False, alone=True)
+
+    def __init__(self, a: Sequence[str], b: Sequence[str], collection: Sequence[str]) -> None:
+        self._a, self._b, self._collection = a[:TIMED_PAIRS], b[:TIMED_PAIRS], list(dict.fromkeys(collection))
+
+    def texts(self, unit: Unit) -> Iterable[str]:
+        return self._collection
+
+    def observe(self, unit: Unit, metric: MetricSession) -> PairCost:
+        embedding = metric.embedding_seconds(list(dict.fromkeys([*self._a, *self._b])))
+        return PairCost((metric.time_pairs(self._a, self._b, 1, self._collection) + embedding) / len(self._a))
 
 
 @dataclass(frozen=True)
@@ -97,9 +113,6 @@ class OwnCorpora(Task[Distances]):
     def observe(self, unit: Unit, metric: MetricSession) -> Distances:
         group = self._groups[unit.parameters["group"]]
         return Distances(tuple(metric.scale.as_distance(np.array(metric.corpus_distances(group.corpora, group.pairs))).tolist()))
-
-    def measure(self, unit: Unit, observation: Distances) -> Measures:
-        return Measures(None, {})
 
 
 @dataclass(frozen=True)
@@ -137,22 +150,26 @@ class MetricAnswers:
 
 
 def score_pairs(a: Sequence[str], b: Sequence[str], entries: Sequence[Entry], progress: Progress, *, model: str = SUITE_MODEL,
-                jobs: int | None = None, limits: Limits = LIMITS, collection: Sequence[str] | None = None) -> list[MetricAnswers]:
+                jobs: int | None = None, limits: Limits = LIMITS, collection: Sequence[str] | None = None,
+                timed: bool = False) -> list[MetricAnswers]:
     """Return the scores of the pairs (a[0], b[0]), ... by text metrics, in the order of `entries`.
 
-    Metrics with `fit` are fitted on the collection; default: all texts.
+    Metrics with `fit` are fitted on the collection; default: all texts. If `timed`, the time is measured on some of the pairs.
     """
-    task = OwnPairs(list(a), list(b), [*a, *b] if collection is None else collection)
-    parameters = [{"texts": digest_of([task.a, task.b]), "start": start, "stop": min(start + BATCH, len(a))}
-                  for start in range(0, len(a), BATCH)]
+    a, b, collection = list(a), list(b), [*a, *b] if collection is None else list(collection)
+    texts, scoring, costs = digest_of([a, b]), OwnPairs(a, b, collection), OwnPairsCost(a, b, collection)
+    units: list[TaskParameters] = [(scoring, {"texts": texts, "start": start, "stop": min(start + BATCH, len(a))})
+                                   for start in range(0, len(a), BATCH)]
+    units += [(costs, {"texts": texts})] * timed
     answers = []
-    for entry, observed, failure in run_own(task, parameters, entries, progress, model, jobs, limits):
+    for entry, observed, failure in run_own(units, entries, progress, model, jobs, limits):
         if failure is not None:
             answers.append(MetricAnswers(entry, failure=failure))
             continue
-        values = np.array([value for part in observed for value in part.answers])
-        dependent = any(context_marks(part.rechecked) for part in observed)
-        answers.append(MetricAnswers(entry, values, observed[0].seconds, dependent=dependent))
+        parts = [part for part in observed if isinstance(part, PairAnswers)]
+        seconds = next((part.seconds for part in observed if isinstance(part, PairCost)), None)
+        answers.append(MetricAnswers(entry, np.array([value for part in parts for value in part.answers]), seconds,
+                                     dependent=any(context_marks(part.rechecked) for part in parts)))
     return answers
 
 
@@ -160,20 +177,24 @@ def corpus_distances(groups: Mapping[str, CorpusGroup], entries: Sequence[Entry]
                      model: str = SUITE_MODEL, jobs: int | None = None, limits: Limits = LIMITS) -> list[MetricAnswers]:
     """Return the distances of the pairs of all groups, one group after the other, in the order of `entries`."""
     task = OwnCorpora(groups)
-    parameters = [{"group": name, "texts": digest_of([list(map(list, group.corpora)), list(map(list, group.pairs))])}
-                  for name, group in groups.items()]
+    units = [(task, {"group": name, "texts": digest_of([list(map(list, group.corpora)), list(map(list, group.pairs))])})
+             for name, group in groups.items()]
     return [MetricAnswers(entry, failure=failure) if failure is not None else
             MetricAnswers(entry, np.array([value for part in observed for value in part.distances]))
-            for entry, observed, failure in run_own(task, parameters, entries, progress, model, jobs, limits)]
+            for entry, observed, failure in run_own(units, entries, progress, model, jobs, limits)]
 
 
-def run_own(task: Task[Any], parameters: Sequence[Mapping[str, Any]], entries: Sequence[Entry], progress: Progress, model: str,
-            jobs: int | None, limits: Limits) -> Iterator[tuple[Entry, list[Any], str | None]]:
-    """Run entries on a task and yield each with its observations, or with the reason of its first failure."""
+TaskParameters = tuple[Task[Any], Mapping[str, Any]]
+
+
+def run_own(parameters: Sequence[TaskParameters], entries: Sequence[Entry], progress: Progress, model: str, jobs: int | None,
+            limits: Limits) -> Iterator[tuple[Entry, list[Any], str | None]]:
+    """Run entries on test units and yield each with its observations, or with the reason of its first failure."""
     source = Source(model, model_fingerprint(model))
     units = [Unit(task.name, 1, (), values, (), source, seed_of(SEED, task.name, digest_of(dict(values))))
-             for values in parameters]
-    suite = Suite(task.name, task.info.title, source, tuple(TaskUnit(task, unit) for unit in units))
+             for task, values in parameters]
+    suite = Suite("own_data", "Own data", source, tuple(TaskUnit(task, unit) for (task, _), unit in zip(
+        parameters, units, strict=True)))
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store.sqlite"
         run = run_suite(entries, suite, path, limits=limits, jobs=jobs, progress=progress)

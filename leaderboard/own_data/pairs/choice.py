@@ -101,7 +101,7 @@ def choose_by_pairs(pairs: JudgedPairs, entries: Sequence[Entry], progress: Prog
         combine: Whether to consider means of up to three metrics.
         similar_from: The lowest rating of a similar pair, for thresholds; default: the middle of the scale.
     """
-    answers = score_pairs(pairs.a, pairs.b, entries, progress, model=model, jobs=jobs)
+    answers = score_pairs(pairs.a, pairs.b, entries, progress, model=model, jobs=jobs, timed=True)
     return analyse_answers(pairs, answers, combine, similar_from)
 
 

@@ -16,6 +16,7 @@ from leaderboard.own_data.texts import (
     report_on_texts,
     robustness_triples,
 )
+from tasks.data.loading import load_corpus
 
 BRIDGES = [f"The {place} bridge is built over {count} rivers and will be open to {people}." for place in
            ("old", "new", "long", "small") for count in ("two", "three", "many") for people in ("drivers", "everyone", "boats")]
@@ -43,7 +44,7 @@ def test_typing_errors_and_replacements():
 def test_a_metric_that_compares_lengths_is_not_recommended():
     entries = [entry for entry in select_entries(["levenshtein", "length_difference", "constant"], SUBMISSIONS)
                if entry.variant is None]
-    choice = choose_by_texts(BRIDGES, "bridges", entries, NoProgress())
+    choice = choose_by_texts(load_corpus("boolq_questions")[:150], "questions", entries, NoProgress())
     rows = {row.name: row for row in choice.rows}
     assert rows["levenshtein"].sensitivity.value > 0.95
     assert rows["constant"].contrast.value == rows["constant"].robustness.value == 0.5       # ties count one half

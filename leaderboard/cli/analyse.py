@@ -138,6 +138,8 @@ def explain_score(
     second: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="Second text.", show_default=False)] = None,
     difference: Annotated[float | None, typer.Option(metavar="X", help="Explain a difference of two values instead of a score.",
                                                      show_default=False)] = None,
+    corpora: Annotated[bool, typer.Option("--corpora", help="With --difference: distances of corpora also for a text metric, which "
+                                          "is lifted.")] = False,
     size: Annotated[int, typer.Option("--sample-size", help="With --difference: texts per corpus, or pairs per mean.")] = 100,
     suite: SuiteOption = "core",
     store: StoreOption = None,
@@ -162,7 +164,7 @@ def explain_score(
         if first is not None:
             raise TouchstoneError("Name two texts or --difference, not both.")
         set_mirror(data_dir)
-        explain_scale(metric, difference, size, open_answers(suite, store, release), as_json)
+        explain_scale(metric, difference, size, corpora, open_answers(suite, store, release), as_json)
         return
     if second is None:
         raise TouchstoneError("Name two texts, or none.")
@@ -181,7 +183,7 @@ def explain_score(
     output.print(describe_classes(explanation), style="dim", markup=False, soft_wrap=True)
 
 
-def explain_scale(metric: str, difference: float | None, size: int, results: Results, as_json: bool) -> None:
+def explain_scale(metric: str, difference: float | None, size: int, corpora: bool, results: Results, as_json: bool) -> None:
     """Print what a difference of a metric means, or its thresholds if there is no difference."""
     from leaderboard.cli.console import output
     from leaderboard.cli.fitted_table import plain_table
@@ -198,7 +200,7 @@ def explain_scale(metric: str, difference: float | None, size: int, results: Res
         output.print("Pairs rated below the middle of the scale are dissimilar. Thresholds differ between kinds of texts; "
                      "`touchstone choose --pairs` finds yours.", style="dim")
         return
-    meaning = explain_difference(metric, difference, size, results)
+    meaning = explain_difference(metric, difference, size, results, corpora)
     if as_json:
         print_json({**asdict(meaning), "sentence": meaning.sentence})
         return

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,7 +77,7 @@ class DifferenceMeaning:
         return f"{compared} differ by {self.difference:g}, {real} with a probability of {self.probability:.0%}."
 
 
-def explain_difference(name: str, difference: float, size: int, results: Results) -> DifferenceMeaning:
+def explain_difference(name: str, difference: float, size: int, results: Results, corpora: bool = False) -> DifferenceMeaning:
     """Return what a difference of a metric means, from the stored or published answers of a suite.
 
     Args:
@@ -85,6 +85,7 @@ def explain_difference(name: str, difference: float, size: int, results: Results
         difference: The difference of two of its values; its sign does not matter.
         size: Texts per corpus, or pairs of texts per mean.
         results: The answers.
+        corpora: Explain distances of corpora also for a text metric, which is lifted.
 
     Raises:
         TouchstoneError: There are no answers, or the arguments make no sense.
@@ -95,7 +96,8 @@ def explain_difference(name: str, difference: float, size: int, results: Results
         raise TouchstoneError(f"--sample-size is {size}; {SIZES[0]} to {SIZES[1]:,} are supported.")
     stored = find_entry(name, results)
     header, notes = stored.entry.header, []
-    if header.kind == "text":
+    lifted = header.kind == "corpus" or corpora
+    if not lifted:
         by_source = {source: compare_sets(answers, size) for source, answers in rated_answers(stored.digest, results).items()}
     else:
         by_source, used = compare_corpora(stored.digest, size, results)
@@ -115,8 +117,9 @@ def explain_difference(name: str, difference: float, size: int, results: Results
     if error > WELL_CALIBRATED:
         notes.append(f"The calibration error is {error:.2f}: on other data, expect the probability to be off by about so much.")
     needed = {f"{share:.0%}": needed_difference(curve, share, largest) for share in (0.75, 0.90, 0.95)}
-    return DifferenceMeaning(name, header.kind, absolute, size, float(curve.probability(min(absolute, largest))), error, needed,
-                             tuple(by_source), sum(len(order) for _, order in by_source.values()), tuple(notes))
+    probability = float(curve.probability(min(absolute, largest)))
+    return DifferenceMeaning(name, "corpus" if lifted else "text", absolute, size, probability, error, needed, tuple(by_source),
+                             sum(len(order) for _, order in by_source.values()), tuple(notes))
 
 
 def find_entry(name: str, results: Results) -> Any:
@@ -209,12 +212,12 @@ def fit_curve(differences: np.ndarray, order: np.ndarray) -> Curve:
     return Curve(scale, root, linear)
 
 
-def calibration_error(by_source: Mapping[str, Comparisons], fit: Callable[..., Curve] = fit_curve) -> float:
+def calibration_error(by_source: Mapping[str, Comparisons]) -> float:
     """Return the calibration error over all sources, each predicted from the others."""
     predicted, observed = [], []
     for left_out, (differences, order) in by_source.items():
         others = [comparisons for source, comparisons in by_source.items() if source != left_out]
-        curve = fit(*map(np.concatenate, zip(*others, strict=True)))
+        curve = fit_curve(*map(np.concatenate, zip(*others, strict=True)))
         predicted.append(curve.probability(differences))
         observed.append(order)
     p, y = np.concatenate(predicted), np.concatenate(observed)

@@ -70,15 +70,15 @@ def print_list(descriptions: Sequence[dict[str, Any]]) -> None:
 def print_added(added: AddedDataset) -> None:
     """Print how the files of an added dataset were read, and its first row."""
     dataset, shaped = added
-    output.print(f"{dataset.name}: {', '.join(f'{len(rows):,} {table}' for table, rows in shaped.tables.items())}"
-                 f" of the kind {dataset.kind}, fingerprint {str(dataset.fingerprint)[:16]}".replace(" data ", " rows "),
-                 markup=False, highlight=False, soft_wrap=True)
+    output.print(f"{dataset.name}: {describe_sizes(shaped.tables)} of the kind {dataset.kind}, fingerprint "
+                 f"{str(dataset.fingerprint)[:16]}", markup=False, highlight=False, soft_wrap=True)
     output.print(f"Columns: {describe_columns(shaped.columns)}. Change them with --column ROLE=NAME --replace.", markup=False,
                  highlight=False, soft_wrap=True)
     for note in (*describe_judgements(shaped.tables), *shaped.notes):
         output.print(note, markup=False, highlight=False, soft_wrap=True)
     first = next(iter(shaped.tables.values())).iloc[0].to_dict()
-    output.print(plain_table(("first row", ""), [(Text(str(key), style="dim"), Text(printable(str(value), 160)))
+    output.print("The first row:")
+    output.print(plain_table(("", ""), [(Text(str(key), style="dim"), Text(printable(str(value), 160)))
                                                  for key, value in first.items()]))
 
 
@@ -139,9 +139,14 @@ def verify_all(names: Sequence[str]) -> bool:
     return not failed
 
 
+def describe_sizes(tables: Tables) -> str:
+    """Return the number of rows of each table in words."""
+    return ", ".join(f"{len(rows):,} {'rows' if table == 'data' else table}" for table, rows in tables.items())
+
+
 def summarize(loaded: LoadedDataset) -> str:
     """Return the size, origin and status of a dataset in one line."""
-    sizes = ", ".join(f"{len(rows):,} {'rows' if table == 'data' else table}" for table, rows in loaded.tables.items())
+    sizes = describe_sizes(loaded.tables)
     if isinstance(loaded.dataset.source, OwnSource):
         return f"{loaded.dataset.name}: {sizes} from {loaded.origin}, unchanged"
     status = "as pinned" if loaded.verified else "unverified: no pinned fingerprint, recorded in data.lock"

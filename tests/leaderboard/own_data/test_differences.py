@@ -79,6 +79,13 @@ def test_larger_differences_are_more_probable(results, name, kind):
     assert large.sentence.endswith(f"with a probability of {large.probability:.0%}.")
 
 
+def test_a_text_metric_is_lifted_to_corpora_on_request(results):
+    lifted = explain_difference("jaccard", 0.02, 100, results, corpora=True)
+    assert lifted.kind == "corpus"
+    assert "sms and tweets" in lifted.sources
+    assert explain_difference("jaccard", 0.02, 100, results).kind == "text"
+
+
 def test_doubtful_answers_are_marked(results):
     far = explain_difference("bleu", 0.8, 100, results)
     assert any("No difference as large occurs" in note for note in far.notes)

@@ -138,8 +138,8 @@ def explain_score(
     second: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="Second text.", show_default=False)] = None,
     difference: Annotated[float | None, typer.Option(metavar="X", help="Explain a difference of two values instead of a score.",
                                                      show_default=False)] = None,
-    corpora: Annotated[bool, typer.Option("--corpora", help="With --difference: distances of corpora also for a text metric, which "
-                                          "is lifted.")] = False,
+    corpora: Annotated[bool, typer.Option("--corpora", help="With --difference: distances of corpora also for a text metric, "
+                                          "which is lifted.")] = False,
     size: Annotated[int, typer.Option("--sample-size", help="With --difference: texts per corpus, or pairs per mean.")] = 100,
     suite: SuiteOption = "core",
     store: StoreOption = None,

@@ -22,6 +22,7 @@ from harness.evaluation.run import run_suite
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Task, TaskInfo
+from harness.models.api_services import SERVICES
 from harness.models.registry import model_fingerprint
 from harness.results.store import Store
 from harness.sandbox.limits import Limits
@@ -190,6 +191,10 @@ TaskParameters = tuple[Task[Any], Mapping[str, Any]]
 def run_own(parameters: Sequence[TaskParameters], entries: Sequence[Entry], progress: Progress, model: str, jobs: int | None,
             limits: Limits) -> Iterator[tuple[Entry, list[Any], str | None]]:
     """Run entries on test units and yield each with its observations, or with the reason of its first failure."""
+    models = (model, *(name for entry in entries for name in entry.vectors.models))
+    remote = next((name for name in models if name in SERVICES), None)
+    if remote is not None:
+        raise TouchstoneError(f"{remote} is a service that texts would be sent to; choose a model that runs on this machine.")
     source = Source(model, model_fingerprint(model))
     units = [Unit(task.name, 1, (), values, (), source, seed_of(SEED, task.name, digest_of(dict(values))))
              for task, values in parameters]

@@ -122,6 +122,7 @@ def test_only_the_named_variant_is_measured(files):
     ("enrgy", list(WEATHER[:9]), list(KITCHEN[:9]), {}, "Did you mean \"energy\""),
     ("energy", "missing.txt", list(KITCHEN[:9]), {}, "no file"),
     ("energy", "made_likeness", list(KITCHEN[:9]), {}, "no column of texts"),
+    ("energy", list(WEATHER[:9]), list(KITCHEN[:9]), {"model": "text-embedding-3-small"}, "service that texts would be sent to"),
     ("energy", list(WEATHER[:9]), list(KITCHEN[:9]), {"draws": 0}, "at least 1")])
 def test_what_cannot_be_measured_is_refused(metrics, a, b, options, message):
     with pytest.raises(TouchstoneError, match=message):

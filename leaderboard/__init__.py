@@ -10,6 +10,8 @@ from harness.base.lazy import lazy_exports
 if TYPE_CHECKING:
     from leaderboard.ensembles.build import EnsembleReport as EnsembleReport
     from leaderboard.ensembles.build import build_ensemble as build_ensemble
+    from leaderboard.own_data.measure import Measurement as Measurement
+    from leaderboard.own_data.measure import measure as measure
     from leaderboard.papers.registry import reproduce as reproduce
     from leaderboard.publishing.citations import cite as cite
     from leaderboard.publishing.release import Release as Release
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "CheckReport": "leaderboard.workflows.check",
     "EnsembleReport": "leaderboard.ensembles.build",
+    "Measurement": "leaderboard.own_data.measure",
     "Ranking": "leaderboard.scoring.ranking",
     "Release": "leaderboard.publishing.release",
     "Scored": "leaderboard.scoring.scores",
@@ -37,14 +40,15 @@ _EXPORTS = {
     "explain": "leaderboard.workflows.explain",
     "find_positions": "leaderboard.report.position",
     "load_release": "leaderboard.publishing.release:read_release",
+    "measure": "leaderboard.own_data.measure",
     "rank": "leaderboard.scoring.ranking:rank_suite",
     "reproduce": "leaderboard.papers.registry",
     "score": "leaderboard.scoring.results:score_suite",
 }
 
 __all__ = [
-    "CheckReport", "EnsembleReport", "Ranking", "Release", "Scored", "build_ensemble", "check", "cite", "compare",
-    "explain", "find_positions", "load_release", "rank", "reproduce", "score",
+    "CheckReport", "EnsembleReport", "Measurement", "Ranking", "Release", "Scored", "build_ensemble", "check", "cite", "compare",
+    "explain", "find_positions", "load_release", "measure", "rank", "reproduce", "score",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

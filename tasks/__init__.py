@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from harness.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
+    from tasks.data.loading import add_dataset as add_dataset
     from tasks.data.loading import list_datasets as list_datasets
     from tasks.data.loading import load_dataset as load_dataset
     from tasks.registry import get_task as get_task
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from tasks.suite_files import load_suite as load_suite
 
 _EXPORTS = {
+    "add_dataset": "tasks.data.loading",
     "get_task": "tasks.registry",
     "list_datasets": "tasks.data.loading",
     "list_tasks": "tasks.registry",
@@ -22,6 +24,6 @@ _EXPORTS = {
     "load_suite": "tasks.suite_files",
 }
 
-__all__ = ["get_task", "list_datasets", "list_tasks", "load_dataset", "load_suite"]
+__all__ = ["add_dataset", "get_task", "list_datasets", "list_tasks", "load_dataset", "load_suite"]
 
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

@@ -6,7 +6,7 @@ import contextlib
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -41,10 +41,22 @@ def read_entries(path: Path) -> dict[str, Any]:
 
 def write_entry(path: Path, name: str, value: Any) -> None:
     """Write or replace one entry; the file is replaced atomically."""
+    _replace_entries(path, name, lambda entries: {**entries, name: value})
+
+
+def remove_entry(path: Path, name: str) -> bool:
+    """Remove one entry atomically; return whether there was one."""
+    present = name in read_entries(path)
+    if present:
+        _replace_entries(path, name, lambda entries: {key: value for key, value in entries.items() if key != name})
+    return present
+
+
+def _replace_entries(path: Path, name: str, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
     partial = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         with file_lock(path.with_name(f"{path.name}.guard")):
-            partial.write_text(json.dumps({**read_entries(path), name: value}, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+            partial.write_text(json.dumps(change(read_entries(path)), indent=1, sort_keys=True) + "\n", encoding="utf-8")
             partial.replace(path)
     except OSError as wrong:
         with contextlib.suppress(OSError):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from leaderboard.ensembles.build import TaskEnsemble
     from leaderboard.ensembles.learning import ValueAdded
     from leaderboard.ensembles.summary import AddedValue
+    from leaderboard.scoring.results import Results
 
 analyse_app = typer.Typer()
 
@@ -133,8 +134,13 @@ def format_gain(gain: ValueAdded | None) -> str:
 @analyse_app.command("explain")
 def explain_score(
     metric: Annotated[str, typer.Argument(help="A text metric, such as cosine or chrf\\[published].")],
-    first: Annotated[str, typer.Argument(metavar="TEXT", help="First text.")],
-    second: Annotated[str, typer.Argument(metavar="TEXT", help="Second text.")],
+    first: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="First text.", show_default=False)] = None,
+    second: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="Second text.", show_default=False)] = None,
+    difference: Annotated[float | None, typer.Option(metavar="X", help="Explain a difference of two values instead of a score.",
+                                                     show_default=False)] = None,
+    corpora: Annotated[bool, typer.Option("--corpora", help="With --difference: distances of corpora also for a text metric, "
+                                          "which is lifted.")] = False,
+    size: Annotated[int, typer.Option("--sample-size", help="With --difference: texts per corpus, or pairs per mean.")] = 100,
     suite: SuiteOption = "core",
     store: StoreOption = None,
     release: ReleaseOption = None,
@@ -144,6 +150,8 @@ def explain_score(
     """Explain a metric's score of two texts: its position among random pairs, related pairs and paraphrases.
 
     [bold]touchstone explain cosine "The train is late." "Our train has a delay."[/bold]
+    [bold]touchstone explain bleu --difference 0.008 --sample-size 200[/bold]   what a difference means
+    [bold]touchstone explain cosine[/bold]   thresholds for 1, 5 and 10% false alarms, by dataset
 
     The pairs are the rated pairs of the suite's human_ordering task whose scores are stored: a rating of at least 4 of 5 is a
     paraphrase, from 2 to below 4 related, and below 1 random; randomly combined texts are random pairs, too.
@@ -152,6 +160,14 @@ def explain_score(
     from leaderboard.cli.tables import explanation_table
     from leaderboard.workflows.explain import describe_classes, explain, explanation_json
 
+    if first is None or difference is not None:
+        if first is not None:
+            raise TouchstoneError("Name two texts or --difference, not both.")
+        set_mirror(data_dir)
+        explain_scale(metric, difference, size, corpora, open_answers(suite, store, release), as_json)
+        return
+    if second is None:
+        raise TouchstoneError("Name two texts, or none.")
     for text in (first, second):
         if any(0xD800 <= ord(letter) < 0xE000 for letter in text):
             raise TouchstoneError("One of the texts is not valid UTF-8; encode it as UTF-8.")
@@ -165,3 +181,34 @@ def explain_score(
     output.print()
     output.print(explanation.sentence, markup=False, highlight=False, soft_wrap=True)
     output.print(describe_classes(explanation), style="dim", markup=False, soft_wrap=True)
+
+
+def explain_scale(metric: str, difference: float | None, size: int, corpora: bool, results: Results, as_json: bool) -> None:
+    """Print what a difference of a metric means, or its thresholds if there is no difference."""
+    from leaderboard.cli.console import output
+    from leaderboard.cli.fitted_table import plain_table
+    from leaderboard.own_data.differences import explain_difference, thresholds_by_domain
+
+    if difference is None:
+        thresholds = thresholds_by_domain(metric, results)
+        if as_json:
+            print_json([asdict(item) for item in thresholds])
+            return
+        output.print(plain_table(("dataset", "false alarms", "threshold", "similar pairs detected", "dissimilar pairs"), [
+            (item.dataset, f"{item.false_alarms:.0%}", f"{item.value:.4f}", f"{item.detected:.0%}", f"{item.negatives:,}")
+            for item in thresholds]))
+        output.print("Pairs rated below the middle of the scale are dissimilar. Thresholds differ between kinds of texts; "
+                     "`touchstone choose --pairs` finds yours.", style="dim")
+        return
+    meaning = explain_difference(metric, difference, size, results, corpora)
+    if as_json:
+        print_json({**asdict(meaning), "sentence": meaning.sentence})
+        return
+    output.print(meaning.sentence, markup=False, highlight=False, soft_wrap=True)
+    needed = ", ".join(f"{share} from {'none observed' if value is None else f'{value:.3g}'}" for share, value in
+                       meaning.needed.items())
+    output.print(f"Probability {needed}.", markup=False, highlight=False, soft_wrap=True)
+    for note in meaning.notes:
+        output.print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
+    output.print(f"From {meaning.comparisons:,} comparisons on {'; '.join(meaning.sources)}. Calibration error on sources that "
+                 f"were left out: {meaning.calibration_error:.3f}.", style="dim", markup=False, highlight=False, soft_wrap=True)

@@ -45,6 +45,8 @@ from leaderboard.cli.options import (
     set_mirror,
     store_address,
 )
+from leaderboard.cli.own_data.choose import choosing_app
+from leaderboard.cli.own_data.measure import measuring_app
 from leaderboard.cli.profile import profile_app
 from leaderboard.cli.release import citing_app
 from leaderboard.cli.reproduce import papers_app
@@ -85,6 +87,8 @@ app.add_typer(papers_app)
 app.add_typer(figures_app)
 app.add_typer(analyse_app)
 app.add_typer(profile_app)
+app.add_typer(choosing_app)
+app.add_typer(measuring_app)
 app.add_typer(tokens_app, name="tokens")
 app.add_typer(submissions_app, name="submissions")
 app.add_typer(data_app, name="data")

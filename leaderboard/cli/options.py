@@ -28,6 +28,11 @@ ResultsSuiteOption = Annotated[str | None, typer.Option("--suite", help="Suite: 
                                                         rich_help_panel="What")]
 DataOption = Annotated[Path | None, typer.Option(help="Folder of Parquet snapshots that takes precedence over downloads.  \\["
                                                       "default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
+ColumnOption = Annotated[list[str] | None, typer.Option(metavar="ROLE=NAME", help="Which column has a role, such as text_a=old; "
+                                                        "may be repeated.", show_default=False)]
+PositiveOption = Annotated[str | None, typer.Option(metavar="LABEL", help="The label of similar pairs, if labels are words.",
+                                                    show_default=False)]
+HtmlOption = Annotated[Path | None, typer.Option(metavar="FILE", help="Write the report as an HTML page.", show_default=False)]
 TrackOption = Annotated[str | None, typer.Option(help="Only this track: corpus or text.", show_default=False,
                                                  rich_help_panel="What")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -49,6 +54,17 @@ def set_mirror(folder: Path | None) -> None:
     """Use a folder of snapshots as the mirror of datasets."""
     if folder is not None:
         os.environ["TOUCHSTONE_DATA"] = str(folder.resolve())
+
+
+def read_columns(options: Iterable[str] | None) -> dict[str, str]:
+    """Return the columns by role from the options `ROLE=NAME`."""
+    columns = {}
+    for option in options or ():
+        role, sign, name = option.partition("=")
+        if not (role and sign and name):
+            raise TouchstoneError(f'--column "{option}" is not of the form ROLE=NAME, such as text_a=question.')
+        columns[role.strip()] = name.strip()
+    return columns
 
 
 def read_limits(seconds: float | None, memory: int | None, others: Iterable[str] | None) -> Limits:

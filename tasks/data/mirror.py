@@ -10,11 +10,11 @@ import json
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from harness.base.errors import TouchstoneError
 from harness.base.paths import mirror_folder
-from tasks.data.schema import FORMS, Tables, fingerprint_tables
+from tasks.data.schema import FORMS, Kind, Tables, fingerprint_tables
 from tasks.data.types import Dataset
 
 if TYPE_CHECKING:
@@ -30,6 +30,17 @@ def find_snapshot(dataset: Dataset) -> Path | None:
         raise TouchstoneError(f"TOUCHSTONE_DATA is set to {mirror}, which is not a folder. Correct it or unset it.")
     folder = mirror / dataset.name
     return folder if any((folder / f"{table}.parquet").exists() for table in FORMS[dataset.kind]) else None
+
+
+def snapshot_kinds() -> dict[str, Kind]:
+    """Return the kind of each snapshot of the mirror whose `source.json` names one, by name."""
+    mirror = mirror_folder()
+    kinds: dict[str, Kind] = {}
+    for path in sorted(mirror.glob("*/source.json")) if mirror is not None else ():
+        kind = next((kind for kind in FORMS if kind == read_source(path.parent).get("kind")), None)
+        if kind is not None:
+            kinds[path.parent.name] = kind
+    return kinds
 
 
 def read_snapshot(dataset: Dataset, folder: Path) -> Tables:
@@ -53,11 +64,17 @@ def read_snapshot(dataset: Dataset, folder: Path) -> Tables:
 
 def snapshot_fingerprint(folder: Path) -> str | None:
     """Return the fingerprint in a snapshot's `source.json`, or None."""
-    try:
-        recorded = json.loads((folder / "source.json").read_text()).get("fingerprint")
-    except (OSError, ValueError, AttributeError):
-        return None                         # snapshots from other tools may have none
+    recorded = read_source(folder).get("fingerprint")
     return recorded if isinstance(recorded, str) else None
+
+
+def read_source(folder: Path) -> dict[str, Any]:
+    """Return the `source.json` of a snapshot; empty if it has none, as snapshots from other tools may."""
+    try:
+        source = json.loads((folder / "source.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return source if isinstance(source, dict) else {}
 
 
 def write_snapshot(loaded: LoadedDataset, mirror: Path) -> Path:

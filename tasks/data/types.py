@@ -48,6 +48,10 @@ class DatasetSource(ABC):
         """Delete the downloaded files."""
         return
 
+    def remedy(self, name: str) -> str:
+        """Return what to do if the rows have changed, as a sentence."""
+        return "Restore the source, or delete the changed copy."
+
 
 @dataclass(frozen=True)
 class SyntheticSource(DatasetSource):

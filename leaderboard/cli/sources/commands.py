@@ -8,22 +8,76 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.cli.options import ANSWERED, REFUSED, DataOption, JsonOption, print_json, set_mirror
+from leaderboard.cli.options import (
+    ANSWERED,
+    REFUSED,
+    ColumnOption,
+    DataOption,
+    JsonOption,
+    PositiveOption,
+    print_json,
+    read_columns,
+    set_mirror,
+)
 
-data_app = typer.Typer(no_args_is_help=True, help="List, show, fetch and verify datasets.")
+data_app = typer.Typer(no_args_is_help=True, help="Add your own data; list, show, fetch and verify datasets.")
 models_app = typer.Typer(no_args_is_help=True, help="List, fetch and verify models.")
 
 
 @data_app.command("list")
-def data_list(as_json: JsonOption = False) -> None:
-    """List datasets: kind, size, source, licence, verification."""
+def data_list(data_dir: DataOption = None, as_json: JsonOption = False) -> None:
+    """List datasets: yours, then those of Touchstone and of the mirror by kind, with size, source, licence and verification."""
     from leaderboard.cli.sources.datasets import describe_all, print_list
 
+    set_mirror(data_dir)
     rows = describe_all()
     if as_json:
         print_json(rows)
     else:
         print_list(rows)
+
+
+@data_app.command("add")
+def data_add(
+    name: Annotated[str, typer.Argument(help="Name of the dataset: lower-case letters, digits and _.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="CSV, TSV, JSON, JSON Lines, Parquet or text files, or "
+                                                "folders of them.")],
+    form: Annotated[str, typer.Option("--as", metavar="FORM", help="pairs (rated, labelled or neither), choices (which of two "
+                                      "texts is better for a document), documents, labelled (texts with labels), retrieval "
+                                      "(corpus, queries, qrels), or corpus.")],
+    column: ColumnOption = None,
+    positive: PositiveOption = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace your dataset of this name, or accept that its files have "
+                                          "changed.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Add a dataset of yours under a name that suites and other commands can use. The files stay where they are.
+
+    [bold]touchstone data add tickets tickets.csv --as pairs[/bold]
+    [bold]touchstone data add tickets tickets.csv --as pairs --column text_a=old --column score=rater1,rater2[/bold]
+    [bold]touchstone data add faq corpus.jsonl queries.jsonl qrels.tsv --as retrieval[/bold]
+
+    Columns are guessed from their names and shown. A suite names the dataset like any other.
+    """
+    from leaderboard.cli.sources.datasets import describe, print_added
+    from tasks.data.loading import add_dataset
+
+    added = add_dataset(name, files, form, columns=read_columns(column), positive=positive, replace=replace)
+    if as_json:
+        print_json({**describe(added.dataset), "columns": added.shaped.columns, "notes": added.shaped.notes})
+    else:
+        print_added(added)
+
+
+@data_app.command("remove")
+def data_remove(name: Annotated[str, typer.Argument(metavar="NAME|PATH", help="Your dataset, or the path of one that a suite "
+                                                    "names.")]) -> None:
+    """Forget a dataset of yours and its fingerprint. The files are not changed."""
+    from leaderboard.cli.console import messages
+    from tasks.data.loading import remove_dataset
+
+    remove_dataset(name)
+    messages.print(f"{name} is removed; its files are not changed.", soft_wrap=True, markup=False)
 
 
 @data_app.command("show")

@@ -8,27 +8,31 @@ from typing import Any
 
 from rich.text import Text
 
-from harness.base.errors import TouchstoneError, format_bytes
+from harness.base.errors import TouchstoneError, format_bytes, printable
 from harness.base.progress import Progress
 from leaderboard.cli.console import messages, output
 from leaderboard.cli.fitted_table import plain_table
-from tasks.data.loading import DATASETS, LoadedDataset, get_dataset, is_local, load_dataset
+from tasks.data.loading import AddedDataset, LoadedDataset, all_datasets, get_dataset, is_local, load_dataset
 from tasks.data.mirror import write_snapshot
+from tasks.data.own.columns import describe_columns
+from tasks.data.own.registry import OwnSource
+from tasks.data.schema import Tables
 from tasks.data.types import Dataset
 
 
 def describe(dataset: Dataset) -> dict[str, Any]:
     """Return what the registry says about a dataset, without reading its rows."""
-    return {"name": dataset.name, "kind": dataset.kind, "title": dataset.title, "rows": dataset.rows,
+    own = isinstance(dataset.source, OwnSource)
+    return {"name": dataset.name, "yours": own, "kind": dataset.kind, "title": dataset.title, "rows": dataset.rows,
             "source": dataset.source.describe_origin(), "size": dataset.source.download_size(), "licence": dataset.licence,
             "citation": dataset.citation, "language": dataset.language, "displayable": dataset.displayable,
             "stands_for": dataset.stands_for, "fingerprint": dataset.fingerprint,
-            "status": "pinned" if dataset.fingerprint else "unverified", "here": is_local(dataset)}
+            "status": "" if own else "pinned" if dataset.fingerprint else "unverified", "here": is_local(dataset)}
 
 
 def describe_all() -> list[dict[str, Any]]:
-    """Return what the registry says about every dataset."""
-    return [describe(dataset) for dataset in DATASETS.values()]
+    """Return what is known about every dataset, those of the user first."""
+    return sorted((describe(dataset) for dataset in all_datasets().values()), key=lambda entry: not entry["yours"])
 
 
 def describe_one(name: str, progress: Progress) -> dict[str, Any]:
@@ -44,6 +48,13 @@ def describe_one(name: str, progress: Progress) -> dict[str, Any]:
 
 def print_list(descriptions: Sequence[dict[str, Any]]) -> None:
     """Print one table per kind of dataset."""
+    own = [entry for entry in descriptions if entry["yours"]]
+    if own:
+        output.print(plain_table(("yours", "kind", "rows", "", "files"), [
+            (Text(entry["name"], style="bold"), entry["kind"].replace("_", " "), f"{entry['rows']:,}",
+             "" if entry["here"] else Text("missing", style="red"), Text(printable(entry["source"]))) for entry in own]))
+        output.print()
+    descriptions = [entry for entry in descriptions if not entry["yours"]]
     for kind in dict.fromkeys(entry["kind"] for entry in descriptions):
         table = plain_table((kind.replace("_", " "), "rows", "", "", "source", "licence"), [
             (Text(entry["name"], style="bold"), f"{entry['rows']:,}" if entry["rows"] else "?", "here" if entry["here"] else "",
@@ -52,7 +63,34 @@ def print_list(descriptions: Sequence[dict[str, Any]]) -> None:
              Text(entry["licence"], style="dim")) for entry in descriptions if entry["kind"] == kind])
         output.print(table)
         output.print()
-    output.print("`touchstone data show NAME` describes one dataset. Unverified: no fingerprint is pinned.", style="dim")
+    output.print("`touchstone data show NAME` describes one dataset, and `touchstone data add NAME FILE` adds your own. "
+                 "Unverified: no fingerprint is pinned.", style="dim")
+
+
+def print_added(added: AddedDataset) -> None:
+    """Print how the files of an added dataset were read, and its first row."""
+    dataset, shaped = added
+    output.print(f"{dataset.name}: {describe_sizes(shaped.tables)} of the kind {dataset.kind}, fingerprint "
+                 f"{str(dataset.fingerprint)[:16]}", markup=False, highlight=False, soft_wrap=True)
+    output.print(f"Columns: {describe_columns(shaped.columns)}. Change them with --column ROLE=NAME --replace.", markup=False,
+                 highlight=False, soft_wrap=True)
+    for note in (*describe_judgements(shaped.tables), *shaped.notes):
+        output.print(note, markup=False, highlight=False, soft_wrap=True)
+    first = next(iter(shaped.tables.values())).iloc[0].to_dict()
+    output.print("The first row:")
+    output.print(plain_table(("", ""), [(Text(str(key), style="dim"), Text(printable(str(value), 160)))
+                                                 for key, value in first.items()]))
+
+
+def describe_judgements(tables: Tables) -> list[str]:
+    """Return what the ratings or labels of pairs are, as sentences."""
+    rows = tables.get("data")
+    if rows is None or "score" not in rows.columns:
+        return []
+    if "label" in rows.columns:
+        return [f"Labels: {rows.label.mean():.0%} of the pairs are similar."]
+    raters = f", mean of {len(rows.ratings.iloc[0])} ratings each" if "ratings" in rows.columns else ""
+    return [f"Ratings: {rows.score.min():g} to {rows.score.max():g}{raters}; higher must mean more similar."]
 
 
 def print_one(description: dict[str, Any]) -> None:
@@ -73,7 +111,7 @@ def format_value(key: str, value: Any) -> str:
 
 def fetch_all(names: Sequence[str], again: bool, to: Path | None, progress: Progress) -> None:
     """Fetch datasets, by default all of the package index, and optionally write snapshots of them."""
-    datasets = [get_dataset(name) for name in names] or [dataset for dataset in DATASETS.values()
+    datasets = [get_dataset(name) for name in names] or [dataset for dataset in all_datasets().values()
                                                          if dataset.source.fetched_by_default]
     for dataset in datasets:
         if again:
@@ -88,7 +126,7 @@ def fetch_all(names: Sequence[str], again: bool, to: Path | None, progress: Prog
 
 def verify_all(names: Sequence[str]) -> bool:
     """Return whether every local dataset, or every named one, has the rows of its fingerprint."""
-    datasets = [get_dataset(name) for name in names] or [dataset for dataset in DATASETS.values() if is_local(dataset)]
+    datasets = [get_dataset(name) for name in names] or [dataset for dataset in all_datasets().values() if is_local(dataset)]
     failed = False
     for dataset in datasets:
         try:
@@ -96,13 +134,20 @@ def verify_all(names: Sequence[str]) -> bool:
         except TouchstoneError as error:
             messages.print(Text.assemble((f"{dataset.name}: ", "red"), str(error)), soft_wrap=True)
             failed = True
-    if not names and len(datasets) < len(DATASETS):
-        messages.print(f"{len(DATASETS) - len(datasets)} more datasets are not available locally.")
+    if not names and len(datasets) < len(all_datasets()):
+        messages.print(f"{len(all_datasets()) - len(datasets)} more datasets are not available locally.")
     return not failed
+
+
+def describe_sizes(tables: Tables) -> str:
+    """Return the number of rows of each table in words."""
+    return ", ".join(f"{len(rows):,} {'rows' if table == 'data' else table}" for table, rows in tables.items())
 
 
 def summarize(loaded: LoadedDataset) -> str:
     """Return the size, origin and status of a dataset in one line."""
-    sizes = ", ".join(f"{len(rows):,} {'rows' if table == 'data' else table}" for table, rows in loaded.tables.items())
+    sizes = describe_sizes(loaded.tables)
+    if isinstance(loaded.dataset.source, OwnSource):
+        return f"{loaded.dataset.name}: {sizes} from {loaded.origin}, unchanged"
     status = "as pinned" if loaded.verified else "unverified: no pinned fingerprint, recorded in data.lock"
     return f"{loaded.dataset.name}: {sizes} from {loaded.origin}, {status}"

@@ -1,0 +1,1 @@
+"""Commands on data of a user: choosing a metric, and measuring differences."""

@@ -1,0 +1,101 @@
+"""The command `touchstone choose`: which metric for the texts of a user."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from harness.base.errors import TouchstoneError
+from leaderboard.cli.options import (
+    ColumnOption,
+    DataOption,
+    HtmlOption,
+    JobsOption,
+    JsonOption,
+    PositiveOption,
+    default_jobs,
+    read_columns,
+    set_mirror,
+)
+
+choosing_app = typer.Typer()
+
+
+@choosing_app.command()
+def choose(
+    pairs: Annotated[str | None, typer.Option(metavar="FILE|NAME", help="Rated or labelled pairs of texts: a file, or a dataset.",
+                                              show_default=False, rich_help_panel="What you have")] = None,
+    corpora: Annotated[tuple[str, str] | None, typer.Option(metavar="A B", help="Two corpora: files, folders or datasets.",
+                                                            show_default=False, rich_help_panel="What you have")] = None,
+    like: Annotated[str | None, typer.Option(metavar="C", help="With --corpora: a third corpus that one of them should be like.",
+                                             show_default=False, rich_help_panel="What you have")] = None,
+    texts: Annotated[str | None, typer.Option(metavar="FILE|NAME", help="English texts without judgements.", show_default=False,
+                                              rich_help_panel="What you have")] = None,
+    column: ColumnOption = None,
+    positive: PositiveOption = None,
+    metric: Annotated[list[str] | None, typer.Option(metavar="NAME|FILE", help="Choose among these metrics only; with + before "
+                                                     "it, a metric is added to the default selection. May be repeated.",
+                                                     show_default=False)] = None,
+    model: Annotated[str, typer.Option(help="Embedding model; `touchstone models list` shows them.")] = "minilm",
+    single: Annotated[bool, typer.Option("--single", help="Consider no combinations of metrics.")] = False,
+    similar_from: Annotated[float | None, typer.Option(help="The lowest rating of a similar pair, for thresholds.  \\[default: "
+                                                       "the middle of the scale]", show_default=False)] = None,
+    html: HtmlOption = None,
+    python: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a Python file that uses the recommendation without "
+                                                "Touchstone.", show_default=False)] = None,
+    jobs: JobsOption = None,
+    data_dir: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Recommend a metric for your texts. Nothing leaves this machine.
+
+    [bold]touchstone choose --pairs rated.csv --html choice.html --python similarity.py[/bold]
+    [bold]touchstone choose --pairs tickets --metric +my_metric.py[/bold]
+    [bold]touchstone choose --corpora generated1.txt generated2.txt --like real.txt[/bold]
+    [bold]touchstone choose --texts tickets.txt[/bold]
+    """
+    from leaderboard.cli.console import ConsoleProgress, messages
+    from leaderboard.cli.own_data.rendering import show_report
+    from leaderboard.own_data.answers import select_candidates
+    from leaderboard.own_data.corpora import choose_by_corpora, report_on_corpora
+    from leaderboard.own_data.measure import read_texts
+    from leaderboard.own_data.pairs.choice import choose_by_pairs
+    from leaderboard.own_data.pairs.data import read_judged_pairs
+    from leaderboard.own_data.pairs.report import report_on_pairs
+    from leaderboard.own_data.pairs.usage import write_usage
+    from leaderboard.own_data.texts import choose_by_texts, report_on_texts
+
+    set_mirror(data_dir)
+    for path in (html, python):
+        if path is not None and not path.parent.is_dir():
+            raise TouchstoneError(f"{path} cannot be written because the folder {path.parent} does not exist. Create it.")
+    if sum(source is not None for source in (pairs, corpora, texts)) != 1:
+        raise TouchstoneError("Name what you have, one of --pairs FILE, --corpora A B and --texts FILE.")
+    if like is not None and corpora is None:
+        raise TouchstoneError("--like needs --corpora.")
+    if python is not None and pairs is None:
+        raise TouchstoneError("--python needs --pairs: without judgements there is no threshold and no single best metric.")
+    progress = ConsoleProgress()
+    if pairs is None:
+        wanted = select_candidates("corpus" if corpora is not None else "text", metric or [], progress)
+        if corpora is not None:
+            if not metric:
+                wanted = [entry for entry in wanted if entry.header.kind == "corpus"]
+            given = [*corpora, *([] if like is None else [like])]
+            read = [read_texts(source) for source in given]
+            report = report_on_corpora(choose_by_corpora(read[:2], given, wanted, progress, like=read[2] if like else None,
+                                                         model=model, jobs=default_jobs(jobs)))
+        else:
+            report = report_on_texts(choose_by_texts(read_texts(str(texts)), str(texts), wanted, progress, model=model,
+                                                     jobs=default_jobs(jobs)))
+        show_report(report, html, as_json)
+        return
+    judged = read_judged_pairs(pairs, read_columns(column), positive)
+    choice = choose_by_pairs(judged, select_candidates("text", metric or [], progress), progress, model=model,
+                             jobs=default_jobs(jobs), combine=not single, similar_from=similar_from)
+    if python is not None:
+        for path in write_usage(choice, python, model):
+            messages.print(str(path), soft_wrap=True, markup=False)
+    show_report(report_on_pairs(choice), html, as_json)

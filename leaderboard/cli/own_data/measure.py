@@ -1,0 +1,45 @@
+"""The command `touchstone measure`: distances of corpora and similarities of pairs, with their uncertainty."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from harness.base.errors import TouchstoneError
+from leaderboard.cli.options import DataOption, HtmlOption, JobsOption, JsonOption, default_jobs, set_mirror
+
+measuring_app = typer.Typer()
+
+
+@measuring_app.command()
+def measure(
+    words: Annotated[list[str], typer.Argument(metavar="METRIC... A B", help="Metrics, then two corpora: files (txt, csv, jsonl, "
+                                               "parquet), folders or datasets.", show_default=False)],
+    pairs: Annotated[bool, typer.Option("--pairs", help="Compare the first text of A with the first of B, and so on.")] = False,
+    draws: Annotated[int, typer.Option(min=1, help="Number of permutations, and of random halves.")] = 99,
+    texts: Annotated[int, typer.Option(min=8, help="Use at most so many texts of each corpus, drawn at random.")] = 2_000,
+    model: Annotated[str, typer.Option(help="Embedding model; `touchstone models list` shows them.")] = "minilm",
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    html: HtmlOption = None,
+    jobs: JobsOption = None,
+    data_dir: DataOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure the distance of two corpora with a p-value, an interval, and the distance within one corpus.
+
+    [bold]touchstone measure mauve pr dc classifier irpr real.txt generated.txt[/bold]
+    [bold]touchstone measure chrf references.txt outputs.txt --pairs[/bold]
+    """
+    from leaderboard.cli.console import ConsoleProgress
+    from leaderboard.cli.own_data.rendering import show_report
+    from leaderboard.own_data.measure import measure as measure_texts
+    from leaderboard.own_data.measure import report_measurements
+
+    if len(words) < 3:
+        raise TouchstoneError("Name at least one metric and two corpora: touchstone measure energy a.txt b.txt.")
+    *metrics, a, b = words
+    set_mirror(data_dir)
+    results = measure_texts(metrics, a, b, pairs=pairs, draws=draws, texts=texts, model=model, seed=seed,
+                            jobs=default_jobs(jobs), progress=ConsoleProgress())
+    show_report(report_measurements(results, a, b, pairs), html, as_json)

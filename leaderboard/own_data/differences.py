@@ -1,0 +1,260 @@
+"""What a difference of a metric means: the probability that it is a real difference of that order.
+
+- Corpus metrics: two distances from one corpus differ by x. The probability that the corpus that looks farther is the one with
+  the more different mixture of two sources, from the published answers to `known_similarity`.
+- Text metrics: the mean scores of two sets of pairs differ by x. The probability that people also rate the set with the higher
+  mean as more similar, from the published answers to `human_ordering`; sets are drawn so that their mean ratings differ.
+
+The probability is logistic in x and its root, and 1/2 at x = 0. Its calibration error is measured on sources that are left out:
+the mean distance, over ten groups of comparisons with similar predictions, of the predicted and the observed share.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy
+
+from harness.base.errors import TouchstoneError, did_you_mean
+from leaderboard.own_data.pairs.thresholds import find_thresholds
+from leaderboard.scoring.results import Results
+from tasks.corpus.known_similarity import KnownSimilarity, MixtureDistances
+from tasks.text.human_ordering import HumanOrdering, RatedAnswers
+
+WELL_CALIBRATED = 0.03
+SETS, TILT = 3_000, 0.4                     # pairs of sets of pairs per source, and how much they prefer high or low ratings
+BINS = 10
+SIZES = (1, 1_000)
+SEED = 31
+
+Comparisons = tuple[np.ndarray, np.ndarray]         # absolute differences, and whether their order is the real one (ties: 1/2)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The probability that a difference has the real order: logistic in sqrt(x/scale) and x/scale."""
+
+    scale: float
+    root: float
+    linear: float
+
+    def probability(self, difference: np.ndarray | float) -> np.ndarray:
+        """Return the probability for absolute differences."""
+        x = np.asarray(difference, dtype=float) / self.scale
+        return np.asarray(scipy.special.expit(self.root * np.sqrt(x) + self.linear * x))
+
+
+@dataclass(frozen=True)
+class DifferenceMeaning:
+    """The meaning of a difference of a metric."""
+
+    metric: str
+    kind: str                               # "corpus" or "text"
+    difference: float
+    size: int                               # texts per corpus, or pairs per set
+    probability: float
+    calibration_error: float                # on sources that were left out
+    needed: Mapping[str, float | None]      # the difference that has a probability of 75%, 90%, 95%; None if none observed has it
+    sources: tuple[str, ...]
+    comparisons: int
+    notes: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """A summary."""
+        if self.kind == "corpus":
+            compared = f"If the {self.metric} distances of two corpora from a third one ({self.size} texts each)"
+            real = "the corpus that looks farther is the more different one"
+        else:
+            compared = f"If the mean {self.metric} of two sets of {self.size} pairs" if self.size > 1 else (
+                f"If the {self.metric} of two pairs of texts")
+            real = "people find the texts with the higher similarity more similar"
+        return f"{compared} differ by {self.difference:g}, {real} with a probability of {self.probability:.0%}."
+
+
+def explain_difference(name: str, difference: float, size: int, results: Results, corpora: bool = False) -> DifferenceMeaning:
+    """Return what a difference of a metric means, from the stored or published answers of a suite.
+
+    Args:
+        name: A metric with answers.
+        difference: The difference of two of its values; its sign does not matter.
+        size: Texts per corpus, or pairs of texts per mean.
+        results: The answers.
+        corpora: Explain distances of corpora also for a text metric, which is lifted.
+
+    Raises:
+        TouchstoneError: There are no answers, or the arguments make no sense.
+    """
+    if not (math.isfinite(difference) and difference):
+        raise TouchstoneError(f"--difference is {difference:g}; name a difference other than 0.")
+    if not SIZES[0] <= size <= SIZES[1]:
+        raise TouchstoneError(f"--sample-size is {size}; {SIZES[0]} to {SIZES[1]:,} are supported.")
+    stored = find_entry(name, results)
+    header, notes = stored.entry.header, []
+    lifted = header.kind == "corpus" or corpora
+    if not lifted:
+        by_source = {source: compare_sets(answers, size) for source, answers in rated_answers(stored.digest, results).items()}
+    else:
+        by_source, used = compare_corpora(stored.digest, size, results)
+        if used != size:
+            notes.append(f"There are answers for corpora of {used} texts; those nearest to {size} are used.")
+            size = used
+    if len(by_source) < 2:
+        raise TouchstoneError(f'The answers of "{name}" on the suite {results.suite.name} are of fewer than two sources. Run '
+                              f"`touchstone run {name}`.")
+    curve = fit_curve(*map(np.concatenate, zip(*by_source.values(), strict=True)))
+    error = calibration_error(by_source)
+    largest = float(max(differences.max() for differences, _ in by_source.values()))
+    absolute = abs(difference)
+    if absolute > largest:
+        notes.append(f"No difference as large occurs in the answers, so the probability is that of the largest, {largest:.3g}. "
+                     f"The range of {name} is {header.range[0]:g} to {header.range[1]:g}; is the difference on this scale?")
+    if error > WELL_CALIBRATED:
+        notes.append(f"The calibration error is {error:.2f}: on other data, expect the probability to be off by about so much.")
+    needed = {f"{share:.0%}": needed_difference(curve, share, largest) for share in (0.75, 0.90, 0.95)}
+    probability = float(curve.probability(min(absolute, largest)))
+    return DifferenceMeaning(name, "corpus" if lifted else "text", absolute, size, probability, error, needed, tuple(by_source),
+                             sum(len(order) for _, order in by_source.values()), tuple(notes))
+
+
+def find_entry(name: str, results: Results) -> Any:
+    """Return the stored entry of that name."""
+    entries = {stored.entry.name: stored for stored in results.entries()}
+    if name not in entries:
+        raise TouchstoneError(f'There are no results of "{name}".{did_you_mean(name, entries)} Run `touchstone run {name}`.')
+    return entries[name]
+
+
+def rated_answers(digest: str, results: Results) -> dict[str, list[RatedAnswers]]:
+    """Return the answers of a text metric to rated pairs, by dataset."""
+    task = next((task for task in results.suite.tasks if task.name == HumanOrdering.name), None)
+    if task is None:
+        raise TouchstoneError(f"The suite {results.suite.name} has no rated pairs; use the suite core.")
+    outcomes, answers = results.outcomes(digest, task), dict[str, list[RatedAnswers]]()
+    for unit in results.suite.units(task):
+        observation = outcomes[unit.id].observation if unit.id in outcomes else None
+        if observation is not None:
+            answers.setdefault(unit.parameters["dataset"], []).append(observation)
+    return answers
+
+
+def similarities_and_ratings(answers: list[RatedAnswers]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the similarities and the ratings of all pairs of a dataset."""
+    similarities = [part.scale.as_similarity(np.array(part.answers)) for part in answers]
+    return np.concatenate(similarities), np.concatenate([part.human for part in answers])
+
+
+def compare_sets(answers: list[RatedAnswers], size: int) -> Comparisons:
+    """Return differences of mean scores of two sets of pairs, and whether their ratings differ in the same direction."""
+    similarity, human = similarities_and_ratings(answers)
+    rng, z = np.random.default_rng(SEED), scipy.stats.zscore(human)
+    means = np.empty((2, SETS, 2))
+    for side, draw in itertools.product(range(2), range(SETS)):
+        weights = np.exp(rng.normal(0, TILT if size > 1 else 0) * z)
+        rows = np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(size)).clip(max=len(human) - 1)
+        means[side, draw] = similarity[rows].mean(), human[rows].mean()
+    difference, real = (means[0] - means[1]).T
+    return judge_order(difference[real != 0], real[real != 0])
+
+
+def compare_corpora(digest: str, size: int, results: Results) -> tuple[dict[str, Comparisons], int]:
+    """Return differences of distances from one corpus by pair of sources, and the size of corpora that is nearest to `size`."""
+    task = next((task for task in results.suite.tasks if task.name == KnownSimilarity.name), None)
+    if task is None:
+        raise TouchstoneError(f"The suite {results.suite.name} has no corpora of known similarity; use the suite core.")
+    units, outcomes = results.suite.units(task), results.outcomes(digest, task)
+    nearest = min({unit.parameters["n"] for unit in units}, key=lambda n: abs(math.log(n / size)))
+    parts: dict[str, list[Comparisons]] = {}
+    for unit in units:
+        observation = outcomes[unit.id].observation if unit.id in outcomes else None
+        if unit.parameters["n"] == nearest and observation is not None:
+            parts.setdefault(f"{unit.parameters['source_a']} and {unit.parameters['source_b']}", []).append(
+                compare_distances(observation))
+    joined = {source: (np.concatenate([x for x, _ in group]), np.concatenate([y for _, y in group]))
+              for source, group in parts.items()}
+    return joined, nearest
+
+
+def compare_distances(observation: MixtureDistances) -> Comparisons:
+    """Return the differences of all two distances from one corpus whose separations differ."""
+    k = observation.k
+    first, second = np.triu_indices(k, 1)
+    distances = np.zeros((k, k))
+    distances[first, second] = distances[second, first] = observation.scale.as_distance(np.array(observation.forward))
+    separation = np.abs(np.subtract.outer(np.arange(k), np.arange(k)))
+    difference = distances[:, first] - distances[:, second]
+    real = separation[:, first] - separation[:, second]
+    rows = np.arange(k)[:, None]
+    keep = (real != 0) & (first != rows) & (second != rows)
+    return judge_order(difference[keep], real[keep])
+
+
+def judge_order(difference: np.ndarray, real: np.ndarray) -> Comparisons:
+    """Return absolute differences, and 1 where they have the real sign, 1/2 where they are 0."""
+    return np.abs(difference), (1 + np.sign(difference) * np.sign(real)) / 2
+
+
+def fit_curve(differences: np.ndarray, order: np.ndarray) -> Curve:
+    """Return the curve of maximum likelihood among those that do not fall."""
+    positive = differences[differences > 0]
+    scale = float(np.median(positive)) if len(positive) else 1.0
+    x = np.column_stack([np.sqrt(differences / scale), differences / scale])
+
+    def loss(weights: np.ndarray) -> tuple[float, np.ndarray]:
+        z = x @ weights
+        return float(np.mean(np.logaddexp(0, z) - order * z)), x.T @ (scipy.special.expit(z) - order) / len(order)
+    root, linear = scipy.optimize.minimize(loss, (0.5, 0.5), jac=True, bounds=[(0, None)] * 2).x.tolist()
+    return Curve(scale, root, linear)
+
+
+def calibration_error(by_source: Mapping[str, Comparisons]) -> float:
+    """Return the calibration error over all sources, each predicted from the others."""
+    predicted, observed = [], []
+    for left_out, (differences, order) in by_source.items():
+        others = [comparisons for source, comparisons in by_source.items() if source != left_out]
+        curve = fit_curve(*map(np.concatenate, zip(*others, strict=True)))
+        predicted.append(curve.probability(differences))
+        observed.append(order)
+    p, y = np.concatenate(predicted), np.concatenate(observed)
+    groups = np.array_split(np.argsort(p, kind="stable"), BINS)
+    return float(sum(len(rows) * abs(p[rows].mean() - y[rows].mean()) for rows in groups if len(rows)) / len(p))
+
+
+def needed_difference(curve: Curve, share: float, largest: float) -> float | None:
+    """Return the smallest observed difference whose probability reaches a share."""
+    grid = np.geomspace(largest / 10_000, largest, 2_000) if largest > 0 else np.zeros(1)
+    reached = np.flatnonzero(curve.probability(grid) >= share)
+    return float(grid[reached[0]]) if len(reached) else None
+
+
+# ---- thresholds by domain ---------------------------------------------------------------------------------------------------
+
+@dataclass(frozen=True)
+class DomainThreshold:
+    """The similarity that a share of the dissimilar pairs of a dataset exceeds; raw scores of the metric."""
+
+    dataset: str
+    false_alarms: float
+    value: float
+    detected: float
+    negatives: int
+
+
+def thresholds_by_domain(name: str, results: Results) -> list[DomainThreshold]:
+    """Return thresholds of a text metric for each dataset of rated pairs; pairs below the middle of the scale are dissimilar."""
+    stored = find_entry(name, results)
+    if stored.entry.header.kind != "text":
+        raise TouchstoneError(f'"{name}" compares corpora; thresholds are for pairs of texts. Use --difference.')
+    thresholds = []
+    for dataset, answers in rated_answers(stored.digest, results).items():
+        similarity, human = similarities_and_ratings(answers)
+        middle = (human.min() + human.max()) / 2
+        sign = 1 if stored.entry.header.returns == "similarity" else -1
+        thresholds += [DomainThreshold(dataset, item.false_alarms, sign * item.value, item.detected, item.negatives)
+                       for item in find_thresholds(similarity[human < middle], similarity[human >= middle])]
+    return thresholds

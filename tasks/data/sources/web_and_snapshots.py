@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
@@ -19,6 +20,10 @@ RATED = "https://raw.githubusercontent.com/VAShibaev/semantic_similarity_metrics
 RATED_SETS = {"bible": "Bible/Bible", "paralex": "Paralex/Paralex", "paraphrase": "Paraphrase/Paraphrase",
               "yelp_rewrite": "Yelp/Yelp", "gyafc_formal": "GYAFC/GYAFC_formal", "gyafc_informal": "GYAFC/GYAFC_informal",
               "gyafc_rewrite": "GYAFC/GYAFC_rewrites"}
+DEMETR = "https://raw.githubusercontent.com/marzenakrp/demetr/0398097cee7f36e0a4f16e3ac332b85d14c26235/dataset"
+# Of the 35 perturbations those that change the meaning; the files of the others have errors of form.
+DEMETR_ERRORS = ("critical_id7_antonym", "critical_id8_negation", "critical_id9_ne_replaced", "critical_id10_numbers_replaced",
+                 "critical_id11_gender", "major_id3_hypernym", "major_id17_tense", "major_id19_question")
 JOHNS_HOPKINS = "Blitzer, Dredze and Pereira 2007, Biographies, Bollywood, boom-boxes and blenders, ACL"
 
 
@@ -33,6 +38,20 @@ def decode_rated_pairs(files: dict[str, bytes]) -> Tables:
                   "ratings": [float(row[f"label_{n}"]) for n in (1, 2, 3)]}
                  for row in csv.DictReader(io.StringIO(files[name].decode("utf-8")))]
     return {"data": normalize_tables(pd.DataFrame(rows), ("text_a", "text_b"))}
+
+
+def decode_demetr(files: dict[str, bytes]) -> Tables:
+    """Convert DEMETR: a human translation, and a machine translation before and after a perturbation, in alternating order."""
+    import pandas as pd
+
+    rows = []
+    for name in sorted(files):
+        for item in json.loads(files[name]):
+            if item["pert_check"]:          # the perturbation could be applied
+                second = len(rows) % 2
+                pair = (item["pert_sent"], item["mt_sent"]) if second else (item["mt_sent"], item["pert_sent"])
+                rows.append({"document": item["eng_sent"], "summary_a": pair[0], "summary_b": pair[1], "choice": second})
+    return {"data": normalize_tables(pd.DataFrame(rows), ("document", "summary_a", "summary_b"))}
 
 
 def made_corpus(domain: str, fingerprint: str) -> Dataset:
@@ -77,6 +96,9 @@ OTHER_DATASETS = (
                             for random in (False, True) for group, path in RATED_SETS.items()), decode_rated_pairs),
             "Apache-2.0 (the repository); the source corpora have their own terms",
             "Yamshchikov et al. 2021, Style-transfer and paraphrase: looking for a sensible semantic similarity metric, AAAI"),
+    Dataset("demetr", "preferences", "Machine translations before and after a change of meaning, with a human translation",
+            WebSource(tuple((error, f"{DEMETR}/{error}.json") for error in DEMETR_ERRORS), decode_demetr), "MIT",
+            "Karpinska et al. 2022, DEMETR: diagnosing evaluation metrics for translation, EMNLP"),
     snapshot("nf_cats", "corpus", "Non-factoid questions", "the repository of NF-CATS", "MIT",
              "Bolotova et al. 2022, A non-factoid question-answering taxonomy, SIGIR", stands_for="yahoo_nonfactoid"),
     snapshot("amazon_phone_reviews", "corpus", "Amazon reviews of phones", "PromptCloud on Kaggle", "CC0-1.0 as marked there",

@@ -21,8 +21,9 @@ from harness.base.errors import TouchstoneError
 from harness.base.progress import NoProgress
 from tasks.data import mirror
 from tasks.data.loading import DATASETS, LoadedDataset, dataset_fingerprint, load_dataset
-from tasks.data.schema import FORMS, fingerprint_rows, fingerprint_tables
+from tasks.data.schema import FORMS, check_tables, fingerprint_rows, fingerprint_tables
 from tasks.data.sources import synthetic
+from tasks.data.sources.web_and_snapshots import decode_demetr
 from tasks.data.types import ArchiveSource, HubSource, SnapshotSource, SyntheticSource
 from tests.support.command import touchstone
 from tests.support.datasets import agreement
@@ -306,6 +307,19 @@ def test_what_is_known_of_single_archives_holds(archived):
 
 
 @pytest.mark.network
+def test_demetr_alternates_the_order_and_omits_what_could_not_be_perturbed():
+    """Items of ours in the form of its files; the files themselves cannot be had without the web."""
+    def item(number: int, applied: bool = True) -> dict[str, object]:
+        return {"eng_sent": f"Train {number} is late.", "mt_sent": f"Train {number} has a delay.", "pert_sent": f"Train {number} has no delay.",
+                "pert_check": applied}
+    tables = decode_demetr({"b": json.dumps([item(3)]).encode(), "a": json.dumps([item(1), item(9, False), item(2)]).encode()})
+    assert tables["data"].to_dict("list") == {
+        "document": ["Train 1 is late.", "Train 2 is late.", "Train 3 is late."],
+        "summary_a": ["Train 1 has a delay.", "Train 2 has no delay.", "Train 3 has a delay."],
+        "summary_b": ["Train 1 has no delay.", "Train 2 has a delay.", "Train 3 has no delay."], "choice": [0, 1, 0]}
+    check_tables("preferences", tables, "DEMETR")
+
+
 def test_preferences_are_pairs_of_one_text_with_the_margin_that_is_stated(archived):
     preferences = archived("blanc_preferences").rows
     ratings = {(row["document"], row["summary"]): row["overall"] for row in archived("blanc_cnn").rows.to_dict("records")}

@@ -44,7 +44,7 @@ def decode_demetr(files: dict[str, bytes]) -> Tables:
     """Convert DEMETR: a human translation, and a machine translation before and after a perturbation, in alternating order."""
     import pandas as pd
 
-    rows = []
+    rows: list[dict[str, str | int]] = []
     for name in sorted(files):
         for item in json.loads(files[name]):
             if item["pert_check"]:          # the perturbation could be applied

@@ -77,6 +77,11 @@ def list_suites() -> list[str]:
     return sorted(file.stem for file in FOLDER.glob("*.toml"))
 
 
+def suite_fingerprint(name: str) -> str:
+    """Return the fingerprint of a suite; nodes of a cluster compute it to be compared."""
+    return load_suite(name).fingerprint
+
+
 def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Suite:
     """Return a suite with all its test units.
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from harness.base.memory import return_freed_memory
 from harness.base.progress import Progress
@@ -26,6 +27,18 @@ from harness.results.store import Store
 from harness.submission.submission import Entry
 
 SECONDS_TO_CHECK = 3.0                      # from one look at which vectors have come to the next
+
+
+class AssignmentExecutor(Protocol):
+    """Executes assignments: in threads of this process, or on the nodes of a cluster."""
+
+    def add(self, assignments: Iterable[Assignment]) -> None: ...
+    def fail(self, wrong: BaseException) -> None: ...
+    def outcomes(self) -> Iterable[Outcome | None]: ...
+    def stop(self) -> list[Outcome]: ...
+
+
+MakeExecutor = Callable[[int, InputEncoder, Conditions, int, FailureBudget, Claims], AssignmentExecutor]
 
 
 @dataclass
@@ -65,7 +78,8 @@ def plan_run(entries: Iterable[Entry], task_units: Sequence[TaskUnit], store: St
 
 
 def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache: VectorCache, conditions: Conditions,
-                jobs: int, progress: Progress, claims: Claims, published: PublishedTimes | None = None) -> RunSummary:
+                jobs: int, progress: Progress, claims: Claims, published: PublishedTimes | None = None,
+                make_executor: MakeExecutor = Executor) -> RunSummary:
     """Execute the planned assignments that no other run claims, and store each outcome as it completes.
 
     With the times of published metrics, the time left is known sooner, and a metric that is slower than all of them is reported.
@@ -75,8 +89,8 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
     shared_units = [assignment for assignment in assignments if not assignment[1].task.info.alone]
     exclusive_units = [assignment for assignment in assignments if assignment[1].task.info.alone]
     patience, inputs = FailureBudget(conditions.limits), InputEncoder(cache)
-    shared, exclusive = pools = [Executor(len(shared_units), inputs, conditions, jobs, patience, claims),
-                                 Executor(len(exclusive_units), inputs, conditions, 1, patience, claims)]
+    shared, exclusive = pools = [make_executor(len(shared_units), inputs, conditions, jobs, patience, claims),
+                                 make_executor(len(exclusive_units), inputs, conditions, 1, patience, claims)]
     exclusive.add(exclusive_units)
     embedding = BackgroundEmbedding(assignments, cache, progress, jobs, shared)
     forecast = TimeEstimate(assignments, jobs, published)
@@ -188,7 +202,7 @@ class BackgroundEmbedding:
     """Embeds the texts of a run in child processes, and gives each assignment to an executor once its vectors are there."""
 
     def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int,
-                 executor: Executor) -> None:
+                 executor: AssignmentExecutor) -> None:
         self._assignments, self._cache, self._progress, self._jobs = assignments, cache, progress, jobs
         self._executor = executor
         self._open: Counter[int] = Counter()            # requests that an assignment waits for

@@ -11,7 +11,8 @@ from harness.base.paths import SUBMISSIONS, cache_folder, default_store
 from harness.base.progress import NoProgress, Progress
 from harness.environments.environment import prepare_environments
 from harness.evaluation.assignment import Conditions
-from harness.evaluation.loop import RunSummary, execute_run, plan_run
+from harness.evaluation.executor import Executor
+from harness.evaluation.loop import MakeExecutor, RunSummary, execute_run, plan_run
 from harness.evaluation.suite import Suite
 from harness.evaluation.time_left import PublishedTimes
 from harness.models.package_index import fetch_models
@@ -29,7 +30,8 @@ ARENAS = 2                                  # pools of freed memory, which each 
 
 def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path | str | None = None, *, only: Iterable[str] = (),
               rerun: bool = False, retry_failed: bool = False, trust: bool = False, limits: Limits | None = None,
-              jobs: int | None = None, progress: Progress | None = None, published: PublishedTimes | None = None) -> RunSummary:
+              jobs: int | None = None, progress: Progress | None = None, published: PublishedTimes | None = None,
+              make_executor: MakeExecutor = Executor) -> RunSummary:
     """Run entries on a suite, store every outcome, and return a summary; outcomes that the store has are not computed again.
 
     Args:
@@ -44,6 +46,7 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
         jobs: Number of metrics that run at the same time; default: the number of processors.
         progress: Receives messages and progress; default: none.
         published: Times of published metrics, for estimates of the time left; see `Release.results`.
+        make_executor: What executes test units; default: threads of this process.
 
     Raises:
         TouchstoneError: An entry, a dataset, a model or the store cannot be used; the message says how to fix it.
@@ -74,7 +77,7 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
                 runnable = [(entry, task_unit) for entry, task_unit in assignments if entry.digest in environments]
                 with results.claiming(finished) as claims:
                     summary = execute_run(runnable, results, run, VectorCache(suite.model.name, cache_folder()), conditions,
-                                          jobs or len(os.sched_getaffinity(0)), progress, claims, published)
+                                          jobs or len(os.sched_getaffinity(0)), progress, claims, published, make_executor)
                 summary.refused = refused
                 results.end_run(run)
             all_ids = {(task_unit.unit.id, entry.digest) for task_unit in task_units for entry in selected}

@@ -36,11 +36,11 @@ def find_program(name: str, filename: str, libraries: Path | None) -> ProgramFil
         raise TouchstoneError(f"{filename}: `command` starts with {printable(name, 60)!r}; write the name of a program without a "
                               'folder, such as "perl" or "node".')
     folders = [*([str(libraries / "bin")] if libraries else []), *SEARCHED]
-    found = shutil.which(name, path=os.pathsep.join(folders))
-    if found is None:
+    executable = shutil.which(name, path=os.pathsep.join(folders))
+    if executable is None:
         raise TouchstoneError(f"{filename} runs with {printable(name, 60)}, which is not installed in {', '.join(folders)}; "
                               "install it, for example with apt-get.")
-    path = os.path.realpath(found)
+    path = os.path.realpath(executable)
     with open(path, "rb") as file:
         head = file.read(HEAD_BYTES)
         file.seek(0)

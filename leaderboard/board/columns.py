@@ -41,8 +41,8 @@ def list_columns(suite: SuiteInfo, track: str) -> list[Column]:
     in_other_track = [task.name for task in tasks if Role.MILLISECONDS in task.presentation.roles and task.track != track]
     measures = [column for task in tasks if (task.descriptive or task.track == track) and task.name not in in_other_track
                 for column in measure_columns(task, suite.cost(track))]
-    shown = [column for column in measures if column.default][:DEFAULT_MEASURES]
-    return [*scores, *axes, *means, *(replace(column, default=column in shown) for column in measures)]
+    default = [column for column in measures if column.default][:DEFAULT_MEASURES]
+    return [*scores, *axes, *means, *(replace(column, default=column in default) for column in measures)]
 
 
 def measure_columns(task: TaskInfo, cost: tuple[str, str] | None = None) -> Iterator[Column]:

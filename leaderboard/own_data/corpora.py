@@ -68,13 +68,13 @@ def choose_by_corpora(corpora: Sequence[Sequence[str]], names: Sequence[str], en
     """Return what each metric sees in two corpora, and which of them it finds nearer to a third one."""
     rng = np.random.default_rng(SEED)
     notes = []
-    given = [*corpora, *([] if like is None else [like])]
-    for name, corpus in zip(names, given, strict=True):
+    inputs = [*corpora, *([] if like is None else [like])]
+    for name, corpus in zip(names, inputs, strict=True):
         if len(corpus) < FEWEST_TEXTS:
             raise TouchstoneError(f"{name} has {len(corpus)} texts; {FEWEST_TEXTS} are required.")
         if len(corpus) > MOST_TEXTS:
             notes.append(f"{MOST_TEXTS:,} of {len(corpus):,} texts of {name} are used, drawn at random.")
-    a, b, *rest = (draw_texts(corpus, MOST_TEXTS, rng) for corpus in given)
+    a, b, *rest = (draw_texts(corpus, MOST_TEXTS, rng) for corpus in inputs)
     shared = len(set(a) & set(b)) / min(len(set(a)), len(set(b)))
     if shared > 0.05:
         notes.append(f"{shared:.0%} of the different texts of one corpus are also in the other, so samples are less far apart.")
@@ -83,7 +83,7 @@ def choose_by_corpora(corpora: Sequence[Sequence[str]], names: Sequence[str], en
         groups["like"] = like_group(a, b, rest[0], rng)
     answers = corpus_distances(groups, entries, progress, model=model, jobs=jobs)
     rows = [read_row(answer, groups) for answer in answers if answer.failure is None]
-    return CorpusChoice(tuple(names), tuple(map(len, given)), sorted(rows, key=lambda row: -row.score),
+    return CorpusChoice(tuple(names), tuple(map(len, inputs)), sorted(rows, key=lambda row: -row.score),
                         {answer.name: answer.failure for answer in answers if answer.failure is not None}, notes)
 
 

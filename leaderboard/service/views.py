@@ -45,12 +45,12 @@ def view_submission(submissions: Submissions, record: Record, with_results: bool
     """Return what a reader sees of a submission."""
     events = submissions.events(record.id)
     details = {event.state: event.details for event in events if event.details}
-    place, seconds = find_place(submissions, record)
+    position, seconds = find_place(submissions, record)
     results = details.get(State.SCORED) or (details.get(State.FAILED) if record.state is State.FAILED else None)
     report = details.get(State.CHECKED) or details.get(State.REFUSED) or {}
     return SubmissionView(
         id=record.id, name=record.name, filename=record.filename, state=record.state, reason=events[-1].reason,
-        final=record.state in FINAL, created=record.created, place=place, seconds_left=seconds, progress=record.progress,
+        final=record.state in FINAL, created=record.created, place=position, seconds_left=seconds, progress=record.progress,
         events=[EventView(state=event.state, reason=event.reason, time=event.time) for event in events],
         check=report.get("reports"), results=results if with_results else None)
 

@@ -62,8 +62,8 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
             caller = service.identify(authorization, host_of(request))
             record, new = service.submissions.receive(caller.owner, caller.address, filename, source, queue)
             return view(record, request, authorization), new
-        shown, new = await run_in_threadpool(receive)
-        return Response(shown.model_dump_json(), 201 if new else 200, {"Location": f"/api/submissions/{shown.id}"}, "application/json")
+        current, new = await run_in_threadpool(receive)
+        return Response(current.model_dump_json(), 201 if new else 200, {"Location": f"/api/submissions/{current.id}"}, "application/json")
 
     @api.get("", summary="The public queue", response_model=QueueView)
     def queue() -> QueueView:
@@ -96,19 +96,19 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
         first = await run_in_threadpool(read)               # an unknown one is a 404, not a stream
 
         async def stream() -> AsyncIterator[str]:
-            shown, last, sent = first, "", time.monotonic()
+            current, last, sent = first, "", time.monotonic()
             while True:
-                content = shown.model_dump_json()
+                content = current.model_dump_json()
                 if content != last:
-                    yield f"event: {shown.state.value}\ndata: {content}\n\n"
+                    yield f"event: {current.state.value}\ndata: {content}\n\n"
                     last, sent = content, time.monotonic()
                 elif time.monotonic() - sent > KEEP_ALIVE_SECONDS:
                     yield ": still here\n\n"
                     sent = time.monotonic()
-                if shown.final or await request.is_disconnected():
+                if current.final or await request.is_disconnected():
                     return
                 await asyncio.sleep(EVENT_SECONDS)
-                shown = await run_in_threadpool(read)
+                current = await run_in_threadpool(read)
         return StreamingResponse(stream(), media_type="text/event-stream", headers={"Cache-Control": "no-cache"})
 
     site.include_router(api)

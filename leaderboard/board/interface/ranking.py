@@ -68,8 +68,12 @@ def add_ranking(library: Library, blocks: gr.Blocks) -> None:
     snapshot, links = library.first, Links()
     frame = add_frame(library, blocks, "board")
     overview = add_html(render_overview(snapshot, links) if snapshot.report.entries else library.page("board", {}).content)
-    tabs = []
-    with gr.Tabs(selected=snapshot.tracks[0] if snapshot.tracks else None) as tab_group:
+    tabs: list[TrackTab] = []
+    if not snapshot.tracks:                 # a group without tabs sometimes keeps Gradio from showing the page
+        frame.on_open(lambda query: [gr.Dropdown(value=library.selection(query)), str(library.page("board", query).content)],
+                      [frame.selection, overview])
+        return
+    with gr.Tabs(selected=snapshot.tracks[0]) as tab_group:
         for track in snapshot.tracks:
             with gr.Tab(TRACKS[track], id=track, elem_id=f"tab-{track}"):
                 tabs.append(add_track(library, snapshot, links, track))

@@ -5,24 +5,26 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.base.errors import NotApplicable, TouchstoneError, printable
+from harness.base.errors import TouchstoneError, printable
+from harness.base.paths import cache_folder
 from harness.base.progress import Progress
+from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.suite import Suite
-from harness.results.outcomes import Failure, Outcome, Status
+from harness.models.vector_cache import VectorCache
+from harness.results.outcomes import Status
 from harness.results.provenance import current_provenance
 from harness.results.store import Store
 from harness.sandbox.faults import Fault, FaultKind
 from harness.sandbox.limits import Limits
 from harness.submission.header import read_header
 from harness.submission.submission import Entry, Submission
-from harness.supplied_answers.questions import collect_questions, observe_with, question_id, text_units
+from harness.supplied_answers.questions import AnsweringSlot, collect_questions, question_id, text_units
 
 LINE_BYTES = 100_000
 EXAMPLE = ('{"name": "my_judge", "title": "My judge", "summary": "...", "returns": "similarity", "range": [0, 10], '
@@ -37,6 +39,13 @@ class SuppliedAnswers:
 
     entry: Entry
     scores: dict[str, float]
+
+    def answer(self, a: str, b: str) -> float:
+        """Return the score of a question; questions that depend on earlier answers may have none."""
+        score = self.scores.get(question_id(a, b))
+        if score is None:
+            raise Fault(FaultKind.RAISED, "asks a question that has no answer in the file")
+        return score
 
 
 @dataclass
@@ -118,6 +127,7 @@ def store_answers(supplied: SuppliedAnswers, suite: Suite, only: Sequence[str], 
     check_complete(supplied, suite, only, progress)
     entry, summary = supplied.entry, ClaimSummary(supplied.entry)
     units = text_units(suite, only)
+    slot, inputs = AnsweringSlot(supplied.answer), InputEncoder(VectorCache(suite.model.name, cache_folder()))
     results = Store(store)
     try:
         with results.writing():
@@ -125,26 +135,11 @@ def store_answers(supplied: SuppliedAnswers, suite: Suite, only: Sequence[str], 
             results.save_units(task_unit.unit for task_unit in units)
             run = results.begin_run(current_provenance(("answers supplied",), Limits(), {}, suite.name, suite.fingerprint))
             for task_unit in units:
-                started = time.monotonic()
-                status, observation, failure = Status.ANSWERED, None, None
-                reason = task_unit.task.inapplicable_reason(task_unit.unit, entry.header)
-                try:
-                    if reason is not None:
-                        raise NotApplicable(reason)
-                    observation = observe_with(lambda a, b: supplied.scores[question_id(a, b)], entry, task_unit,
-                                               suite.model.name)
-                except NotApplicable as why:
-                    status, failure = Status.NOT_APPLICABLE, Failure("not applicable", str(why))
-                except KeyError:                    # questions that depend on earlier answers
-                    failure = Failure(FaultKind.RAISED.value, "asks a question that has no answer in the file")
-                    status = Status.FAILED
-                except Fault as fault:
-                    status, failure = Status.FAILED, Failure(fault.kind.value, fault.sentence)
-                if status is Status.FAILED and failure is not None:
-                    summary.failures.append(f"{task_unit.unit.task}: {failure}")
+                outcome = slot.run_unit(entry, task_unit, inputs)
+                if outcome.status is Status.FAILED:
+                    summary.failures.append(f"{task_unit.unit.task}: {outcome.failure}")
                 summary.units[task_unit.unit.task] += 1
-                results.save_outcome(Outcome(task_unit.unit.id, entry.digest, status, observation, failure,
-                                             time.monotonic() - started), run)
+                results.save_outcome(outcome, run)
             results.end_run(run)
     finally:
         results.close()

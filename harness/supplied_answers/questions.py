@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from harness.base.errors import TouchstoneError
 from harness.base.hashing import digest_of
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
-from harness.evaluation.assignment import TaskUnit
+from harness.evaluation.assignment import Conditions, TaskUnit
+from harness.evaluation.executor import WorkerSlot
 from harness.evaluation.input_encoder import InputEncoder
-from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.suite import Suite
 from harness.models.vector_cache import VectorCache
+from harness.results.outcomes import Status
+from harness.sandbox.layers import NO_SANDBOX
 from harness.sandbox.limits import Limits
 from harness.sandbox.worker_client import Worker
 from harness.submission.header import Header
@@ -60,18 +64,21 @@ class AnsweringWorker(Worker):
         return None
 
 
+class AnsweringSlot(WorkerSlot):
+    """A slot whose workers answer by calling a function in this process."""
+
+    def __init__(self, answer: Answer) -> None:
+        super().__init__(Conditions(NO_SANDBOX, NO_LIMIT))
+        self._answer = answer
+
+    def start(self, entry: Entry, until: float = math.inf) -> Worker:
+        return AnsweringWorker(self._answer, entry.header.returns)
+
+
 def text_units(suite: Suite, only: Sequence[str]) -> list[TaskUnit]:
     """Return the test units of the tasks of text metrics, without those that measure time."""
     return [task_unit for task_unit in suite.select(only)
             if task_unit.task.info.track == "text" and not task_unit.task.info.alone]
-
-
-def observe_with(answer: Answer, entry: Entry, task_unit: TaskUnit, model: str) -> Any:
-    """Return the observation of a test unit with answers from a function."""
-    worker = AnsweringWorker(answer, entry.header.returns)
-    encoder = InputEncoder(VectorCache(model, cache_folder()))
-    session = MetricSession(entry, task_unit.unit, encoder, lambda entry, until: worker, worker, NO_LIMIT)
-    return task_unit.task.observe(task_unit.unit, session)
 
 
 def question_id(first: str, second: str) -> str:
@@ -85,25 +92,28 @@ def collect_questions(suite: Suite, only: Sequence[str], progress: Progress) -> 
     units = text_units(suite, only)
     collected: set[str] = set()
     fresh: list[Question] = []
+    task = ""
+
+    def answer(a: str, b: str) -> float:
+        """Record a question; the answer is different for every pair, so that no task asks less than it may."""
+        identifier = question_id(a, b)
+        if identifier not in collected:
+            collected.add(identifier)
+            fresh.append(Question(identifier, task, a, b))
+        return int.from_bytes(hashlib.blake2b(identifier.encode(), digest_size=4).digest()) / 2**32
+
+    slot, inputs = AnsweringSlot(answer), InputEncoder(VectorCache(suite.model.name, cache_folder()))
     for name in sorted({source.name for task_unit in units for source in task_unit.unit.data}):
         suite.load_dataset(name, progress)
-    with_progress = progress.stage("Collecting questions", len(units), "units")
+    stage = progress.stage("Collecting questions", len(units), "units")
     try:
         for task_unit in units:
-            def answer(a: str, b: str, task: str = task_unit.unit.task) -> float:
-                """Record a question; the answer is different for every pair, so that no task asks less than it may."""
-                identifier = question_id(a, b)
-                if identifier not in collected:
-                    collected.add(identifier)
-                    fresh.append(Question(identifier, task, a, b))
-                return int.from_bytes(hashlib.blake2b(identifier.encode(), digest_size=4).digest()) / 2**32
-
-            if task_unit.task.inapplicable_reason(task_unit.unit, ANY_METRIC) is None:
-                observe_with(answer, entry, task_unit, suite.model.name)
+            task = task_unit.unit.task
+            outcome = slot.run_unit(entry, task_unit, inputs)
+            if outcome.status is Status.FAILED:
+                raise TouchstoneError(f"The questions of the task {task} cannot be collected: it {outcome.failure}.")
             yield from fresh
             fresh.clear()
-            with_progress.advance()
+            stage.advance()
     finally:
-        with_progress.close()
-
-
+        stage.close()

@@ -30,7 +30,7 @@ from leaderboard.service.submissions import UnknownSubmission
 
 # Parameters on which the HTML of a page depends; the script evaluates the others.
 PARAMETERS = frozenset({"name", "against", "metrics", "track", "release", "suite", "task", "cost", "model", "symmetric", "axis", "order",
-                        "columns", "id"})
+                        "columns"})
 NEED_ENTRIES = frozenset({"board", "metric", "compare", "choose", "map"})
 PAGES_KEPT = 256
 
@@ -58,11 +58,11 @@ class Library:
 
     def page(self, name: str, query: Mapping[str, str]) -> Page:
         """Return the page of a name of `PAGES`, or `metric`, for the parameters of an address."""
+        if name == "submission":            # it changes, so it is not kept
+            return render_submission_page(self, query.get("id", ""))
         parameters = tuple(sorted((key, value) for key, value in query.items() if key in PARAMETERS or key.startswith("w.")))
         key = (name, parameters)
         page = self._pages.get(key)
-        if name == "submission":            # it changes
-            return render_submission_page(self, query.get("id", ""))
         if page is None:
             page = render_page(self, name, dict(parameters))
             if page.status == 200:

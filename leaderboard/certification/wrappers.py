@@ -184,9 +184,9 @@ def find_target(name: str) -> Target:
         call, package = MODEL_LIBRARIES[library], PACKAGE_OF.get(library, library)
         return Target(package, pinned(package, bound), metric, with_model(call, metric), "Apache-2.0", ())
     if library not in LIBRARIES:
-        known = [*LIBRARIES, *(name for name in MODEL_LIBRARIES if name not in LIBRARIES), "evaluate"]
-        raise TouchstoneError(f'There is no wrapper for the library "{printable(library, 40)}".{did_you_mean(library, known)} '
-                              f"There are wrappers for {', '.join(known)}.")
+        names = [*LIBRARIES, *(name for name in MODEL_LIBRARIES if name not in LIBRARIES), "evaluate"]
+        raise TouchstoneError(f'There is no wrapper for the library "{printable(library, 40)}".{did_you_mean(library, names)} '
+                              f"There are wrappers for {', '.join(names)}.")
     calls = LIBRARIES[library]
     metric = calls.aliases.get(metric, metric)
     if metric not in calls.metrics:

@@ -18,9 +18,10 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
-from harness.base.errors import TouchstoneError, format_bytes
+from harness.base.errors import format_bytes
 from harness.evaluation.suite import OVERALL
 from leaderboard.cli.fitted_table import Column, FittedTable, plain_table
+from leaderboard.cli.options import write_file
 from leaderboard.report.formats import format_authors
 from leaderboard.report.position import Position
 from leaderboard.report.schema import DescribedEntry, MetricPair, Standing, SuiteInfo, TaskInfo, TrackQuality
@@ -302,10 +303,7 @@ def draw_table(table: RenderableType, path: Path, width: int) -> None:
     canvas.print(table)
     svg = canvas.export_svg(title="touchstone show", theme=SVG_EXPORT_THEME)
     svg = re.sub(r"@font-face\s*\{.*?\}", "", svg, flags=re.S).replace("Fira Code", "ui-monospace")
-    try:
-        path.write_text(svg, encoding="utf-8")
-    except OSError as wrong:
-        raise TouchstoneError(f"{path} cannot be written ({wrong.strerror}). Choose another file.") from None
+    write_file(path, svg)
 
 
 class TimeLeft(ProgressColumn):

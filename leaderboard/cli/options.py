@@ -67,6 +67,14 @@ def read_columns(options: Iterable[str] | None) -> dict[str, str]:
     return columns
 
 
+def write_file(path: Path, content: str) -> None:
+    """Write a text file."""
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise TouchstoneError(f"{path} cannot be written ({error.strerror}). Choose another file.") from None
+
+
 def read_limits(seconds: float | None, memory: int | None, others: Iterable[str] | None) -> Limits:
     """Return the limits of a metric from the options."""
     from harness.sandbox.limits import Limits

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from harness.base.errors import TouchstoneError
-from leaderboard.cli.options import DataOption, JsonOption, default_jobs, print_json, set_mirror
+from leaderboard.cli.options import DataOption, JsonOption, default_jobs, print_json, set_mirror, write_file
 
 profile_app = typer.Typer()
 
@@ -67,11 +67,3 @@ def profile(
         print_json(to_json(result))
     else:
         output.print(to_terminal(result))
-
-
-def write_file(path: Path, content: str) -> None:
-    """Write a text file."""
-    try:
-        path.write_text(content, encoding="utf-8")
-    except OSError as error:
-        raise TouchstoneError(f"{path} cannot be written ({error.strerror}). Choose another file.") from None

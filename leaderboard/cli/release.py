@@ -28,6 +28,7 @@ from leaderboard.cli.options import (
     select_axis,
     set_mirror,
     store_address,
+    write_file,
 )
 
 citing_app = typer.Typer()
@@ -224,9 +225,6 @@ def export(
     results, track = select_axis(open_results(suite, store, release), axis, track)
     content = citations.export(results, results.tracks(track), form.value, to)
     if content is not None and to is not None:
-        try:
-            to.write_text(content, encoding="utf-8")
-        except OSError as error:
-            raise TouchstoneError(f"{to} cannot be written ({error.strerror}). Choose another file.") from None
+        write_file(to, content)
     elif content is not None:
         print(content, end="")

@@ -173,9 +173,9 @@ def report_on_corpora(choice: CorpusChoice) -> Report:
     best, sizes = choice.rows[0] if choice.rows else None, list(choice.rows[0].power) if choice.rows else []
     summary = []
     if best is not None:
-        seen = f"from {best.noticed_from} texts on" if best.noticed_from else f"not reliably with up to {sizes[-1]} texts"
-        summary.append(f"Recommended: {best.name}. It notices the difference of {a} and {b} {seen} (in {NOTICED:.0%} of draws, "
-                       f"with 5% false alarms).")
+        noticed = f"from {best.noticed_from} texts on" if best.noticed_from else f"not reliably with up to {sizes[-1]} texts"
+        summary.append(f"Recommended: {best.name}. It notices the difference of {a} and {b} {noticed} (in {NOTICED:.0%} of "
+                       f"draws, with 5% false alarms).")
         if best.nearer is not None:
             nearer, share = (a, best.nearer) if best.nearer >= 0.5 else (b, 1 - best.nearer)
             summary.append(f"By {best.name}, {nearer} is nearer to {choice.names[2]} in {share:.0%} of draws.")

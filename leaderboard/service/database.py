@@ -15,7 +15,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from harness.base.errors import TouchstoneError, printable
-from harness.results.databases import open_database
+from harness.results.databases import SqliteFile, open_database
 from harness.results.store import Json, Store
 
 METADATA = sa.MetaData()
@@ -69,6 +69,7 @@ SCHEMA_VERSION = "1"
 SCHEMA_LOCK = 0x70756369  # PostgreSQL advisory lock while tables are created
 QUEUE_LOCK = 0x70756370  # likewise, while limits are checked
 BUSY_SECONDS = 30
+READING = "touchstone_reading"  # option of a transaction
 
 
 class DatabaseAway(TouchstoneError):
@@ -82,11 +83,10 @@ class ServiceDatabase:
         Store(address).close()  # creates the tables of the store, and refuses what is no store
         self._database = open_database(address)
         self.address, self.name = str(address), self._database.name
-        path = getattr(self._database, "path", None)
-        self._path: Path | None = path
+        self._path = path = self._database.path if isinstance(self._database, SqliteFile) else None
         if path is not None:
             self._engine = sa.create_engine("sqlite://", creator=lambda: connect_file(path), poolclass=sa.pool.NullPool)
-            sa.event.listen(self._engine, "begin", lambda connection: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+            sa.event.listen(self._engine, "begin", begin_transaction)
             self._clock: Any = (sa.func.julianday("now") - 2440587.5) * 86_400.0
         else:
             self._engine = self._database.engine(read_only=False)
@@ -105,10 +105,10 @@ class ServiceDatabase:
                 )
 
     @contextlib.contextmanager
-    def transaction(self) -> Iterator[sa.Connection]:
-        """Open a transaction; on SQLite only one process at a time has one."""
+    def transaction(self, reading: bool = False) -> Iterator[sa.Connection]:
+        """Open a transaction; on SQLite only one process at a time has one, unless it only reads."""
         try:
-            with self._engine.begin() as connection:
+            with self._engine.execution_options(**{READING: reading}).begin() as connection:
                 yield connection
         except sa.exc.IntegrityError:
             raise
@@ -144,6 +144,11 @@ class ServiceDatabase:
     def close(self) -> None:
         """Close all connections."""
         self._engine.dispose()
+
+
+def begin_transaction(connection: sa.Connection) -> None:
+    """Begin a transaction on SQLite; one that writes waits for others at its beginning instead of failing later."""
+    connection.exec_driver_sql("BEGIN" if connection.get_execution_options()[READING] else "BEGIN IMMEDIATE")
 
 
 def connect_file(path: Path) -> sqlite3.Connection:

@@ -8,7 +8,6 @@ import os
 import socket
 import threading
 import time
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -25,7 +24,7 @@ from harness.submission.header import read_header
 from harness.submission.submission import Entry, Submission
 from leaderboard.publishing.release import find_published
 from leaderboard.report.position import find_positions
-from leaderboard.scoring.ranking import Ranking, rank_suite
+from leaderboard.scoring.ranking import rank_suite
 from leaderboard.scoring.results import Results
 from leaderboard.service.database import DatabaseAway
 from leaderboard.service.states import IllegalTransition, State
@@ -88,7 +87,7 @@ class Runner:
             LOG.warning("%s was taken over by another runner", record.id)
         except IllegalTransition:
             LOG.warning("%s was taken over by another runner", record.id)
-        except StoreBusy:                   # a run that somebody has started by hand
+        except StoreBusy:  # a run that somebody has started by hand
             self._submissions.release(record)
             raise
         except DatabaseAway:
@@ -148,22 +147,13 @@ class Runner:
                 "unranked": unpublished_reason,
                 "positions": [asdict(position) for entry in entries for position in find_positions(entry.name, rankings)],
             }
-            for reason in find_problems(digests, rankings):
-                return State.FAILED, reason, {**details, "fault": "yours"}
+            for scored in (scored for scored in results.scored if scored.stored.digest in digests):
+                verdict, reason = submission_state(scored, None)
+                if verdict is Verdict.REJECTED:
+                    return State.FAILED, f"{scored.name}: {reason}", {**details, "fault": "yours"}
             return State.SCORED, f"All test units of {suite.name}@{suite.fingerprint[:6]} have an outcome.", details
         finally:
             store.close()
-
-
-def find_problems(digests: set[str], rankings: dict[str, Ranking]) -> Sequence[str]:
-    """Return why entries cannot be ranked."""
-    scored = [entry.scored for ranking in rankings.values() for entry in ranking.places if entry.scored.stored.digest in digests]
-    return [
-        f"{entry.name}: {reason}"
-        for entry in scored
-        for state, reason in [submission_state(entry, None)]
-        if state is Verdict.REJECTED
-    ]
 
 
 class Heart:

@@ -228,7 +228,7 @@ class Submissions:
 
     def source(self, identifier: str) -> bytes:
         """Return the file of a submission."""
-        with self.database.transaction() as connection:
+        with self.database.transaction(reading=True) as connection:
             return bytes(connection.execute(sa.select(SUBMISSIONS.c.source).where(SUBMISSIONS.c.id == identifier)).scalar_one())
 
     def beat(self, record: Record, progress: Mapping[str, Any] | None = None) -> None:
@@ -349,18 +349,18 @@ class Submissions:
 
     def get(self, identifier: str) -> Record:
         """Return a submission; raise UnknownSubmission if there is none."""
-        with self.database.transaction() as connection:
+        with self.database.transaction(reading=True) as connection:
             return self._get(connection, identifier)
 
     def events(self, identifier: str) -> list[Event]:
         """Return the events of a submission, the oldest first."""
-        with self.database.transaction() as connection:
+        with self.database.transaction(reading=True) as connection:
             rows = connection.execute(sa.select(EVENTS).where(EVENTS.c.submission == identifier).order_by(EVENTS.c.position))
             return [Event(State(row.state), row.reason, row.time, row.details) for row in rows]
 
     def waiting(self) -> list[Record]:
         """Return the submissions that wait or run, the oldest first; the public part of the queue."""
-        with self.database.transaction() as connection:
+        with self.database.transaction(reading=True) as connection:
             rows = connection.execute(
                 sa.select(*COLUMNS)
                 .where(SUBMISSIONS.c.state.in_([State.SCREENED, State.QUEUED, State.RUNNING]))
@@ -370,7 +370,7 @@ class Submissions:
 
     def published(self) -> list[Record]:
         """Return the published submissions, the latest first."""
-        with self.database.transaction() as connection:
+        with self.database.transaction(reading=True) as connection:
             rows = connection.execute(
                 sa.select(*COLUMNS).where(SUBMISSIONS.c.state == State.PUBLISHED).order_by(SUBMISSIONS.c.changed.desc())
             )
@@ -378,7 +378,7 @@ class Submissions:
 
     def counts(self) -> dict[State, int]:
         """Return the number of submissions in each state."""
-        with self.database.transaction() as connection:
+        with self.database.transaction(reading=True) as connection:
             rows = connection.execute(sa.select(SUBMISSIONS.c.state, sa.func.count()).group_by(SUBMISSIONS.c.state))
             return {**dict.fromkeys(State, 0), **{State(state): count for state, count in rows}}
 
@@ -455,8 +455,3 @@ def make_record(row: Any) -> Record:
         row.runner,
         row.queue,
     )
-
-
-def is_final(record: Record) -> bool:
-    """Return whether nothing can follow."""
-    return record.state in FINAL

@@ -63,7 +63,7 @@ class Tokens:
 
     def owner(self, token: str) -> str:
         """Return the owner of a token; raise if it is unknown, expired or revoked."""
-        with self._database.transaction() as connection:
+        with self._database.transaction(reading=True) as connection:
             row = connection.execute(sa.select(TOKENS).where(TOKENS.c.hash == hash_token(token))).one_or_none()
             now = self._database.now(connection)
         if row is None:
@@ -87,7 +87,7 @@ class Tokens:
 
     def list(self) -> list[TokenInfo]:
         """Return all tokens, the oldest first."""
-        with self._database.transaction() as connection:
+        with self._database.transaction(reading=True) as connection:
             rows = connection.execute(sa.select(TOKENS).order_by(TOKENS.c.created))
             return [TokenInfo(row.id, row.owner, row.scope, row.created, row.expires, row.revoked) for row in rows]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import statistics
 from typing import Any
 
@@ -13,6 +14,11 @@ from leaderboard.service.states import FINAL, State
 from leaderboard.service.submissions import Record, Submissions
 
 RECENT = 20                                 # runs from which the time of one is estimated
+
+
+def format_time(seconds: float) -> str:
+    """Return a time in UTC."""
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
 class EventView(BaseModel):
@@ -60,7 +66,7 @@ def find_place(submissions: Submissions, record: Record) -> tuple[int | None, fl
     if record.state not in (State.QUEUED, State.RUNNING):
         return None, None
     started, ended = EVENTS.alias(), EVENTS.alias()
-    with submissions.database.transaction() as connection:
+    with submissions.database.transaction(reading=True) as connection:
         query = (sa.select(ended.c.time - started.c.time).join_from(ended, started, sa.and_(
             started.c.submission == ended.c.submission, started.c.position == ended.c.position - 1))
             .where(ended.c.state == State.SCORED).order_by(ended.c.time.desc()).limit(RECENT))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import queue
 import threading
-from collections import Counter, defaultdict, deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -104,9 +104,8 @@ class ClusterExecutor:
         self._single: deque[Assignment] = deque()                              # after a lost group
         self._results: queue.SimpleQueue[Future | BaseException | None] = queue.SimpleQueue()      # None: something is ready
         self._sent: dict[str, tuple[Future, list[Assignment]]] = {}            # by key
-        self._lost: Counter[tuple[str, str]] = Counter()
         self._seconds: dict[str, tuple[float, int]] = {}                       # seconds and test units, by entry digest
-        self._lock, self._numbers, self._stopped = threading.Lock(), itertools.count(), False
+        self._lock, self._numbers = threading.Lock(), itertools.count()
         self._node: str | None = None       # where test units are run that must run alone
 
     def add(self, assignments: Iterable[Assignment]) -> None:
@@ -140,7 +139,6 @@ class ClusterExecutor:
 
     def stop(self) -> list[Outcome]:
         """Cancel what is left; groups that are being executed end by themselves and are discarded."""
-        self._stopped = True
         self._cluster.client.cancel([future for future, _ in self._sent.values()])
         outcomes = []
         while not self._results.empty():
@@ -205,11 +203,9 @@ class ClusterExecutor:
         error: Any = future.exception()
         if not isinstance(error, KilledWorker):
             raise error
-        for entry, task_unit in group:
-            pair = (task_unit.unit.id, entry.digest)
-            self._lost[pair] += 1
-            if self._lost[pair] > 1 or len(group) == 1:
-                yield Outcome(*pair, Status.FAILED, None, Failure(FaultKind.DIED.value, LOST), 0.0)
-            else:
-                with self._lock:
-                    self._single.append((entry, task_unit))
+        if len(group) > 1:
+            with self._lock:
+                self._single.extend(group)
+            return
+        entry, task_unit = group[0]
+        yield Outcome(task_unit.unit.id, entry.digest, Status.FAILED, None, Failure(FaultKind.DIED.value, LOST), 0.0)

@@ -31,21 +31,21 @@ from harness.submission.submission import Entry
 
 @dataclass(frozen=True)
 class NodeFacts:
-    """What the nodes of a cluster must have in common, and the layers of their sandboxes."""
+    """What the nodes of a cluster must have in common, and why nothing can run on a node."""
 
     version: str
     python: str
-    layers: tuple[str, ...]
-    problem: str | None = None              # why nothing can run there
+    problem: str | None = None
 
 
 def node_facts() -> NodeFacts:
     """Return the facts of this node."""
+    problem = None
     try:
-        layers, problem = probe_sandbox(False).layers, None
+        probe_sandbox(False)
     except TouchstoneError as error:
-        layers, problem = (), str(error)
-    return NodeFacts(harness_version(), platform.python_version(), layers, problem)
+        problem = str(error)
+    return NodeFacts(harness_version(), platform.python_version(), problem)
 
 
 @dataclass

@@ -11,6 +11,7 @@ from harness.base.errors import TouchstoneError
 from leaderboard.board.interface.frame import PRIVATE, add_frame, add_html, read_query
 from leaderboard.board.pages.submission import render_introduction, render_queue
 from leaderboard.board.router import Library
+from leaderboard.board.services.submissions_api import host_of
 from leaderboard.service.access import BEARER, Auth, Service
 from leaderboard.service.states import FINAL, WITHDRAWABLE, State
 
@@ -92,8 +93,3 @@ def call(function: Any, *values: Any) -> Any:
         return function(*values)
     except TouchstoneError as refusal:
         raise gr.Error(str(refusal), print_exception=False) from None
-
-
-def host_of(request: gr.Request) -> str:
-    """Return the address of the client."""
-    return request.client.host if request.client is not None else ""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
 from markupsafe import Markup
 
 from leaderboard.board.rendering import render
 from leaderboard.service.access import Service
-from leaderboard.service.views import SubmissionView, view_submission
+from leaderboard.service.views import SubmissionView, format_time, view_submission
 
 SHOWN = 50                                  # of the queue, and of the published submissions
 
@@ -51,11 +50,6 @@ def load_submission_page(service: Service, identifier: str) -> Markup:
     """Return the page of a submission; raise UnknownSubmission if there is none. A page has no token, so it shows what everybody may see."""
     record = service.submissions.get(identifier[:80])
     return render_submission(view_submission(service.submissions, record, service.may_see_results(record, None, "")))
-
-
-def format_time(seconds: float) -> str:
-    """Return a time in UTC."""
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def format_minutes(seconds: float) -> str:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from leaderboard.cli.options import ANSWERED, SOME_FAILED, LimitOption, MemoryOption, SecondsOption, read_limits
+from leaderboard.cli.options import ANSWERED, SOME_FAILED, LimitOption, MemoryOption, SecondsOption, read_limits, write_file
 
 libraries_app = typer.Typer()
 
@@ -64,7 +64,6 @@ def certify(
 
     [bold]touchstone certify rouge-score==0.1.2 rougeL --junit report.xml[/bold]
     """
-    from harness.base.errors import TouchstoneError
     from leaderboard.certification.checks import Certificate, certify_target
     from leaderboard.certification.report import to_junit, to_markdown, to_matrix
     from leaderboard.certification.wrappers import LIBRARIES, find_target, metric_names
@@ -83,9 +82,6 @@ def certify(
     for path, text in ((report, "\n".join(map(to_markdown, certificates))), (junit, to_junit(certificates)),
                        (matrix, to_matrix(certificates))):
         if path is not None:
-            try:
-                path.write_text(text, encoding="utf-8")
-            except OSError as wrong:
-                raise TouchstoneError(f"{path} cannot be written ({wrong.strerror}); choose another file.") from None
+            write_file(path, text)
             messages.print(str(path), soft_wrap=True, markup=False)
     sys.exit(SOME_FAILED if any(certificate.failures for certificate in certificates) else ANSWERED)

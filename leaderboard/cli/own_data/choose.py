@@ -83,9 +83,9 @@ def choose(
         if corpora is not None:
             if not metric:
                 wanted = [entry for entry in wanted if entry.header.kind == "corpus"]
-            given = [*corpora, *([] if like is None else [like])]
-            read = [read_texts(source) for source in given]
-            report = report_on_corpora(choose_by_corpora(read[:2], given, wanted, progress, like=read[2] if like else None,
+            sources = [*corpora, *([] if like is None else [like])]
+            read = [read_texts(source) for source in sources]
+            report = report_on_corpora(choose_by_corpora(read[:2], sources, wanted, progress, like=read[2] if like else None,
                                                          model=model, jobs=default_jobs(jobs)))
         else:
             report = report_on_texts(choose_by_texts(read_texts(str(texts)), str(texts), wanted, progress, model=model,

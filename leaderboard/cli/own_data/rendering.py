@@ -6,10 +6,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from harness.base.errors import TouchstoneError, printable
+from harness.base.errors import printable
 from leaderboard.cli.console import messages, output
 from leaderboard.cli.fitted_table import plain_table
-from leaderboard.cli.options import print_json
+from leaderboard.cli.options import print_json, write_file
 from leaderboard.own_data.report import Report
 
 SHOWN_ROWS, CELL_CHARACTERS = 12, 70
@@ -18,10 +18,7 @@ SHOWN_ROWS, CELL_CHARACTERS = 12, 70
 def show_report(report: Report, html: Path | None, as_json: bool) -> None:
     """Write the HTML page if a file is named, and print the report, or its values as JSON."""
     if html is not None:
-        try:
-            html.write_text(report.to_html(), encoding="utf-8")
-        except OSError as error:
-            raise TouchstoneError(f"{html} cannot be written ({error.strerror}). Choose another file.") from None
+        write_file(html, report.to_html())
         messages.print(str(html), soft_wrap=True, markup=False)
     if as_json:
         print_json(report.values)

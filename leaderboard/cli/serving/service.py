@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import sys
 import time
 from pathlib import Path
@@ -103,11 +102,12 @@ def new_token(
 def list_tokens(store: StoreOption = None) -> None:
     """List all tokens, without their secrets."""
     from leaderboard.cli.console import output
+    from leaderboard.service.views import format_time
 
     for token in open_tokens(store).list():
         state = "revoked" if token.revoked is not None else "expired" if token.expires < time.time() else "valid"
         output.print(
-            f"{token.id}  {token.owner}  {token.scope}  {state}, expires {format_day(token.expires)}",
+            f"{token.id}  {token.owner}  {token.scope}  {state}, expires {format_time(token.expires)[:10]}",
             markup=False,
             soft_wrap=True,
         )
@@ -163,6 +163,7 @@ def follow_submission(client: httpx.Client, identifier: str, follow: bool) -> No
     from urllib.parse import quote
 
     from leaderboard.cli.console import output
+    from leaderboard.service.views import format_time
 
     printed, last = 0, ""
     while True:
@@ -229,13 +230,3 @@ def open_tokens(store: str | None) -> Tokens:
     from leaderboard.service.tokens import Tokens
 
     return Tokens(ServiceDatabase(store_address(store)))
-
-
-def format_time(seconds: float) -> str:
-    """Return a time in UTC."""
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d %H:%M:%S")
-
-
-def format_day(seconds: float) -> str:
-    """Return a day in UTC."""
-    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%d")

@@ -118,9 +118,9 @@ def describe_language(texts: Iterable[str]) -> list[str]:
     """Return a note if many texts do not look English."""
     words = Counter[bool]()
     for text in texts:
-        found = re.findall(r"\w+", text.lower()[:2_000])
-        if len(found) >= ENGLISH_WORDS:
-            words[any(word in FUNCTION_WORDS for word in found)] += 1
+        words_of_text = re.findall(r"\w+", text.lower()[:2_000])
+        if len(words_of_text) >= ENGLISH_WORDS:
+            words[any(word in FUNCTION_WORDS for word in words_of_text)] += 1
     total = sum(words.values())
     if total >= FEWEST_PAIRS and words[True] < ENGLISH_SHARE * total:
         return [f"{1 - words[True] / total:.0%} of the longer texts do not look English. The embedding models and the known data "

@@ -87,12 +87,12 @@ def prior(names: Sequence[str], without: Collection[str] = ()) -> tuple[np.ndarr
 
     A candidate that is not in the table has the mean over all candidates and their mean variance.
     """
-    known, families, table = read_known()
+    available, families, table = read_known()
     table = table[[family not in without for family in families]]
     deviations = table - table.mean(axis=1, keepdims=True)
     spread = np.cov(deviations, rowvar=False) / 2
-    rows = np.array([row for row, name in enumerate(names) if name in known], dtype=int)
-    columns = np.array([known.index(names[row]) for row in rows], dtype=int)
+    rows = np.array([row for row, name in enumerate(names) if name in available], dtype=int)
+    columns = np.array([available.index(names[row]) for row in rows], dtype=int)
     mean, covariance = np.full(len(names), table.mean()), np.diag(np.full(len(names), float(np.diagonal(spread).mean())))
     mean[rows] = table[:, columns].mean(axis=0)
     covariance[np.ix_(rows, rows)] = spread[np.ix_(columns, columns)]

@@ -15,7 +15,7 @@ from leaderboard.service.settings import DAY
 
 PREFIX = "ts_"
 SUBMIT = "submit"  # the scope: upload, queue and withdraw one's own submissions
-OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,79}")
+OWNER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,119}")
 
 
 class InvalidToken(TouchstoneError):
@@ -39,16 +39,22 @@ class Tokens:
     def __init__(self, database: ServiceDatabase) -> None:
         self._database = database
 
-    def create(self, owner: str, days: float = 90) -> str:
-        """Store a new token of an owner and return it; only its hash is stored, so it cannot be shown again."""
+    def create(self, owner: str, days: float = 90, replace: bool = False) -> str:
+        """Store a new token of an owner and return it; only its hash is stored, so it cannot be shown again.
+
+        With `replace` the earlier tokens of the owner are revoked.
+        """
         if not OWNER.fullmatch(owner):
             raise TouchstoneError(
-                "The name of an owner has 1 to 80 letters, digits, dots, hyphens, underscores and @, and begins with a "
+                "The name of an owner has 1 to 120 letters, digits, dots, hyphens, underscores, colons and @, and begins with a "
                 "letter or digit."
             )
         token = PREFIX + secrets.token_urlsafe(32)
         with self._database.transaction() as connection:
             now = self._database.now(connection)
+            if replace:
+                former = sa.update(TOKENS).where(TOKENS.c.owner == owner, TOKENS.c.revoked.is_(None))
+                connection.execute(former.values(revoked=now))
             connection.execute(
                 sa.insert(TOKENS).values(
                     id=secrets.token_hex(4),

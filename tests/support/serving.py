@@ -41,9 +41,16 @@ def free_port() -> int:
 
 @contextmanager
 def served(library: Library) -> Iterator[str]:
-    """Serve in a thread of this process; yield the address."""
+    """Serve a board in a thread of this process; yield the address."""
+    with served_app(application(library)) as address:
+        yield address
+
+
+@contextmanager
+def served_app(app: Any) -> Iterator[str]:
+    """Serve an ASGI application in a thread of this process; yield the address."""
     port = free_port()
-    server = uvicorn.Server(uvicorn.Config(application(library), host="127.0.0.1", port=port, log_level="warning"))
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     until = time.monotonic() + 120

@@ -9,11 +9,12 @@ import gradio as gr
 
 from harness.base.errors import TouchstoneError
 from leaderboard.board.interface.frame import PRIVATE, add_frame, add_html, read_query
-from leaderboard.board.pages.submission import render_introduction, render_queue
+from leaderboard.board.pages.submission import load_submission_page, render_introduction, render_queue
 from leaderboard.board.router import Library
-from leaderboard.board.services.submissions_api import host_of
-from leaderboard.service.access import BEARER, Auth, Service
+from leaderboard.board.services.sign_in import browser_sender, read_account
+from leaderboard.service.access import BEARER, Auth, Sender, Service
 from leaderboard.service.states import FINAL, WITHDRAWABLE, State
+from leaderboard.service.submissions import UnknownSubmission
 
 QUEUE_SECONDS, PAGE_SECONDS = 5.0, 2.0
 ACTION: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": 20}     # queued: only then Gradio shows errors
@@ -24,6 +25,9 @@ OPEN = "(id) => { if (id) setTimeout(() => { location.href = `submission?id=${en
 def add_submission_form(service: Service, blocks: gr.Blocks) -> None:
     """Add a form for a file or its text, and the public queue, to the current context."""
     introduction = add_html("", min_height=200)
+    with gr.Row(visible=False) as account:
+        issue = gr.Button("Create a token for the command line", elem_id="submission-new-token")
+        issued = gr.Textbox(label="Token, shown once; it replaces an earlier one", visible=False, buttons=["copy"], elem_id="submission-issued")
     with gr.Tabs():
         with gr.Tab("Upload a file"):
             file = gr.File(label="One Python file", file_types=[".py"], type="filepath", elem_id="submission-file")
@@ -39,15 +43,21 @@ def add_submission_form(service: Service, blocks: gr.Blocks) -> None:
         if bool(file) == bool(code.strip()):
             raise gr.Error("Either upload a file or paste its content.", print_exception=False)
         filename, source = (Path(file).name, read_upload(file, service)) if file else ("pasted.py", code.encode())
-        caller = call(service.identify, f"{BEARER}{token}", host_of(request))
+        caller = call(service.identify, sender_of(request, token))
         record, _ = call(service.submissions.receive, caller.owner, caller.address, filename, source, run)
         return str(record.id)
     button.click(receive, [file, code, run, token], identifier, **ACTION)
     identifier.change(None, identifier, None, js=OPEN, **PRIVATE)
 
-    def open_page(request: gr.Request) -> list[str]:
-        return [str(render_introduction(service, str(request.request.base_url) if request.request else "")), str(render_queue(service))]
-    blocks.load(open_page, None, [introduction, queue], **PRIVATE)
+    def issue_token(request: gr.Request) -> Any:
+        return gr.Textbox(call(service.tokens.create, call(service.identify, sender_of(request)).owner, replace=True), visible=True)
+    issue.click(issue_token, None, issued, **ACTION)
+
+    def open_page(request: gr.Request) -> list[Any]:
+        reader = read_account(scope_of(request))
+        site = str(request.request.base_url) if request.request else ""
+        return [str(render_introduction(service, site, reader)), str(render_queue(service)), gr.Row(visible=reader is not None)]
+    blocks.load(open_page, None, [introduction, queue, account], **PRIVATE)
     gr.Timer(QUEUE_SECONDS).tick(lambda: str(render_queue(service)), None, queue, **PRIVATE)
 
 
@@ -63,22 +73,34 @@ def add_submission_page(library: Library, service: Service, blocks: gr.Blocks) -
 
     def refresh(request: gr.Request) -> list[Any]:
         query = read_query(request)
-        page = library.page("submission", query)
-        if page.status != 200:
-            return [str(page.content), *[gr.skip()] * 3, gr.Timer(active=False)]
+        try:
+            content = load_submission_page(service, query.get("id", ""), sender_of(request))
+        except UnknownSubmission:
+            return [str(library.page("submission", query).content), *[gr.skip()] * 3, gr.Timer(active=False)]
         state = service.submissions.get(query["id"]).state
-        return [str(page.content), gr.Textbox(visible=service.auth is Auth.TOKEN and state in WITHDRAWABLE),
+        return [str(content), gr.Textbox(visible=service.auth is Auth.TOKEN and state in WITHDRAWABLE),
                 gr.Button(visible=state is State.CHECKED), gr.Button(visible=state in WITHDRAWABLE), gr.Timer(active=state not in FINAL)]
 
     outputs = [content, token, queue, withdraw, timer]
     for button, act in ((queue, service.submissions.enqueue), (withdraw, service.submissions.withdraw)):
         def change(token: str, request: gr.Request, act: Any = act) -> list[Any]:
-            record = call(service.own, read_query(request).get("id", ""), f"{BEARER}{token}", host_of(request))
+            record = call(service.own, read_query(request).get("id", ""), sender_of(request, token))
             call(act, record.id)
             return refresh(request)
         button.click(change, token, outputs, **ACTION)
     timer.tick(refresh, None, outputs, **PRIVATE)
     frame.query.change(refresh, None, outputs, **PRIVATE)
+
+
+def sender_of(request: gr.Request, token: str = "") -> Sender:
+    """Return what an event of a page says about its sender."""
+    host = request.client.host if request.client is not None else ""
+    return browser_sender(host, scope_of(request), f"{BEARER}{token}" if token else None)
+
+
+def scope_of(request: gr.Request) -> dict[str, Any]:
+    """Return the scope of an event's request, which has the session."""
+    return dict(request.request.scope) if request.request is not None else {}
 
 
 def read_upload(path: str, service: Service) -> bytes:
@@ -87,9 +109,9 @@ def read_upload(path: str, service: Service) -> bytes:
         return file.read(service.submissions.settings.file_bytes + 1)
 
 
-def call(function: Any, *values: Any) -> Any:
+def call(function: Any, *values: Any, **options: Any) -> Any:
     """Call a function of the service; its refusals are shown as their sentences."""
     try:
-        return function(*values)
+        return function(*values, **options)
     except TouchstoneError as refusal:
         raise gr.Error(str(refusal), print_exception=False) from None

@@ -7,7 +7,8 @@ from typing import Any
 from markupsafe import Markup
 
 from leaderboard.board.rendering import render
-from leaderboard.service.access import Service
+from leaderboard.service.access import NOBODY, Sender, Service
+from leaderboard.service.providers import Account
 from leaderboard.service.views import SubmissionView, format_time, view_submission
 
 SHOWN = 50                                  # of the queue, and of the published submissions
@@ -41,15 +42,15 @@ def render_queue(service: Service) -> Markup:
     return render("queue.html", waiting=service.submissions.waiting()[:SHOWN], published=service.submissions.published()[:SHOWN], time=format_time)
 
 
-def render_introduction(service: Service, site: str) -> Markup:
+def render_introduction(service: Service, site: str, reader: Account | None) -> Markup:
     """Return how to submit a metric to this server."""
-    return render("submit_here.html", settings=service.submissions.settings, site=site.rstrip("/"))
+    return render("submit_here.html", settings=service.submissions.settings, site=site.rstrip("/"), providers=service.providers, reader=reader)
 
 
-def load_submission_page(service: Service, identifier: str) -> Markup:
-    """Return the page of a submission; raise UnknownSubmission if there is none. A page has no token, so it shows what everybody may see."""
+def load_submission_page(service: Service, identifier: str, sender: Sender = NOBODY) -> Markup:
+    """Return the page of a submission; raise UnknownSubmission if there is none. Without a sender it shows what everybody may see."""
     record = service.submissions.get(identifier[:80])
-    return render_submission(view_submission(service.submissions, record, service.may_see_results(record, None, "")))
+    return render_submission(view_submission(service.submissions, record, service.may_see_results(record, sender)))
 
 
 def format_minutes(seconds: float) -> str:

@@ -12,7 +12,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from pydantic import BaseModel
 
-from leaderboard.service.access import Service
+from leaderboard.service.access import Sender, Service
 from leaderboard.service.database import DatabaseAway
 from leaderboard.service.quotas import RefusedRequest
 from leaderboard.service.states import State
@@ -46,7 +46,7 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
     api = APIRouter(prefix="/api/submissions", tags=["Submissions"], generate_unique_id_function=lambda route: route.name)
 
     def view(record: Record, request: Request, authorization: str | None) -> SubmissionView:
-        return view_submission(service.submissions, record, service.may_see_results(record, authorization, host_of(request)))
+        return view_submission(service.submissions, record, service.may_see_results(record, sender_of(request, authorization)))
 
     @api.post("", summary="Upload a metric", response_model=SubmissionView, status_code=201, openapi_extra={
         "requestBody": {"required": True, "content": {kind: {"schema": {"type": "string"}} for kind in MEDIA_TYPES}}})
@@ -59,7 +59,7 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
         source = await read_bounded(request, service.submissions.settings.file_bytes)
 
         def receive() -> tuple[SubmissionView, bool]:
-            caller = service.identify(authorization, host_of(request))
+            caller = service.identify(sender_of(request, authorization))
             record, new = service.submissions.receive(caller.owner, caller.address, filename, source, queue)
             return view(record, request, authorization), new
         current, new = await run_in_threadpool(receive)
@@ -79,13 +79,13 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
     @api.post("/{identifier}/queue", summary="Queue a submission", response_model=SubmissionView)
     def enqueue(request: Request, identifier: str, authorization: Authorization = None) -> SubmissionView:
         """Queue a submission whose check has succeeded; one that is being checked is queued afterwards."""
-        record = service.own(identifier[:80], authorization, host_of(request))
+        record = service.own(identifier[:80], sender_of(request, authorization))
         return view(service.submissions.enqueue(record.id), request, authorization)
 
     @api.post("/{identifier}/withdraw", summary="Withdraw a submission", response_model=SubmissionView)
     def withdraw(request: Request, identifier: str, authorization: Authorization = None) -> SubmissionView:
         """Withdraw a submission that has not been run."""
-        record = service.own(identifier[:80], authorization, host_of(request))
+        record = service.own(identifier[:80], sender_of(request, authorization))
         return view(service.submissions.withdraw(record.id), request, authorization)
 
     @api.get("/{identifier}/events", summary="Progress as server-sent events", response_class=StreamingResponse)
@@ -173,9 +173,9 @@ async def read_bounded(request: Request, most: int) -> bytes:
     return content
 
 
-def host_of(request: Request) -> str:
-    """Return the address of the client."""
-    return request.client.host if request.client is not None else ""
+def sender_of(request: Request, authorization: str | None = None) -> Sender:
+    """Return what a request of the API says about its sender. Cookies do not count, so no other site can act for a reader."""
+    return Sender(request.client.host if request.client is not None else "", authorization)
 
 
 def list_records(records: list[Record]) -> list[WaitingView]:

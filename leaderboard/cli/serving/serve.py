@@ -37,7 +37,7 @@ def serve(
                                               rich_help_panel="Submissions")] = False,
     with_runner: Annotated[bool, typer.Option("--with-runner", help="Start a runner as well.",
                                               rich_help_panel="Submissions")] = False,
-    auth: Annotated[str, typer.Option(metavar="none|token", help="How owners of submissions are identified.",
+    auth: Annotated[str, typer.Option(metavar="none|token|oauth", help="How owners of submissions are identified.",
                                       rich_help_panel="Submissions")] = "none",
 ) -> None:
     """Show the board in a browser: the results of your store among the published ones.  Works offline.
@@ -76,11 +76,13 @@ def open_service(store: str | None, auth: str) -> Service:
     """Return the submission service on a store, which is created if there is none."""
     from leaderboard.service.access import Auth, Service
     from leaderboard.service.database import ServiceDatabase
+    from leaderboard.service.providers import read_providers
     from leaderboard.service.settings import Settings
 
     if auth not in list(Auth):
         raise TouchstoneError(f"--auth is one of {', '.join(Auth)}.")
-    return Service(ServiceDatabase(store_address(store)), Settings.from_environment(), Auth(auth))
+    providers = read_providers() if auth == Auth.OAUTH else ()
+    return Service(ServiceDatabase(store_address(store)), Settings.from_environment(), Auth(auth), providers)
 
 
 @contextlib.contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -55,6 +56,7 @@ class Service:
     def __init__(self, database: ServiceDatabase, settings: Settings, auth: Auth, providers: Sequence[Provider] = ()) -> None:
         self.submissions, self.tokens, self.auth = Submissions(database, settings), Tokens(database), auth
         self.providers = tuple(providers)
+        self.refusals: Counter[int] = Counter()             # of requests to this process, by status
         self._salt = read_secret(database, "salt")
 
     def identify(self, sender: Sender) -> Caller:

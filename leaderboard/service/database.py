@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import logging
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ import sqlalchemy as sa
 from harness.base.errors import TouchstoneError, printable
 from harness.results.databases import SqliteFile, open_database
 from harness.results.store import Json, Store
+from leaderboard.service.logs import FIELDS
 
 METADATA = sa.MetaData()
 SUBMISSIONS = sa.Table(
@@ -62,6 +64,12 @@ TOKENS = sa.Table(
     sa.Column("expires", sa.Float, nullable=False),
     sa.Column("revoked", sa.Float),
 )
+BUNDLES = sa.Table(
+    "service_bundles",
+    METADATA,
+    sa.Column("submission", sa.Text, sa.ForeignKey("service_submissions.id"), primary_key=True),
+    sa.Column("content", sa.LargeBinary, nullable=False),  # a ZIP file
+)
 FACTS = sa.Table(
     "service_facts", METADATA, sa.Column("name", sa.Text, primary_key=True), sa.Column("value", sa.Text, nullable=False)
 )
@@ -70,6 +78,8 @@ SCHEMA_LOCK = 0x70756369  # PostgreSQL advisory lock while tables are created
 QUEUE_LOCK = 0x70756370  # likewise, while limits are checked
 BUSY_SECONDS = 30
 READING = "touchstone_reading"  # option of a transaction
+CHANGES = "touchstone_changes"  # of a transaction: what is logged once it is committed
+LOG = logging.getLogger("touchstone.service")
 
 
 class DatabaseAway(TouchstoneError):
@@ -109,7 +119,11 @@ class ServiceDatabase:
         """Open a transaction; on SQLite only one process at a time has one, unless it only reads."""
         try:
             with self._engine.execution_options(**{READING: reading}).begin() as connection:
+                changes: list[dict[str, Any]] = []
+                connection.info[CHANGES] = changes
                 yield connection
+            for change in changes:
+                LOG.info("submission %(submission)s is %(state)s: %(reason)s", change, extra={FIELDS: change})
         except sa.exc.IntegrityError:
             raise
         except (sa.exc.DBAPIError, sqlite3.Error, OSError) as error:

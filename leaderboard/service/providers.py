@@ -70,6 +70,6 @@ def read_providers(environment: Mapping[str, str] = os.environ) -> list[Provider
                 raise TouchstoneError(f"{prefix}_URL must be the https:// address of a provider of OpenID Connect.")
             providers.append(Provider(name, environment[variable], secret, url.rstrip("/")))
     if not providers:
-        raise TouchstoneError("--auth oauth needs the identifier and the secret of an application, such as "
-                              "TOUCHSTONE_OAUTH_GITHUB_ID and TOUCHSTONE_OAUTH_GITHUB_SECRET; docs/service.md says how to get them.")
+        raise TouchstoneError("--auth oauth needs the identifier and the secret of an app: TOUCHSTONE_OAUTH_GITHUB_ID and "
+                              "TOUCHSTONE_OAUTH_GITHUB_SECRET, or those of another provider. See docs/service.md.")
     return providers

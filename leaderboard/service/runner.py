@@ -21,7 +21,7 @@ from harness.results.store import Store
 from harness.sandbox.faults import SupervisorLost
 from harness.sandbox.limits import Limits
 from harness.submission.header import read_header
-from harness.submission.submission import Entry, Submission
+from harness.submission.submission import Submission
 from leaderboard.publishing.release import find_published
 from leaderboard.report.position import find_positions
 from leaderboard.scoring.ranking import rank_suite
@@ -31,7 +31,7 @@ from leaderboard.service.states import IllegalTransition, State
 from leaderboard.service.submissions import LostLease, Record, Submissions
 from leaderboard.workflows.check import check_entries, check_json
 from leaderboard.workflows.submit import State as Verdict
-from leaderboard.workflows.submit import submission_state
+from leaderboard.workflows.submit import make_bundle, submission_state, zip_bundle
 
 LOG = logging.getLogger("touchstone.runner")
 POLL_SECONDS = 1.0
@@ -96,15 +96,14 @@ class Runner:
             LOG.warning("%s: %s", record.id, error)
             self._submissions.fail_attempt(record, str(error))
 
-    def _read(self, record: Record) -> tuple[Entry, ...]:
+    def _read(self, record: Record) -> Submission:
         source = self._submissions.source(record.id)
-        return Submission(record.filename, source, read_header(source, record.filename)).entries
+        return Submission(record.filename, source, read_header(source, record.filename))
 
     def _check(self, record: Record) -> tuple[State, str, dict[str, Any]]:
         conditions = self._conditions
-        reports, _ = check_entries(
-            self._read(record), conditions.suite, False, NoProgress(), conditions.limits, self._submissions.settings.check_seconds
-        )
+        entries, seconds = self._read(record).entries, self._submissions.settings.check_seconds
+        reports, _ = check_entries(entries, conditions.suite, False, NoProgress(), conditions.limits, seconds)
         details = {"reports": [check_json(report) for report in reports]}
         for report in reports:
             if not report.sound:
@@ -117,7 +116,8 @@ class Runner:
         return State.CHECKED, "The check in the sandbox succeeded.", details
 
     def _run(self, record: Record, heart: Heart) -> tuple[State, str, dict[str, Any]]:
-        conditions, entries = self._conditions, self._read(record)
+        conditions, submission = self._conditions, self._read(record)
+        entries = submission.entries
         suite, address = conditions.suite, self._submissions.database.address
         published, unpublished_reason = find_published(suite)
         summary = run_suite(
@@ -151,6 +151,8 @@ class Runner:
                 verdict, reason = submission_state(scored, None)
                 if verdict is Verdict.REJECTED:
                     return State.FAILED, f"{scored.name}: {reason}", {**details, "fault": "yours"}
+            bundle = make_bundle(submission, suite, results, rankings, {})
+            self._submissions.store_bundle(record, zip_bundle(submission, bundle))
             return State.SCORED, f"All test units of {suite.name}@{suite.fingerprint[:6]} have an outcome.", details
         finally:
             store.close()

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import sqlalchemy as sa
 
 from harness.base.errors import TouchstoneError, printable
-from leaderboard.service.database import EVENTS, SUBMISSIONS, ServiceDatabase
+from leaderboard.service.database import BUNDLES, CHANGES, EVENTS, SUBMISSIONS, ServiceDatabase
 from leaderboard.service.quotas import Quotas, RefusedRequest
 from leaderboard.service.screening import screen
 from leaderboard.service.settings import DAY, Settings
@@ -30,7 +30,7 @@ NAMED = (
     State.PUBLISHED,
 )  # that hold a name
 IDENTIFIER = re.compile(r"[A-Za-z0-9_-]{1,40}")
-LONGEST_REASON = 2_000  # characters
+LONGEST_REASON, LOGGED_REASON = 2_000, 200  # characters
 COLUMNS = [column for column in SUBMISSIONS.c if column.name != "source"]
 
 
@@ -231,6 +231,21 @@ class Submissions:
         with self.database.transaction(reading=True) as connection:
             return bytes(connection.execute(sa.select(SUBMISSIONS.c.source).where(SUBMISSIONS.c.id == identifier)).scalar_one())
 
+    def store_bundle(self, record: Record, content: bytes) -> None:
+        """Store the bundle of a submission that its runner has scored, in place of one of an interrupted run."""
+        with self.database.transaction() as connection:
+            connection.execute(sa.delete(BUNDLES).where(BUNDLES.c.submission == record.id))
+            connection.execute(sa.insert(BUNDLES).values(submission=record.id, content=content))
+
+    def bundle(self, identifier: str) -> bytes:
+        """Return the bundle of a submission; raise UnknownSubmission if there is none."""
+        with self.database.transaction(reading=True) as connection:
+            query = sa.select(BUNDLES.c.content).where(BUNDLES.c.submission == identifier)
+            content = connection.execute(query).scalar_one_or_none()
+        if content is None:
+            raise UnknownSubmission("This submission has no bundle: it was not scored.")
+        return bytes(content)
+
     def beat(self, record: Record, progress: Mapping[str, Any] | None = None) -> None:
         """Extend the lease of a runner and store its progress; raise LostLease if it has lost the submission."""
         with self.database.transaction() as connection:
@@ -341,7 +356,8 @@ class Submissions:
                 SUBMISSIONS.c.changed < self.database.now(connection) - days * DAY,
             )
             identifiers = connection.execute(ended).scalars().all()
-            connection.execute(sa.delete(EVENTS).where(EVENTS.c.submission.in_(identifiers)))
+            for table in (EVENTS, BUNDLES):
+                connection.execute(sa.delete(table).where(table.c.submission.in_(identifiers)))
             connection.execute(sa.delete(SUBMISSIONS).where(SUBMISSIONS.c.id.in_(identifiers)))
             return len(identifiers)
 
@@ -382,6 +398,15 @@ class Submissions:
             rows = connection.execute(sa.select(SUBMISSIONS.c.state, sa.func.count()).group_by(SUBMISSIONS.c.state))
             return {**dict.fromkeys(State, 0), **{State(state): count for state, count in rows}}
 
+    def durations(self) -> dict[State, tuple[int, float]]:
+        """Return how often each state was left, and the seconds spent in it."""
+        ended = EVENTS.alias()
+        query = sa.select(EVENTS.c.state, sa.func.count(), sa.func.sum(ended.c.time - EVENTS.c.time)).join_from(
+            EVENTS, ended, sa.and_(ended.c.submission == EVENTS.c.submission, ended.c.position == EVENTS.c.position + 1))
+        with self.database.transaction(reading=True) as connection:
+            rows = connection.execute(query.group_by(EVENTS.c.state))
+            return {State(state): (count, seconds) for state, count, seconds in rows}
+
     # ---- transitions ------------------------------------------------------------------------------------------------------
 
     def _queue(self, connection: sa.Connection, record: Record) -> None:
@@ -416,6 +441,8 @@ class Submissions:
         now: float,
         details: dict[str, Any] | None = None,
     ) -> None:
+        change = {"submission": identifier, "state": state.value, "reason": printable(reason, LOGGED_REASON)}
+        connection.info[CHANGES].append(change)
         connection.execute(
             sa.insert(EVENTS).values(
                 submission=identifier,

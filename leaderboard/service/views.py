@@ -44,6 +44,7 @@ class SubmissionView(BaseModel):
     progress: dict[str, Any] | None
     events: list[EventView]
     check: list[dict[str, Any]] | None = Field(description="the reports of the check, one for each entry")
+    bundle: bool = Field(description="whether there is a bundle that the reader may download")
     results: dict[str, Any] | None = Field(description="positions among the published metrics, once they may be seen")
 
 
@@ -58,7 +59,7 @@ def view_submission(submissions: Submissions, record: Record, with_results: bool
         id=record.id, name=record.name, filename=record.filename, state=record.state, reason=events[-1].reason,
         final=record.state in FINAL, created=record.created, place=position, seconds_left=seconds, progress=record.progress,
         events=[EventView(state=event.state, reason=event.reason, time=event.time) for event in events],
-        check=report.get("reports"), results=results if with_results else None)
+        check=report.get("reports"), bundle=with_results and State.SCORED in details, results=results if with_results else None)
 
 
 def find_place(submissions: Submissions, record: Record) -> tuple[int | None, float | None]:

@@ -6,8 +6,10 @@ once its file is in submissions/ and a release lists it.
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Sequence
+import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -90,18 +92,48 @@ def write_bundle(
     submission: Submission, suite: Suite, reports: Sequence[CheckReport], results: Results, folder: Path
 ) -> tuple[Path, Bundle]:
     """Write a folder with the submission, its scores, and its position among the published metrics."""
+    rankings = {} if results.published is None else rank_suite(results, suite)
+    made = make_bundle(submission, suite, results, rankings, {report.entry.digest: report for report in reports})
+    target = folder / submission.header.name
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for name, content in bundle_files(submission, made).items():
+            (target / name).write_bytes(content)
+    except OSError as wrong:
+        raise TouchstoneError(f"The bundle cannot be written to {target} ({wrong.strerror}); choose another folder with "
+                              "--to.") from None
+    return target, made
+
+
+def zip_bundle(submission: Submission, bundle: Bundle) -> bytes:
+    """Return a bundle as the content of a ZIP file."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, file in bundle_files(submission, bundle).items():
+            archive.writestr(zipfile.ZipInfo(f"{submission.header.name}/{name}"), file, zipfile.ZIP_DEFLATED)
+    return content.getvalue()
+
+
+def bundle_files(submission: Submission, bundle: Bundle) -> dict[str, bytes]:
+    """Return the files of a bundle by name."""
+    return {submission.filename: submission.source, FACTS: (bundle.model_dump_json(indent=1) + "\n").encode()}
+
+
+def make_bundle(submission: Submission, suite: Suite, results: Results, rankings: Mapping[str, Ranking],
+                reports: Mapping[str, CheckReport]) -> Bundle:
+    """Return what a bundle claims about the entries of a submission; there may be reports of the check, by digest."""
     scored = {entry.stored.digest: entry for entry in score_suite(results, suite)}
     entries: list[EntryClaim] = []
     environment: dict[str, str] = {}
-    for report in reports:
-        scored_entry = scored[report.entry.digest]
-        state, reason = submission_state(scored_entry, report)
-        runs = results.provenance(report.entry.digest)
+    for entry in submission.entries:
+        scored_entry = scored[entry.digest]
+        state, reason = submission_state(scored_entry, reports.get(entry.digest))
+        runs = results.provenance(entry.digest)
         environment = dict(runs[0]["packages"]) if runs else environment
         entries.append(
             EntryClaim(
-                name=report.entry.name,
-                digest=report.entry.digest,
+                name=entry.name,
+                digest=entry.digest,
                 state=state,
                 reason=reason,
                 overall={track: scored_entry.in_track(track).overall for track in scored_entry.tracks},
@@ -109,8 +141,7 @@ def write_bundle(
                 scores={name: dict(score.by_unit) for name, score in scored_entry.tasks.items() if score.by_unit},
             )
         )
-    rankings = {} if results.published is None else rank_suite(results, suite)
-    made = Bundle(
+    return Bundle(
         file=submission.filename,
         suite=suite.name,
         fingerprint=suite.fingerprint,
@@ -119,17 +150,8 @@ def write_bundle(
         environment=environment,
         entries=entries,
         release=None if results.published is None else results.published.name,
-        positions=[position for report in reports for position in find_positions(report.entry.name, rankings)],
+        positions=[position for entry in submission.entries for position in find_positions(entry.name, rankings)],
     )
-    target = folder / submission.header.name
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        (target / submission.filename).write_bytes(submission.source)
-        (target / FACTS).write_text(made.model_dump_json(indent=1) + "\n", encoding="utf-8")
-    except OSError as wrong:
-        raise TouchstoneError(f"The bundle cannot be written to {target} ({wrong.strerror}); choose another folder with "
-                              "--to.") from None
-    return target, made
 
 
 def submission_state(scored: Scored, report: CheckReport | None) -> tuple[State, str | None]:

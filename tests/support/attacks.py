@@ -122,7 +122,7 @@ def filled(body: str) -> str:
 NARROW = Limits(memory_bytes=1_000_000_000, threads=16, file_bytes=10_000_000, temporary_bytes=20_000_000, temporary_files=200,
                 open_files=64, processor_seconds=2)
 
-# Body, what the record says, and the layer it takes if it is more than the walls.
+# Body, what the record says, and the layer of the sandbox that is needed, if it is not one of the required ones.
 ATTEMPTS = {
     "memory by malloc": ("x = bytearray(1_500_000_000); return 1.0", r"raised MemoryError \(it may use 1.0 GB of memory; raise the limit with --memory 2000\)", None),
     "memory bit by bit": ("x = [bytes(1_000_000) for n in range(1500)]; return 1.0",

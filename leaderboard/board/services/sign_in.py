@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import MutableMapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -79,13 +80,13 @@ def refuse(sentence: str, status: int) -> Response:
     return PlainTextResponse(sentence + "\n", status)
 
 
-def read_account(scope: dict[str, Any]) -> Account | None:
+def read_account(scope: MutableMapping[str, Any]) -> Account | None:
     """Return the account in the session of a request, if there is one."""
     account = scope.get("session", {}).get(ACCOUNT)
     return None if account is None else Account(*account)
 
 
-def browser_sender(host: str, scope: dict[str, Any], authorization: str | None = None) -> Sender:
+def browser_sender(host: str, scope: MutableMapping[str, Any], authorization: str | None = None) -> Sender:
     """Return what a request of a page says about its sender."""
     account = read_account(scope)
     return Sender(host, authorization, None if account is None else account.owner)

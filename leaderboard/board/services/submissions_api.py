@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
@@ -12,8 +13,10 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from pydantic import BaseModel
 
+from leaderboard.board.services.sign_in import browser_sender
 from leaderboard.service.access import Sender, Service
 from leaderboard.service.database import DatabaseAway
+from leaderboard.service.logs import FIELDS
 from leaderboard.service.quotas import RefusedRequest
 from leaderboard.service.states import State
 from leaderboard.service.submissions import Record, UnknownSubmission
@@ -22,6 +25,8 @@ from leaderboard.service.views import SubmissionView, view_submission
 
 MEDIA_TYPES = ("text/x-python", "application/octet-stream")     # which a form on another site cannot send
 EVENT_SECONDS, KEEP_ALIVE_SECONDS = 0.5, 15.0
+AWAY_SECONDS = 30.0                                             # after which a request to a database that is away may be repeated
+LOG = logging.getLogger("touchstone.service")
 Authorization = Annotated[str | None, Header(max_length=200)]
 
 
@@ -42,11 +47,15 @@ class QueueView(BaseModel):
 
 def add_submissions_api(site: FastAPI, service: Service) -> None:
     """Add the routes of the service; before those of `/api`, whose last route matches everything."""
-    add_service_errors(site)
+    add_service_errors(site, service)
     api = APIRouter(prefix="/api/submissions", tags=["Submissions"], generate_unique_id_function=lambda route: route.name)
 
+    def may_see(record: Record, request: Request, authorization: str | None) -> bool:
+        """Return whether the caller may see results; the session of a browser counts, because nothing is changed."""
+        return service.may_see_results(record, browser_sender(host_of(request), request.scope, authorization))
+
     def view(record: Record, request: Request, authorization: str | None) -> SubmissionView:
-        return view_submission(service.submissions, record, service.may_see_results(record, sender_of(request, authorization)))
+        return view_submission(service.submissions, record, may_see(record, request, authorization))
 
     @api.post("", summary="Upload a metric", response_model=SubmissionView, status_code=201, openapi_extra={
         "requestBody": {"required": True, "content": {kind: {"schema": {"type": "string"}} for kind in MEDIA_TYPES}}})
@@ -75,6 +84,16 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
     def submission(request: Request, identifier: str, authorization: Authorization = None) -> SubmissionView:
         """Return the state, the history and the results of a submission."""
         return view(service.submissions.get(identifier[:80]), request, authorization)
+
+    @api.get("/{identifier}/bundle", summary="The file and its scores", response_class=Response,
+             responses={200: {"content": {"application/zip": {}}}})
+    def bundle(request: Request, identifier: str, authorization: Authorization = None) -> Response:
+        """Return the bundle of a scored submission: the file, and its scores by task and test unit, which `touchstone rerun` verifies."""
+        record = service.submissions.get(identifier[:80])
+        if not may_see(record, request, authorization):
+            raise RefusedRequest("The results are not published yet; only their owner can download them.", 403)
+        return Response(service.submissions.bundle(record.id), media_type="application/zip", headers={
+            "Content-Disposition": f'attachment; filename="{record.id}.zip"'})
 
     @api.post("/{identifier}/queue", summary="Queue a submission", response_model=SubmissionView)
     def enqueue(request: Request, identifier: str, authorization: Authorization = None) -> SubmissionView:
@@ -132,35 +151,51 @@ def add_operations(site: FastAPI, service: Service) -> None:
     @site.get("/metrics", include_in_schema=False)
     def metrics() -> PlainTextResponse:
         """Return counts in the text format of Prometheus."""
-        counts, waiting = service.submissions.counts(), service.submissions.waiting()
-        oldest = min((record.changed for record in waiting), default=None)
-        lines = ["# HELP touchstone_submissions Submissions by state.", "# TYPE touchstone_submissions gauge",
-                 *(f'touchstone_submissions{{state="{state.value}"}} {count}' for state, count in counts.items()),
-                 "# HELP touchstone_queue_age_seconds Age of the oldest submission that waits or runs.",
-                 "# TYPE touchstone_queue_age_seconds gauge",
-                 f"touchstone_queue_age_seconds {0 if oldest is None else max(0.0, time.time() - oldest):.0f}"]
-        return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
+        submissions = service.submissions
+        oldest = min((record.changed for record in submissions.waiting()), default=None)
+        durations = submissions.durations().items()
+        return PlainTextResponse("".join((
+            format_metric("submissions", "gauge", "Submissions by state.", {f'{{state="{state}"}}': n for state, n in submissions.counts().items()}),
+            format_metric("queue_age_seconds", "gauge", "Age of the oldest submission that waits or runs.",
+                          {"": 0.0 if oldest is None else max(0.0, time.time() - oldest)}),
+            format_metric("state_seconds", "summary", "Time that submissions spent in a state.", {
+                **{f'_count{{state="{state}"}}': count for state, (count, _) in durations},
+                **{f'_sum{{state="{state}"}}': seconds for state, (_, seconds) in durations}}),
+            format_metric("refused_requests_total", "counter", "Requests that this process refused, by status.",
+                          {f'{{status="{status}"}}': count for status, count in sorted(service.refusals.items())}))),
+            media_type="text/plain; version=0.0.4")
 
 
-def add_service_errors(site: FastAPI) -> None:
-    """Give the refusals of the service their status codes."""
+def format_metric(name: str, kind: str, description: str, values: Mapping[str, float]) -> str:
+    """Return a metric in the text format of Prometheus; keys are suffixes of its name and labels."""
+    lines = (f"touchstone_{name}{suffix} {value:.10g}\n" for suffix, value in values.items())
+    return f"# HELP touchstone_{name} {description}\n# TYPE touchstone_{name} {kind}\n{''.join(lines)}"
+
+
+def add_service_errors(site: FastAPI, service: Service) -> None:
+    """Give the refusals of the service their status codes; count and log them."""
+
+    def refuse(error: Exception, status: int, seconds: float | None = None) -> JSONResponse:
+        service.refusals[status] += 1
+        LOG.info("refused with status %s: %s", status, error, extra={FIELDS: {"status": status}})
+        headers = {"Retry-After": str(round(seconds))} if seconds is not None else {}
+        return JSONResponse({"error": str(error)}, status, headers | ({"WWW-Authenticate": "Bearer"} if status == 401 else {}))
 
     @site.exception_handler(RefusedRequest)
     async def handle_limit(request: Request, refusal: RefusedRequest) -> JSONResponse:
-        headers = {"Retry-After": str(round(refusal.seconds))} if refusal.seconds is not None else {}
-        return JSONResponse({"error": str(refusal)}, refusal.status, headers | ({"WWW-Authenticate": "Bearer"} if refusal.status == 401 else {}))
+        return refuse(refusal, refusal.status, refusal.seconds)
 
     @site.exception_handler(UnknownSubmission)
     async def handle_unknown(request: Request, error: UnknownSubmission) -> JSONResponse:
-        return JSONResponse({"error": str(error)}, 404)
+        return refuse(error, 404)
 
     @site.exception_handler(InvalidToken)
     async def handle_token(request: Request, error: InvalidToken) -> JSONResponse:
-        return JSONResponse({"error": str(error)}, 401, {"WWW-Authenticate": "Bearer"})
+        return refuse(error, 401)
 
     @site.exception_handler(DatabaseAway)
     async def handle_away(request: Request, error: DatabaseAway) -> JSONResponse:
-        return JSONResponse({"error": str(error)}, 503, {"Retry-After": "30"})
+        return refuse(error, 503, AWAY_SECONDS)
 
 
 async def read_bounded(request: Request, most: int) -> bytes:
@@ -173,9 +208,14 @@ async def read_bounded(request: Request, most: int) -> bytes:
     return content
 
 
-def sender_of(request: Request, authorization: str | None = None) -> Sender:
-    """Return what a request of the API says about its sender. Cookies do not count, so no other site can act for a reader."""
-    return Sender(request.client.host if request.client is not None else "", authorization)
+def sender_of(request: Request, authorization: str | None) -> Sender:
+    """Return the sender of a request that changes something. Cookies do not count, so no other site can act for a reader."""
+    return Sender(host_of(request), authorization)
+
+
+def host_of(request: Request) -> str:
+    """Return the address of the client."""
+    return request.client.host if request.client is not None else ""
 
 
 def list_records(records: list[Record]) -> list[WaitingView]:

@@ -15,6 +15,7 @@ import typer
 
 from harness.base.errors import TouchstoneError
 from leaderboard.cli.options import ANSWERED, ReleaseOption, StoreOption, SuiteOption, is_store_named, store_address
+from leaderboard.cli.serving.service import LogOption, start_log
 
 if TYPE_CHECKING:
     from leaderboard.board.snapshot import Snapshot
@@ -39,6 +40,7 @@ def serve(
                                               rich_help_panel="Submissions")] = False,
     auth: Annotated[str, typer.Option(metavar="none|token|oauth", help="How owners of submissions are identified.",
                                       rich_help_panel="Submissions")] = "none",
+    log: LogOption = "text",
 ) -> None:
     """Show the board in a browser: the results of your store among the published ones.  Works offline.
 
@@ -62,17 +64,17 @@ def serve(
                                   "--host.") from None
     if with_runner and not submissions:
         raise TouchstoneError("--with-runner needs --submissions.")
-    service = open_service(store, auth) if submissions else None
+    service = open_service(store, auth, log) if submissions else None
     published = release or next(reversed(releases()), None) if submissions else release    # results that are held are not shown
     first, suites = load_snapshot(suite, store, published, with_metrics)
     if first.empty_message:
         messages.print(first.empty_message, soft_wrap=True, markup=False)
     messages.print(f"http://{host}:{port}  ({first.title}; stop with Ctrl-C)", soft_wrap=True)
-    with run_beside(store, suite) if with_runner else contextlib.nullcontext():
+    with run_beside(store, suite, log) if with_runner else contextlib.nullcontext():
         app.serve(Library(first, suites, service=service), host, port)
 
 
-def open_service(store: str | None, auth: str) -> Service:
+def open_service(store: str | None, auth: str, log: str) -> Service:
     """Return the submission service on a store, which is created if there is none."""
     from leaderboard.service.access import Auth, Service
     from leaderboard.service.database import ServiceDatabase
@@ -81,14 +83,16 @@ def open_service(store: str | None, auth: str) -> Service:
 
     if auth not in list(Auth):
         raise TouchstoneError(f"--auth is one of {', '.join(Auth)}.")
+    start_log(log)
     providers = read_providers() if auth == Auth.OAUTH else ()
     return Service(ServiceDatabase(store_address(store)), Settings.from_environment(), Auth(auth), providers)
 
 
 @contextlib.contextmanager
-def run_beside(store: str | None, suite: str) -> Iterator[None]:
+def run_beside(store: str | None, suite: str, log: str) -> Iterator[None]:
     """Keep a runner process while the server runs."""
-    runner = subprocess.Popen([sys.executable, "-m", "leaderboard", "runner", "--store", store_address(store), "--suite", suite])
+    runner = subprocess.Popen([sys.executable, "-m", "leaderboard", "runner", "--store", store_address(store), "--suite", suite,
+                               "--log", log])
     try:
         yield
     finally:

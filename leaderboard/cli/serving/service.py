@@ -35,6 +35,9 @@ service_app = typer.Typer()
 tokens_app = typer.Typer(no_args_is_help=True, help="Create, list and revoke tokens of the submission service.")
 submissions_app = typer.Typer(no_args_is_help=True, help="Maintain the submissions that a server received.")
 TokenOption = Annotated[str | None, typer.Option(envvar="TOUCHSTONE_TOKEN", help="Token of the server.", show_default=False)]
+LogOption = Annotated[
+    str, typer.Option(metavar="text|json", help="Format of the log on standard error.", rich_help_panel="Submissions")
+]
 POLL_SECONDS = 2.0
 
 
@@ -48,13 +51,12 @@ def runner(
     memory: MemoryOption = None,
     limit: LimitOption = None,
     once: Annotated[bool, typer.Option("--once", help="Stop when nothing waits.")] = False,
+    log: LogOption = "text",
 ) -> None:
     """Check and run the submissions that a server received.  Several runners can share a PostgreSQL store.
 
     [bold]touchstone runner --store postgresql://user@host/name[/bold]
     """
-    import logging
-
     from harness.sandbox.probe import probe_sandbox
     from leaderboard.cli.console import messages
     from leaderboard.service.database import ServiceDatabase
@@ -63,7 +65,7 @@ def runner(
     from leaderboard.service.submissions import Submissions
     from tasks.suite_files import load_suite
 
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
+    start_log(log)
     set_mirror(data_dir)
     conditions = RunConditions(load_suite(suite), read_limits(seconds, memory, limit), default_jobs(jobs))
     probe_sandbox(False)  # raises where a submission could not be isolated
@@ -134,6 +136,15 @@ def status(
     """
     with connect(server, token) as client:
         follow_submission(client, identifier, follow)
+
+
+def start_log(style: str) -> None:
+    """Write the log of the service to standard error."""
+    from leaderboard.service.logs import LogFormat, configure_logs
+
+    if style not in list(LogFormat):
+        raise TouchstoneError(f"--log is one of {', '.join(LogFormat)}.")
+    configure_logs(LogFormat(style))
 
 
 def submit_to_server(file: Path, server: str, token: str | None, follow: bool = True) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
 
@@ -12,11 +13,13 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from prometheus_client.parser import text_string_to_metric_families
 
 from leaderboard.board.services.api import add_error_handlers
 from leaderboard.board.services.submissions_api import add_submissions_api
 from leaderboard.service.access import Auth, Service
 from leaderboard.service.database import TOKENS, ServiceDatabase
+from leaderboard.service.logs import JsonLines
 from leaderboard.service.settings import Settings
 from leaderboard.service.states import State
 from tests.support.service import age, make_file
@@ -142,7 +145,24 @@ def test_operations(client):
     post(client)
     assert client.get("/health").text == "alive\n"
     assert client.get("/ready").text == "ready\n"
-    assert 'touchstone_submissions{state="screened"} 1' in client.get("/metrics").text
+    client.get("/api/submissions/unknown")
+    families = {family.name: {(sample.name, *sample.labels.values()): sample.value for sample in family.samples}
+                for family in text_string_to_metric_families(client.get("/metrics").text)}
+    assert families["touchstone_submissions"]["touchstone_submissions", "screened"] == 1
+    assert families["touchstone_state_seconds"]["touchstone_state_seconds_count", "received"] == 1
+    assert families["touchstone_state_seconds"]["touchstone_state_seconds_sum", "received"] < 60
+    assert families["touchstone_refused_requests"]["touchstone_refused_requests_total", "404"] == 1
+
+
+def test_changes_and_refusals_are_logged_as_json_lines(client, caplog):
+    caplog.set_level(logging.INFO)
+    post(client)
+    client.get("/api/submissions/unknown")
+    lines = [json.loads(JsonLines().format(record)) for record in caplog.records if record.name == "touchstone.service"]
+    assert [line.get("state") for line in lines] == ["received", "screened", None]
+    assert lines[-1]["status"] == 404
+    assert lines[0]["submission"] == lines[1]["submission"]
+    assert all(line["message"] and line["time"] and line["level"] == "INFO" for line in lines)
 
 
 def test_a_database_that_is_away(tmp_path):

@@ -6,13 +6,14 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from pydantic import BaseModel
 
+from leaderboard.board.services.api import Problem
 from leaderboard.board.services.sign_in import browser_sender
 from leaderboard.service.access import Sender, Service
 from leaderboard.service.database import DatabaseAway
@@ -45,10 +46,16 @@ class QueueView(BaseModel):
     published: list[WaitingView]
 
 
+REFUSALS: dict[int | str, dict[str, Any]] = {status: {"model": Problem, "description": description} for status, description in {
+    401: "The token is missing, unknown, expired or revoked.", 403: "The results are not published yet.", 404: "There is no such submission.",
+    409: "The submission is in a state in which this is impossible.", 413: "The file is too large.", 415: "The content type is not accepted.",
+    422: "A parameter is wrong.", 429: "A limit is reached.", 503: "The queue is full, or the database does not answer."}.items()}
+
+
 def add_submissions_api(site: FastAPI, service: Service) -> None:
     """Add the routes of the service; before those of `/api`, whose last route matches everything."""
     add_service_errors(site, service)
-    api = APIRouter(prefix="/api/submissions", tags=["Submissions"], generate_unique_id_function=lambda route: route.name)
+    api = APIRouter(prefix="/api/submissions", tags=["Submissions"], responses=REFUSALS, generate_unique_id_function=lambda route: route.name)
 
     def may_see(record: Record, request: Request, authorization: str | None) -> bool:
         """Return whether the caller may see results; the session of a browser counts, because nothing is changed."""
@@ -57,7 +64,8 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
     def view(record: Record, request: Request, authorization: str | None) -> SubmissionView:
         return view_submission(service.submissions, record, may_see(record, request, authorization))
 
-    @api.post("", summary="Upload a metric", response_model=SubmissionView, status_code=201, openapi_extra={
+    @api.post("", summary="Upload a metric", response_model=SubmissionView, status_code=201,
+              responses={200: {"model": SubmissionView, "description": "The same file was received before."}}, openapi_extra={
         "requestBody": {"required": True, "content": {kind: {"schema": {"type": "string"}} for kind in MEDIA_TYPES}}})
     async def upload(request: Request, filename: Annotated[str, Query(max_length=200, examples=["my_metric.py"])],
                      queue: Annotated[bool, Query(description="run it once the check has succeeded")] = False,

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +26,7 @@ from harness.sandbox.probe import probe_sandbox
 from harness.submission.selection import select_entries
 from harness.submission.submission import Entry, load_submission
 from tasks.suite_files import load_suite
+from tests.support.postgres import postgres_server
 from tests.support.submissions import HEADER
 
 if TYPE_CHECKING:
@@ -126,31 +125,11 @@ def context() -> Context:
     return Context(5, Source("minilm", model_fingerprint("minilm")), {name: data.dataset_fingerprint(name) for name in names})
 
 
-POSTGRES = next(iter(sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)), None)
-
-
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a real server of this session's own, on a socket in a folder; it refuses to run as root."""
-    if POSTGRES is None:
-        pytest.skip("no PostgreSQL server is installed here (apt-get install postgresql)")
-    folder = Path(tempfile.mkdtemp(prefix="ts-pg-"))        # short: a socket's path is bounded
-    ordinary = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"] if os.getuid() == 0 else []
-    if ordinary:
-        os.chown(folder, 65534, 65534)
-
-    def run(program: str, *words: str) -> None:
-        done = subprocess.run([*ordinary, str(POSTGRES / program), *words], capture_output=True, text=True, cwd=folder, env={
-            "PATH": "/usr/bin:/bin", "HOME": str(folder), "LC_ALL": "C.UTF-8"})
-        assert done.returncode == 0, done.stderr + done.stdout
-    run("initdb", "--auth=trust", "--username=tests", "--no-sync", "-D", f"{folder}/data")
-    run("pg_ctl", "-D", f"{folder}/data", "-l", f"{folder}/log", "-w", "-o",
-        f"-c listen_addresses='' -c unix_socket_directories={folder}", "start")
-    try:
-        yield f"postgresql://tests@/postgres?host={folder}"
-    finally:
-        run("pg_ctl", "-D", f"{folder}/data", "-m", "immediate", "stop")
-        shutil.rmtree(folder)
+def postgres() -> Iterator[str]:
+    """The address of a real server of this session's own, on a socket in a folder."""
+    with postgres_server() as address:
+        yield address
 
 
 @pytest.fixture

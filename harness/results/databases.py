@@ -27,6 +27,11 @@ from harness.results.claims import AdvisoryLocks, Claims, Pair, SingleRun
 ADDRESS = re.compile(r"([a-z][a-z0-9+.-]*)://(.*)|(?:sqlite:|postgres(?:ql)?:/).*", re.IGNORECASE | re.DOTALL)
 FORMS = "a file, sqlite:///relative.sqlite, sqlite:////absolute.sqlite or postgresql://user@host/name"
 SCHEMA_LOCK = 0x70756368                    # PostgreSQL advisory lock for creating or migrating tables
+# A node whose link is down must not keep its locks: both ends notice within a minute, instead of hours.
+KEEPALIVE = {"keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3}
+CONNECTION = {"connect_timeout": 10, **KEEPALIVE, "tcp_user_timeout": 30_000}
+SESSION = {**{f"tcp_{name}": value for name, value in KEEPALIVE.items()}, "tcp_user_timeout": 30_000,
+           "idle_in_transaction_session_timeout": 120_000}      # of the server
 HELD_ARRAYS = sa.Table("arrays", sa.MetaData(), sa.Column("digest", sa.Text, primary_key=True),
                        sa.Column("content", sa.LargeBinary, nullable=False))
 
@@ -143,8 +148,11 @@ class PostgresServer:
         return True                         # connecting tells
 
     def engine(self, read_only: bool) -> sa.Engine:
-        options = {"options": "-c default_transaction_read_only=on"} if read_only else {}
-        return sa.create_engine(self._address, pool_pre_ping=True, connect_args={"connect_timeout": 10, **options})
+        address = sa.make_url(self._address)
+        session = SESSION | ({"default_transaction_read_only": "on"} if read_only else {})
+        options = CONNECTION | {"options": " ".join(f"-c {name}={value}" for name, value in session.items())}
+        return sa.create_engine(address, pool_pre_ping=True, connect_args={
+            name: value for name, value in options.items() if name not in address.query})
 
     def arrays(self, engine: sa.Engine) -> ArrayStore:
         return ArrayTable(engine)

@@ -73,7 +73,8 @@ BUNDLES = sa.Table(
 FACTS = sa.Table(
     "service_facts", METADATA, sa.Column("name", sa.Text, primary_key=True), sa.Column("value", sa.Text, nullable=False)
 )
-SCHEMA_VERSION = "1"
+# Statement n changes tables of version n to those of version n + 1. New tables need none: they are created where missing.
+MIGRATIONS: tuple[str, ...] = ()
 SCHEMA_LOCK = 0x70756369  # PostgreSQL advisory lock while tables are created
 QUEUE_LOCK = 0x70756370  # likewise, while limits are checked
 BUSY_SECONDS = 30
@@ -105,14 +106,21 @@ class ServiceDatabase:
             if self._path is None:
                 connection.execute(sa.select(sa.func.pg_advisory_xact_lock(SCHEMA_LOCK)))
             METADATA.create_all(connection)
-            version = connection.execute(sa.select(FACTS.c.value).where(FACTS.c.name == "schema_version")).scalar_one_or_none()
-            if version is None:
-                connection.execute(sa.insert(FACTS).values(name="schema_version", value=SCHEMA_VERSION))
-            elif version != SCHEMA_VERSION:
-                raise TouchstoneError(
-                    f"{self.name} has tables of the submission service in version {version}; this Touchstone reads "
-                    f"{SCHEMA_VERSION}. Update the clone."
-                )
+            self._migrate(connection)
+
+    def _migrate(self, connection: sa.Connection) -> None:
+        """Bring tables of an earlier version to the current one; raise if they are of a later version."""
+        newest = 1 + len(MIGRATIONS)
+        stored = connection.execute(sa.select(FACTS.c.value).where(FACTS.c.name == "schema_version")).scalar_one_or_none()
+        if stored is None:
+            connection.execute(sa.insert(FACTS).values(name="schema_version", value=str(newest)))
+            return
+        if int(stored) > newest:
+            raise TouchstoneError(f"{self.name} has tables of the submission service in version {stored}; this Touchstone reads up "
+                                  f"to version {newest}. Update the clone.")
+        for statement in MIGRATIONS[int(stored) - 1:]:
+            connection.exec_driver_sql(statement)
+        connection.execute(sa.update(FACTS).where(FACTS.c.name == "schema_version").values(value=str(newest)))
 
     @contextlib.contextmanager
     def transaction(self, reading: bool = False) -> Iterator[sa.Connection]:

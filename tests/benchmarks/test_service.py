@@ -21,7 +21,7 @@ from leaderboard.service.settings import Settings
 from leaderboard.service.states import FOLLOWING, State
 from leaderboard.service.submissions import Submissions
 from tasks.suite_files import load_suite
-from tests.conftest import POSTGRES
+from tests.support.postgres import POSTGRES
 from tests.support.service import make_file, start_service, wait_until
 from tests.support.serving import free_port
 

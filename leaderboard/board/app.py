@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from functools import partial
 from typing import Any
 
@@ -105,6 +106,7 @@ def application(library: Library) -> Any:
     """Return the site as an ASGI application."""
     site = make_site(library)
     site.user_middleware[:0] = middleware(library)
+    warnings.filterwarnings("ignore", "SSR mode is not supported")      # which is off
     return gr.mount_gradio_app(site, build(library), path="/", max_file_size=LARGEST_UPLOAD, **appearance())
 
 

@@ -19,6 +19,7 @@ from harness.sandbox.faults import SupervisorLost
 from leaderboard.cli.analyse import analyse_app
 from leaderboard.cli.contribute.answers import answers_app
 from leaderboard.cli.contribute.libraries import libraries_app
+from leaderboard.cli.extras import describe_missing
 from leaderboard.cli.figure import figures_app
 from leaderboard.cli.options import (
     ANSWERED,
@@ -110,6 +111,11 @@ def main() -> None:
         app()
     except TouchstoneError as refusal:
         print(f"touchstone: {refusal}", file=sys.stderr)
+        sys.exit(REFUSED)
+    except ModuleNotFoundError as missing:
+        if (sentence := describe_missing(missing.name or "")) is None:
+            raise
+        print(f"touchstone: {sentence}", file=sys.stderr)
         sys.exit(REFUSED)
     except SupervisorLost as lost:
         print(f"touchstone: {lost} Nothing stored is lost; repeat the command to continue.", file=sys.stderr)

@@ -116,8 +116,8 @@ class ServiceDatabase:
             connection.execute(sa.insert(FACTS).values(name="schema_version", value=str(newest)))
             return
         if int(stored) > newest:
-            raise TouchstoneError(f"{self.name} has tables of the submission service in version {stored}; this Touchstone reads up "
-                                  f"to version {newest}. Update the clone.")
+            raise TouchstoneError(f"{self.name} has tables of the submission service in version {stored}; this Touchstone reads "
+                                  f"up to version {newest}. Update the clone.")
         for statement in MIGRATIONS[int(stored) - 1:]:
             connection.exec_driver_sql(statement)
         connection.execute(sa.update(FACTS).where(FACTS.c.name == "schema_version").values(value=str(newest)))

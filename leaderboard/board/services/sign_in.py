@@ -22,11 +22,9 @@ PUBLIC_URL = "TOUCHSTONE_SERVICE_PUBLIC_URL"        # of the server, where a pro
 
 def add_sign_in(site: FastAPI, service: Service) -> None:
     """Add the addresses for signing in and out. Authlib checks state, nonce and proof key; the cookie is signed, and SameSite=Lax."""
-    try:
-        from authlib.integrations.starlette_client import OAuth, OAuthError
-        from starlette.middleware.sessions import SessionMiddleware
-    except ImportError:
-        raise TouchstoneError("Signing in needs Authlib and itsdangerous: pip install -e '.[service]'.") from None
+    from authlib.integrations.starlette_client import OAuth, OAuthError  # of the extra "service"
+    from starlette.middleware.sessions import SessionMiddleware
+
     public = os.environ.get(PUBLIC_URL, "").rstrip("/")
     site.add_middleware(SessionMiddleware, secret_key=read_secret(service.submissions.database, "session_key").hex(), same_site="lax",
                         session_cookie="touchstone", max_age=int(SESSION_DAYS * DAY), https_only=public.startswith("https://"))

@@ -1,0 +1,33 @@
+"""Which extra of the package brings a module that is missing, read from the metadata of the installation."""
+
+from __future__ import annotations
+
+import re
+from importlib import metadata
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from harness.base.paths import is_clone
+
+PACKAGE = "touchstone-benchmark"
+IMPORTED_AS = {"faiss": "faiss-cpu", "ot": "POT", "sklearn": "scikit-learn"}        # others differ in hyphens at most
+EXTRA = re.compile(r"extra == [\"']([a-z]+)[\"']")
+
+
+def find_extra(module: str) -> str | None:
+    """Return the first extra that brings a module, if there is one."""
+    top = module.partition(".")[0]
+    name = canonicalize_name(IMPORTED_AS.get(top, top))
+    for requirement in map(Requirement, metadata.requires(PACKAGE) or ()):
+        if canonicalize_name(requirement.name) == name and (extra := EXTRA.search(str(requirement.marker or ""))):
+            return extra[1]
+    return None
+
+
+def describe_missing(module: str) -> str | None:
+    """Return how to install the extra that brings a module; None if no extra does."""
+    extra = find_extra(module)
+    target = "-e '.[{}]'" if is_clone() else "'" + PACKAGE + "[{}]'"
+    return None if extra is None else (f'This needs {module.partition(".")[0]}, which the extra "{extra}" brings: '
+                                       f"pip install {target.format(extra)}")

@@ -27,6 +27,7 @@ from harness.submission.submission import Entry, Submission
 
 Answer = Callable[[str, str], float]
 ID_CHARACTERS = 24
+CANARY = "touchstone:canary:4c1d6d5e-6f0b-4b0e-9a55-4a2f0e6c7d38"      # in every written line of texts
 NO_LIMIT = Limits(seconds_per_unit=86_400.0)
 ANY_METRIC = Header(name="questions", title="Questions", summary="Collects questions.", kind="text", input="texts",
                     returns="similarity", range=(0.0, 1.0), license="Apache-2.0", lift=False)

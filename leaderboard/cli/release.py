@@ -51,6 +51,8 @@ class Table(StrEnum):
     json = "json"
     latex = "latex"
     markdown = "markdown"
+    croissant = "croissant"
+    every_eval_ever = "every_eval_ever"
 
 
 @citing_app.command()
@@ -218,12 +220,19 @@ def export(
 ) -> None:
     """Export the whole table: all measures as CSV, Parquet or JSON; scores of ranked metrics as LaTeX or Markdown.
 
+    A release is also exported as a Croissant dataset, or as records of the schema Every Eval Ever.
+
     [bold]touchstone export --format latex > table.tex[/bold]
+
+    [bold]touchstone export --format croissant --release 2026.4 > croissant.json[/bold]
     """
-    from leaderboard.publishing import citations
+    from leaderboard.publishing import citations, metadata
 
     results, track = select_axis(open_results(suite, store, release), axis, track)
-    content = citations.export(results, results.tracks(track), form.value, to)
+    if form in (Table.croissant, Table.every_eval_ever):
+        content: str | None = metadata.export_metadata(results.release, form.value)
+    else:
+        content = citations.export(results, results.tracks(track), form.value, to)
     if content is not None and to is not None:
         write_file(to, content)
     elif content is not None:

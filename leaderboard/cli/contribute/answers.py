@@ -19,7 +19,7 @@ OnlyOption = Annotated[list[str] | None, typer.Option("--only", metavar="TASK", 
 
 @answers_app.command()
 def questions(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines: id, task, first, second.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines: id, task, first, second, canary.")],
     suite: SuiteOption = "core",
     only: OnlyOption = None,
     data_dir: DataOption = None,
@@ -29,7 +29,7 @@ def questions(
     [bold]touchstone questions questions.jsonl --only human_ordering[/bold]
     """
     from harness.base.errors import TouchstoneError
-    from harness.supplied_answers.questions import collect_questions
+    from harness.supplied_answers.questions import CANARY, collect_questions
     from leaderboard.cli.console import ConsoleProgress, messages
     from tasks.suite_files import load_suite
 
@@ -38,7 +38,7 @@ def questions(
     try:
         with file.open("w", encoding="utf-8") as lines:
             for question in collect_questions(load_suite(suite), only or (), ConsoleProgress()):
-                lines.write(json.dumps(question._asdict(), ensure_ascii=False) + "\n")
+                lines.write(json.dumps({**question._asdict(), "canary": CANARY}, ensure_ascii=False) + "\n")
                 counts[question.task] += 1
     except OSError as wrong:
         raise TouchstoneError(f"{file} cannot be written ({wrong.strerror}); choose another file.") from None

@@ -124,6 +124,24 @@ def site(
     sys.exit(ANSWERED)
 
 
+@serving_app.command()
+def space(
+    folder: Annotated[Path, typer.Argument(help="Output folder.")],
+    wheel: Annotated[Path | None, typer.Option(help="A wheel of this package to copy and install, instead of the published one.",
+                                               show_default=False)] = None,
+) -> None:
+    """Write a folder that runs the board on Hugging Face Spaces, or anywhere with `python app.py`.
+
+    [bold]touchstone space my-space --wheel dist/touchstone_benchmark-0.1.0-py3-none-any.whl[/bold]
+    """
+    from leaderboard.board.space import write_space
+    from leaderboard.cli.console import messages
+
+    for path in write_space(folder, wheel):
+        messages.print(str(path), soft_wrap=True, markup=False)
+    messages.print("Not verified on Hugging Face Spaces. See docs/deploy.md.", soft_wrap=True)
+
+
 def load_snapshot(suite: str, store: str | None, release: str | None,
                   with_metrics: Sequence[str] | None = None) -> tuple[Snapshot, dict[str, Callable[[], Snapshot]]]:
     """Return the snapshot of the named release, of the store, or of the latest release if an unnamed store has no results.

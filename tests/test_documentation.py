@@ -16,6 +16,8 @@ import pytest
 from harness.base.paths import PROJECT
 from harness.supplied_answers.questions import CANARY
 from leaderboard.board.space import write_space
+from leaderboard.publishing.leaders import README, leaders_table, replace_table
+from leaderboard.publishing.release import read_release
 from tests.support.serving import free_port
 
 DOCUMENTS = [path for path in sorted(PROJECT.rglob("*.md")) if not {"build", ".venv", "node_modules", ".pytest_cache"} & set(path.parts)]
@@ -108,3 +110,10 @@ def test_the_documentation_site_is_built_without_warnings(tmp_path):
     for name in ("index", "quickstart", "api", "limitations"):
         assert (tmp_path / f"{name}.html").is_file()
     assert "load_suite" in (tmp_path / "api.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.unit
+def test_the_readme_is_short_and_its_leaders_are_those_of_the_latest_release():
+    text = README.read_text(encoding="utf-8")
+    assert replace_table(text, leaders_table(read_release())) == text, "run `python -m leaderboard.publishing.leaders`"
+    assert len(text.split()) <= 900

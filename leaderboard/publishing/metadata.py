@@ -171,42 +171,24 @@ def entry_scores(release: Release, entry: EntryReport) -> Iterator[dict[str, Any
         "additional_details": {"fingerprint": release.report.suite.fingerprint},
     }
 
-    def result(name: str, description: str, score: Estimate, worst: float, details: dict[str, str]) -> dict[str, Any]:
-        uncertainty = (
-            {}
-            if score.low is None or score.high is None
-            else {
-                "uncertainty": {
-                    "confidence_interval": {
-                        "lower": score.low,
-                        "upper": score.high,
-                        "confidence_level": 0.95,
-                        "method": "bootstrap over clusters of test units",
-                    }
-                }
-            }
-        )
+    def result(name: str, description: str, score: Estimate, bounds: dict[str, Any], details: dict[str, str]) -> dict[str, Any]:
+        interval = {"lower": score.low, "upper": score.high, "confidence_level": 0.95, "method": "bootstrap over clusters"}
         return {
             "evaluation_name": name,
             "source_data": source,
-            "metric_config": {
-                "evaluation_description": description,
-                "lower_is_better": False,
-                "score_type": "continuous",
-                "min_score": worst,
-                "max_score": 1.0,
+            "metric_config": {"evaluation_description": description, "lower_is_better": False, **bounds},
+            "score_details": {
+                "score": score.value,
+                "details": details,
+                **({} if score.low is None else {"uncertainty": {"confidence_interval": interval}}),
             },
-            "score_details": {"score": score.value, "details": details, **uncertainty},
         }
 
     if entry.overall is not None:
-        rank = (
-            {}
-            if entry.rank is None
-            else {"rank": str(entry.rank), "rank_interval": "-".join(map(str, entry.rank_interval or ()))}
-        )
-        yield result("overall", "Mean of scores above chance: 0 is chance, 1 is perfect.", entry.overall, -1.0, rank)
+        rank = {"rank": str(entry.rank), "rank_interval": "-".join(map(str, entry.rank_interval or ()))} if entry.rank else {}
+        yield result("overall", "Mean of scores above chance, each in a unit of its own; 0 is chance.", entry.overall, {}, rank)
     for name, task in entry.tasks.items():
         info = release.task(name)
         if task.score is not None and info is not None and info.track == entry.track:
-            yield result(name, info.title, task.score, info.worst, {"signature": task.signature or ""})
+            bounds = {"score_type": "continuous", "min_score": info.worst, "max_score": 1.0}
+            yield result(name, info.title, task.score, bounds, {"signature": task.signature or ""})

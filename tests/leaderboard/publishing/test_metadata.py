@@ -30,7 +30,7 @@ RECORD = {
             "properties": {
                 "source_data": {"required": ["dataset_name", "source_type"], "properties": {
                     "source_type": {"const": "other"}, "additional_details": DETAILS}},
-                "metric_config": {"required": ["lower_is_better", "min_score", "max_score"], "properties": {"score_type": {"const": "continuous"}}},
+                "metric_config": {"required": ["lower_is_better"], "if": {"required": ["score_type"]}, "then": {"required": ["min_score", "max_score"]}},
                 "score_details": {"required": ["score"], "properties": {
                     "score": {"type": "number"}, "details": DETAILS,
                     "uncertainty": {"properties": {"confidence_interval": {"required": ["lower", "upper"]}}}}}}}}}}

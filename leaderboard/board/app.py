@@ -30,6 +30,7 @@ from leaderboard.board.services.client_endpoints import add_client_endpoints
 from leaderboard.board.services.lookup import NotFound
 from leaderboard.board.services.sharing import add_sharing
 from leaderboard.board.services.submissions_api import add_submissions_api
+from leaderboard.board.services.verification import add_verification
 from leaderboard.board.static_site import NOTES_FOLDER
 from leaderboard.papers.published_comparison import NOTES
 
@@ -74,6 +75,7 @@ def make_site(library: Library) -> FastAPI:
     site = FastAPI(title="Touchstone", description="A leaderboard of text-similarity metrics.", docs_url=None, redoc_url=None)
     if library.service is not None:
         add_submissions_api(site, library.service)
+    add_verification(site, library)
     add_api(site, library)
     add_sharing(site, library)
 

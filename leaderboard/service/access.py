@@ -10,6 +10,7 @@ from enum import StrEnum
 import sqlalchemy as sa
 
 from leaderboard.service.database import FACTS, ServiceDatabase
+from leaderboard.service.epochs.ledger import Epochs
 from leaderboard.service.quotas import RefusedRequest
 from leaderboard.service.settings import Settings
 from leaderboard.service.states import State
@@ -39,6 +40,7 @@ class Service:
 
     def __init__(self, database: ServiceDatabase, settings: Settings, auth: Auth) -> None:
         self.submissions, self.tokens, self.auth = Submissions(database, settings), Tokens(database), auth
+        self.epochs = Epochs(database)
         self._salt = read_salt(database)
 
     def identify(self, authorization: str | None, host: str) -> Caller:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from leaderboard.service.access import Service
 from leaderboard.service.database import DatabaseAway
+from leaderboard.service.epochs.views import fold_families
 from leaderboard.service.quotas import RefusedRequest
 from leaderboard.service.states import State
 from leaderboard.service.submissions import Record, UnknownSubmission
@@ -31,6 +32,7 @@ class WaitingView(BaseModel):
     name: str | None
     state: State
     since: float
+    variants: int = Field(0, description="other submissions of the same family in this list")
 
 
 class QueueView(BaseModel):
@@ -46,7 +48,7 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
     api = APIRouter(prefix="/api/submissions", tags=["Submissions"], generate_unique_id_function=lambda route: route.name)
 
     def view(record: Record, request: Request, authorization: str | None) -> SubmissionView:
-        return view_submission(service.submissions, record, service.may_see_results(record, authorization, host_of(request)))
+        return view_submission(service.submissions, service.epochs, record, service.may_see_results(record, authorization, host_of(request)))
 
     @api.post("", summary="Upload a metric", response_model=SubmissionView, status_code=201, openapi_extra={
         "requestBody": {"required": True, "content": {kind: {"schema": {"type": "string"}} for kind in MEDIA_TYPES}}})
@@ -68,8 +70,8 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
     @api.get("", summary="The public queue", response_model=QueueView)
     def queue() -> QueueView:
         """Return what waits and runs, and what was published, without identifiers."""
-        submissions = service.submissions
-        return QueueView(waiting=list_records(submissions.waiting()), published=list_records(submissions.published()))
+        submissions, families = service.submissions, service.epochs.families()
+        return QueueView(waiting=list_records(submissions.waiting(), families), published=list_records(submissions.published(), families))
 
     @api.get("/{identifier}", summary="A submission", response_model=SubmissionView)
     def submission(request: Request, identifier: str, authorization: Authorization = None) -> SubmissionView:
@@ -178,6 +180,7 @@ def host_of(request: Request) -> str:
     return request.client.host if request.client is not None else ""
 
 
-def list_records(records: list[Record]) -> list[WaitingView]:
+def list_records(records: list[Record], families: Mapping[str, str]) -> list[WaitingView]:
     """Return records as the public queue shows them."""
-    return [WaitingView(name=record.name, state=record.state, since=record.changed) for record in records]
+    return [WaitingView(name=record.name, state=record.state, since=record.changed, variants=variants)
+            for record, variants in fold_families(records, families)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -35,6 +36,9 @@ service_app = typer.Typer()
 tokens_app = typer.Typer(no_args_is_help=True, help="Create, list and revoke tokens of the submission service.")
 submissions_app = typer.Typer(no_args_is_help=True, help="Maintain the submissions that a server received.")
 TokenOption = Annotated[str | None, typer.Option(envvar="TOUCHSTONE_TOKEN", help="Token of the server.", show_default=False)]
+EpochSecretOption = Annotated[Path | None, typer.Option("--epoch-secret", metavar="FILE", envvar="TOUCHSTONE_EPOCH_SECRET_FILE",
+                                                        help="Secret of the open epoch; without it, nothing is run on its "
+                                                             "private draw.", show_default=False)]
 POLL_SECONDS = 2.0
 
 
@@ -47,6 +51,7 @@ def runner(
     seconds: SecondsOption = None,
     memory: MemoryOption = None,
     limit: LimitOption = None,
+    epoch_secret: EpochSecretOption = None,
     once: Annotated[bool, typer.Option("--once", help="Stop when nothing waits.")] = False,
 ) -> None:
     """Check and run the submissions that a server received.  Several runners can share a PostgreSQL store.
@@ -58,6 +63,7 @@ def runner(
     from harness.sandbox.probe import probe_sandbox
     from leaderboard.cli.console import messages
     from leaderboard.service.database import ServiceDatabase
+    from leaderboard.service.epochs.draws import SECRET_VARIABLE, read_secret
     from leaderboard.service.runner import RunConditions, Runner
     from leaderboard.service.settings import Settings
     from leaderboard.service.submissions import Submissions
@@ -65,7 +71,8 @@ def runner(
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     set_mirror(data_dir)
-    conditions = RunConditions(load_suite(suite), read_limits(seconds, memory, limit), default_jobs(jobs))
+    secret = read_secret(epoch_secret) if epoch_secret is not None or SECRET_VARIABLE in os.environ else None
+    conditions = RunConditions(load_suite(suite), read_limits(seconds, memory, limit), default_jobs(jobs), secret)
     probe_sandbox(False)  # raises where a submission could not be isolated
     database = ServiceDatabase(store_address(store))
     worker = Runner(Submissions(database, Settings.from_environment()), conditions)

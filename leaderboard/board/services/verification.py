@@ -57,12 +57,12 @@ def add_verification(site: FastAPI, library: Library) -> None:
 
 def verify_metric(library: Library, metric: str) -> Verification | None:
     """Return how well the result of a metric of the board, or of a published submission, is supported."""
-    entry = next((entry for entry in library.first.report.entries if entry.name == metric), None)
-    service = library.service
+    report, service = library.first.report, library.service
+    entry = next((entry for entry in report.entries if entry.name == metric), None)
     submissions = [] if service is None else [record.id for record in service.submissions.published()
                                               if record.name == metric.partition("[")[0]]
-    return find_verification(None if service is None else service.epochs, metric, submissions, None if entry is None else entry.digest,
-                             entry is not None and CLAIMED in entry.marks)
+    return find_verification(None if service is None else service.epochs, report.suite.fingerprint, metric, submissions,
+                             None if entry is None else entry.digest, entry is not None and CLAIMED in entry.marks)
 
 
 def make_verification_badge(verification: Verification | None) -> Badge:

@@ -56,8 +56,8 @@ def new(
     except BaseException:
         secret.unlink()
         raise
-    messages.print(f"The epoch {epoch.name} is open; publish its commitment. Its secret is in {secret}: keep a copy, it cannot be "
-                   "restored.", soft_wrap=True, markup=False)
+    messages.print(f"The epoch {epoch.name} is open; publish its commitment. Its secret is in {secret}: keep a copy, it cannot "
+                   "be restored.", soft_wrap=True, markup=False)
     print(epoch.commitment)
 
 

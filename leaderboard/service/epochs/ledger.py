@@ -6,6 +6,7 @@ No secret is stored before its epoch is closed, and no private score that is not
 from __future__ import annotations
 
 import datetime
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -84,6 +85,12 @@ class Epoch(BaseModel):
     def expired(self) -> bool:
         """Whether badges of this epoch are no longer valid."""
         return datetime.datetime.now(datetime.UTC).date() > self.expires
+
+    @property
+    def public_fingerprint(self) -> str:
+        """The fingerprint of the public suite; empty if it is not shown."""
+        fingerprints: list[str] = [*json.loads(self.sources or "{}").get("suite", {}).values(), ""]
+        return fingerprints[0]
 
     @property
     def visible(self) -> Epoch:
@@ -260,7 +267,7 @@ def verify_epoch(epoch: Epoch, progress: Progress | None = None) -> None:
     draw = derive_suite(epoch.recipe, secret)
     if draw.fingerprint != epoch.fingerprint:
         raise TouchstoneError(f"The draw of {epoch.name} has the fingerprint {draw.fingerprint[:16]} here and "
-                              f"{epoch.fingerprint[:16]} in the record; check out the version of Touchstone that opened the epoch.")
+                              f"{epoch.fingerprint[:16]} in the record; check out the version of Touchstone that opened it.")
     items = digest_items(draw, progress)
     for task in sorted({*items, *epoch.items}):
         if items.get(task) != epoch.items.get(task):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import datetime
-import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -125,8 +124,8 @@ def open_epoch(epochs: Epochs, recipe: str, secret: bytes, progress: Progress | 
     draw = derive_suite(recipe, secret)
     sources = sources_of(load_suite(parsed.suite), draw)
     return epochs.open(Epoch(
-        name=parsed.name, commitment=commitment_of(secret, recipe, sources), expires=parsed.expires, recipe=recipe, sources=sources,
-        fingerprint=draw.fingerprint, items=digest_items(draw, progress)))
+        name=parsed.name, commitment=commitment_of(secret, recipe, sources), expires=parsed.expires, recipe=recipe,
+        sources=sources, fingerprint=draw.fingerprint, items=digest_items(draw, progress)))
 
 
 def create_private(store: str) -> None:
@@ -190,7 +189,7 @@ class PrivatePass:
         if epoch is None:
             return
         reason = ("this runner has no secret" if self._secret is None else "it is a draw of another suite"
-                  if json.loads(epoch.sources)["suite"] != {self._suite.name: self._suite.fingerprint} else None)
+                  if epoch.public_fingerprint != self._suite.fingerprint else None)
         if reason is not None or self._secret is None:
             LOG.warning("Not run on the private draw of %s: %s. `touchstone epoch score` does so later.", epoch.name, reason)
             return

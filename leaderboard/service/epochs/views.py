@@ -82,12 +82,13 @@ def view_result(epochs: Epochs, result: PrivateResult) -> PrivateView:
     return PrivateView(epoch=result.epoch, name=result.name, tries=result.tries, flagged=result.flagged, scores=scores)
 
 
-def find_verification(epochs: Epochs | None, name: str, submissions: Iterable[str], digest: str | None,
+def find_verification(epochs: Epochs | None, suite: str, name: str, submissions: Iterable[str], digest: str | None,
                       claimed: bool) -> Verification | None:
     """Return the level of an entry by name, or None if it is not published.
 
     Args:
         epochs: The epochs; None without a submission service.
+        suite: Fingerprint of the suite.
         name: Name of the entry.
         submissions: Identifiers of published submissions under this name.
         digest: Digest of the entry in the release; None if it is not part of it.
@@ -101,7 +102,8 @@ def find_verification(epochs: Epochs | None, name: str, submissions: Iterable[st
     for result in reversed([] if epochs is None else epochs.results(name=name)):
         epoch = epochs.get(result.epoch) if epochs is not None else None
         own = result.submission in published if result.submission is not None else result.digest == digest
-        if epoch is not None and own and not result.flagged and not epoch.expired and result.scores:
+        valid = epoch is not None and epoch.public_fingerprint == suite and not epoch.expired
+        if epoch is not None and valid and own and result.scores and not result.flagged:
             return Verification(Level.VERIFIED, epoch.name, epoch.expires)
     return Verification(Level.REPRODUCED)
 

@@ -8,7 +8,7 @@ import tokenize
 from collections.abc import Iterable
 
 LENGTH = 4                                  # tokens of a shingle
-SIMILAR = 0.6                               # Jaccard similarity from which two files are variants
+SIMILAR = 0.7                               # Jaccard similarity from which two files are variants
 LAYOUT = frozenset({tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER})
 
 

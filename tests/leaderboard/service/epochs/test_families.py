@@ -18,9 +18,10 @@ def test_a_changed_number_a_renamed_variable_and_comments_make_a_variant():
 
 
 def test_different_metrics_are_not_variants():
-    files = {path.stem: path.read_bytes() for path in sorted(SUBMISSIONS.glob("*.py"))[:25]}
-    pairs = [(a, b) for a in files for b in files if a < b and similarity(shingles(files[a]), shingles(files[b])) > SIMILAR]
-    assert pairs == []
+    """Some files here share an implementation, such as ROUGE with other n; those by other ideas do not."""
+    files = {name: shingles((SUBMISSIONS / f"{name}.py").read_bytes()) for name in ("energy", "jaccard", "levenshtein", "zipf", "chi", "bleu", "pr")}
+    assert max(similarity(files[a], files[b]) for a in files for b in files if a < b) < 0.8 * SIMILAR
+    assert similarity(*(shingles((SUBMISSIONS / f"{name}.py").read_bytes()) for name in ("rouge1", "rouge2"))) > SIMILAR
 
 
 def test_a_version_under_the_same_name_belongs_to_the_family():

@@ -193,6 +193,8 @@ def follow_submission(client: httpx.Client, identifier: str, follow: bool) -> No
         if done or not follow:
             for position in (submission["results"] or {}).get("positions", ()):
                 output.print(describe_position(position), markup=False, soft_wrap=True)
+            for line in (line for private in submission.get("private", ()) for line in describe_private(private)):
+                output.print(line, markup=False, soft_wrap=True)
             sys.exit(SOME_FAILED if submission["state"] in ("refused", "failed") else ANSWERED)
         time.sleep(POLL_SECONDS)
 
@@ -204,6 +206,16 @@ def describe_position(position: dict[str, Any]) -> str:
         return f"{name}: not ranked among the {position['track']} metrics: {printable(position['not_ranked'] or '')}"
     low, high = position["rank_interval"] or (position["rank"], position["rank"])
     return f"{name}: rank {position['rank']} (95% {low}-{high}) of {position['of']} {position['track']} metrics"
+
+
+def describe_private(private: dict[str, Any]) -> list[str]:
+    """Return the scores of an entry on a private draw, one per line."""
+    name = f"{printable(private['name'])}, private draw {printable(private['epoch'])}"
+    lines = [f"{name}: {printable(score['title'])} {score['value']} (95% {score['low']} to {score['high']})"
+             + ("" if score["improved"] else ", the best so far of its owner, which it does not exceed")
+             for score in private["scores"]]
+    return [*lines, *(f"{name}: the public score on {printable(task)} is higher by more than 3 standard errors"
+                      for task in private["flagged"])]
 
 
 def connect(server: str, token: str | None) -> httpx.Client:

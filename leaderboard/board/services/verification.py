@@ -5,12 +5,12 @@ from __future__ import annotations
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from harness.base.errors import TouchstoneError, printable
+from harness.base.errors import printable
 from leaderboard.board.router import Library
 from leaderboard.board.services.api import make_tag, respond, respond_json
 from leaderboard.board.services.sharing import BEST, LABEL, RANKED, SVG, UNKNOWN, Badge, draw_badge
 from leaderboard.scoring.scores import CLAIMED
-from leaderboard.service.epochs.ledger import Epoch
+from leaderboard.service.epochs.ledger import Epoch, UnknownEpoch
 from leaderboard.service.epochs.views import Level, Verification, find_verification
 
 COLORS = {Level.VERIFIED: BEST, Level.REPRODUCED: RANKED, Level.CLAIMED: UNKNOWN}
@@ -30,9 +30,9 @@ def add_verification(site: FastAPI, library: Library) -> None:
         """Return an epoch; once it is closed, with all that is needed to derive its draw (`touchstone epoch verify FILE`)."""
         try:
             if service is None:
-                raise TouchstoneError("This server has no epochs.")
+                raise UnknownEpoch("This server has no epochs.")
             return service.epochs.get(name[:40]).visible
-        except TouchstoneError as error:
+        except UnknownEpoch as error:
             return JSONResponse({"error": str(error)}, 404)
 
     @site.get("/badge/{metric}/verification.svg", include_in_schema=False)

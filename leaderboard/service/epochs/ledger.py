@@ -105,6 +105,10 @@ class Epoch(BaseModel):
                                   f"their hash is not the commitment {self.commitment[:16]}.")
 
 
+class UnknownEpoch(TouchstoneError):
+    """There is no epoch of a name."""
+
+
 class PrivateResult(NamedTuple):
     """What is kept of an entry on a private draw."""
 
@@ -171,7 +175,7 @@ class Epochs:
         epochs = {epoch.name: epoch for epoch in self.list()}
         if name not in epochs:
             hint = f"{did_you_mean(name, epochs)} The epochs are {', '.join(epochs)}." if epochs else " There are none yet."
-            raise TouchstoneError(f'There is no epoch "{printable(name, 40)}".{hint}')
+            raise UnknownEpoch(f'There is no epoch "{printable(name, 40)}".{hint}')
         return epochs[name]
 
     def current(self) -> Epoch | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import signal
 import stat
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from leaderboard.service.views import view_submission
 from tasks.data.loading import add_dataset, remove_dataset
 from tasks.suite_files import load_suite
 from tests.support.epochs import HONEST, TELLTALE, make_text_metric, memorise, public_pairs, write_rated_pairs, write_suite
-from tests.support.service import start_service
+from tests.support.service import start_service, wait_until
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.cli]
 COMPARED = ("jaccard", "dice_bigrams", "levenshtein", "exact_match")
@@ -130,3 +131,24 @@ def test_an_epoch_from_its_recipe_to_its_verification(folder):
         assert code == 2
         assert sentence in errors
         assert "Traceback" not in errors
+
+
+def test_a_runner_that_is_killed_in_the_private_pass_is_replaced(folder):
+    store = folder / "store.sqlite"
+    code, _, errors = run("epoch", "new", "recipe.toml", "--secret", "secret", "--store", str(store), folder=folder)
+    assert code == 0, errors
+    submissions = Submissions(ServiceDatabase(store), LENIENT)
+    slow = "import time\ndef similarity(a, b):\n    if len(a) > 40: time.sleep(1)\n    return [weak(x, y) for x, y in zip(a, b)]\n"
+    record, _ = submissions.receive("ada", "ada", "slow.py", make_text_metric("slow", slow), True)
+    words = ("runner", "--once", "--suite", str(folder / "small.toml"), "--store", str(store), "--epoch-secret", str(folder / "secret"))
+    process = start_service(*words)
+    wait_until(lambda: "private draw" in (submissions.get(record.id).progress or {}).get("message", ""))
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert submissions.get(record.id).state is State.RUNNING
+    wait_until(lambda: submissions.tidy() or submissions.get(record.id).state is State.QUEUED)
+    output, _ = start_service(*words).communicate(timeout=120)
+    assert submissions.get(record.id).state is State.HELD, output
+    assert [event.state for event in submissions.events(record.id)].count(State.SCORED) == 1
+    (result,) = Epochs(submissions.database).results()
+    assert (result.name, result.tries, len(result.scores)) == ("slow", 1, 1)

@@ -17,7 +17,7 @@ SHOWN = 50                                  # of the queue, and of the published
 def render_submission(view: SubmissionView) -> Markup:
     """Return what happened to a submission, what it waits for, and its results."""
     progress = view.progress or {}
-    private = [(result, [(score, format_range(score.ranks[0], list(score.ranks))) for score in result.scores]) for result in view.private]
+    private = [(result, [(score, "–".join(map(str, dict.fromkeys(score.ranks)))) for score in result.scores]) for result in view.private]
     share = progress["done"] / progress["total"] if progress.get("total") else None
     return render("submission.html", view=view, share=share, progress=progress, results=view.results or {}, private=private, time=format_time,
                   duration=format_minutes, positions=[describe_ranks(position) for position in (view.results or {}).get("positions", ())])

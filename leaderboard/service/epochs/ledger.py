@@ -186,7 +186,7 @@ class Epochs:
 
     def tries(self, epoch: str, owner: str, digest: str) -> int:
         """Return which try on a draw an entry is, counted from 1 over all entries of its owner."""
-        return 1 + sum(result.digest != digest for result in self.results(epoch) if result.owner == owner)
+        return 1 + sum(result.digest != digest for result in self.results(epoch, owner=owner))
 
     def save(self, result: PrivateResult) -> None:
         """Store a result, unless the entry has one."""
@@ -201,13 +201,15 @@ class Epochs:
                 connection.execute(sa.insert(PRIVATE_SCORES).values(**values))
 
     def results(self, epoch: str | None = None, *, submission: str | None = None, name: str | None = None,
-                owner: str | None = None) -> Sequence[PrivateResult]:
-        """Return the results on a draw, of a submission, under a name, or of an owner, the oldest first."""
+                owner: str | None = None, published: bool = False) -> Sequence[PrivateResult]:
+        """Return the results on a draw, of a submission, under a name, of an owner, or of published entries, the oldest first."""
         query = sa.select(PRIVATE_SCORES).order_by(PRIVATE_SCORES.c.time, PRIVATE_SCORES.c.digest)
         for column, value in ((PRIVATE_SCORES.c.epoch, epoch), (PRIVATE_SCORES.c.submission, submission),
                               (PRIVATE_SCORES.c.name, name), (PRIVATE_SCORES.c.owner, owner)):
             if value is not None:
                 query = query.where(column == value)
+        if published:
+            query = query.where(PRIVATE_SCORES.c.submission.is_(None))
         with self.database.transaction(reading=True) as connection:
             return [PrivateResult(**{**row._mapping, "scores": tuple(PrivateScore(**score) for score in row.scores),
                                      "gaps": {task: Gap(**gap) for task, gap in row.gaps.items()}, "flagged": tuple(row.flagged)})

@@ -100,7 +100,7 @@ class PrivateDraw:
                      if (score := round_score(task, titles[task], correct_for_tries(estimate, tries))) is not None]
         gaps = {task: gap for task, estimate in private.items()
                 if task in public and (gap := find_gap(public[task], estimate)) is not None}
-        published = [result for result in self.epochs.results(name) if result.submission is None]
+        published = self.epochs.results(name, published=True)
         flagged = tuple(task for task, gap in gaps.items() if origin is not None and is_suspicious(
             gap, [result.gaps[task] for result in published if task in result.gaps]))
         kept = {score.task: replace(gap, value=score.step * round(gap.value / score.step)) for score in disclosed

@@ -67,15 +67,14 @@ def view_private(epochs: Epochs, submission: str) -> list[PrivateView]:
 
 def view_result(epochs: Epochs, result: PrivateResult) -> PrivateView:
     """Return what a submitter sees of a result."""
-    is_open, results = epochs.get(result.epoch).closed is None, epochs.results(result.epoch)
-    own = [other for other in results if other.owner == result.owner]
+    is_open, published = epochs.get(result.epoch).closed is None, epochs.results(result.epoch, published=True)
+    own = epochs.results(result.epoch, owner=result.owner)
     history = own[:[other.digest for other in own].index(result.digest) + 1]
     scores = []
     for score in result.scores:
         before = [other for earlier in history for other in earlier.scores if other.task == score.task]
         shown = climb_ladder(before)[-1] if is_open else LadderScore(score, True)
-        compared = [other for published in results if published.submission is None for other in published.scores
-                    if other.task == score.task]
+        compared = [other for entry in published for other in entry.scores if other.task == score.task]
         scores.append(PrivateScoreView(task=score.task, title=score.title, value=shown.score.value, low=shown.score.low,
                                        high=shown.score.high, improved=shown.improved, of=len(compared) + 1,
                                        ranks=rank_range(shown.score, compared)))

@@ -89,13 +89,24 @@ def score(
 
 
 @epoch_app.command()
-def close(name: NameArgument, secret: SecretOption = None, store: StoreOption = None) -> None:
+def close(
+    name: NameArgument,
+    secret: SecretOption = None,
+    lost: Annotated[bool, typer.Option("--lost", help="The secret was lost; badges of the epoch end.")] = False,
+    store: StoreOption = None,
+) -> None:
     """Close an epoch and publish its secret, with which anybody can derive its draw."""
+    from leaderboard.cli.console import messages
     from leaderboard.service.epochs.draws import read_secret
 
+    if lost and secret is not None:
+        raise TouchstoneError("Use either --secret or --lost, not both.")
     epochs = open_epochs(store)
     epochs.require_open(name)
-    print(epochs.close(name, read_secret(secret)).secret)
+    epoch = epochs.close(name, None if lost else read_secret(secret))
+    messages.print(f"The epoch {name} is closed{' without its secret' if lost else '; this is its secret'}.", markup=False)
+    if epoch.secret is not None:
+        print(epoch.secret)
 
 
 @epoch_app.command()

@@ -84,7 +84,7 @@ class Epoch(BaseModel):
     @property
     def expired(self) -> bool:
         """Whether badges of this epoch are no longer valid."""
-        return datetime.datetime.now(datetime.UTC).date() > self.expires
+        return (self.closed is not None and self.secret is None) or datetime.datetime.now(datetime.UTC).date() > self.expires
 
     @property
     def public_fingerprint(self) -> str:
@@ -149,12 +149,14 @@ class Epochs:
             connection.execute(sa.insert(EPOCHS).values(**values))
         return self.get(epoch.name)
 
-    def close(self, name: str, secret: bytes) -> Epoch:
-        """Close an epoch and reveal its secret."""
-        self.require_open(name).check(secret)
+    def close(self, name: str, secret: bytes | None) -> Epoch:
+        """Close an epoch and reveal its secret; without it, if it was lost, nobody can verify the epoch, and its badges end."""
+        epoch = self.require_open(name)
+        if secret is not None:
+            epoch.check(secret)
         with self.database.transaction() as connection:
             connection.execute(sa.update(EPOCHS).where(EPOCHS.c.name == name, EPOCHS.c.closed.is_(None)).values(
-                closed=self.database.now(connection), secret=secret.hex()))
+                closed=self.database.now(connection), secret=None if secret is None else secret.hex()))
         return self.get(name)
 
     def require_open(self, name: str) -> Epoch:
@@ -266,6 +268,8 @@ def read_record(path: Path) -> Epoch:
 
 def verify_epoch(epoch: Epoch, progress: Progress | None = None) -> None:
     """Derive the draw of a closed epoch anew, and raise if anything differs from what was stored."""
+    if epoch.secret is None and epoch.closed is not None:
+        raise TouchstoneError(f"The epoch {epoch.name} was closed without its secret, so its draw cannot be derived.")
     if epoch.secret is None:
         raise TouchstoneError(f"The epoch {epoch.name} is open; its secret is revealed when it is closed.")
     secret = parse_secret(epoch.secret, f"The record of the epoch {epoch.name}")

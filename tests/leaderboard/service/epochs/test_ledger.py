@@ -9,7 +9,7 @@ import pytest
 from harness.base.errors import TouchstoneError
 from leaderboard.service.database import ServiceDatabase
 from leaderboard.service.epochs.disclosure import Gap, PrivateScore
-from leaderboard.service.epochs.ledger import Epoch, Epochs, PrivateResult
+from leaderboard.service.epochs.ledger import Epoch, Epochs, PrivateResult, verify_epoch
 from leaderboard.service.epochs.scoring import PrivateDraw, open_epoch, private_store
 from leaderboard.service.epochs.views import Level, Verification, find_verification, fold_families, view_private
 from leaderboard.service.settings import Settings
@@ -47,6 +47,17 @@ def test_the_secret_is_stored_when_the_epoch_is_closed(epochs):
     assert closed.visible == closed
     assert closed.secret == SECRET.hex()
     assert closed.closed >= closed.opened > 0
+
+
+def test_a_lost_secret_ends_an_epoch_and_its_badges(epochs):
+    suite = opened(epochs).public_fingerprint
+    epochs.save(result("published", 0.5))
+    closed = epochs.close("2031Q1", None)
+    assert (closed.secret, closed.expired) == (None, True)
+    with pytest.raises(TouchstoneError, match="was closed without its secret"):
+        verify_epoch(closed)
+    assert find_verification(epochs, suite, "published", [], "digest of published", False) == Verification(Level.REPRODUCED)
+    assert opened(epochs, "2031Q2").closed is None
 
 
 def test_what_is_refused(epochs):

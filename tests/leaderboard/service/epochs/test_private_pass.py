@@ -116,8 +116,22 @@ def test_an_epoch_from_its_recipe_to_its_verification(folder):
     assert find_verification(epochs, public.fingerprint, "honest", [records["honest"].id], None, False).expires == datetime.date(2031, 6, 30)
 
     # closing reveals the secret, and the draw can be derived from the record alone
-    assert run("epoch", "verify", "2031Q1", "--store", str(store), folder=folder)[0] == 2
+    at = ("--store", str(store))
+    (folder / "wrong").write_text("00" * 32)
+    (folder / "wrong").chmod(0o600)
+    assert commitment.strip() in run("epoch", "list", *at, folder=folder)[1]
+    for words, sentence in ((("verify", "2031Q1"), "The epoch 2031Q1 is open"), (("close", "2031Q9", "--secret", "secret"), 'There is no epoch "2031Q9"'),
+                            (("close", "2031Q1", "--secret", "wrong"), "The secret does not belong to the epoch 2031Q1"),
+                            (("close", "2031Q1", "--secret", "secret", "--lost"), "Use either --secret or --lost"),
+                            (("new", "recipe.toml", "--secret", "other"), "There is an epoch 2031Q1 already"),
+                            (("score", "nothing", "--secret", "secret"), 'There is no submission "nothing"')):
+        code, output, errors = run("epoch", *words, *at, folder=folder)
+        assert (code, output) == (2, ""), errors
+        assert sentence in errors
+        assert errors.rstrip().rpartition("\n")[2].startswith("touchstone: ")
+    assert not (folder / "other").exists()
     assert run("epoch", "close", "2031Q1", "--secret", "secret", "--store", str(store), folder=folder)[1].strip() == secret.hex()
+    assert "is closed already" in run("epoch", "close", "2031Q1", "--secret", "secret", *at, folder=folder)[2]
     record = epochs.get("2031Q1").visible
     assert record.commitment == commitment.strip()
     (folder / "record.json").write_text(record.model_dump_json())

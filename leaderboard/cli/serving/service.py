@@ -214,7 +214,7 @@ def describe_private(private: dict[str, Any]) -> list[str]:
     lines = [f"{name}: {printable(score['title'])} {score['value']} (95% {score['low']} to {score['high']})"
              + ("" if score["improved"] else ", the best so far of its owner, which it does not exceed")
              for score in private["scores"]]
-    return [*lines, *(f"{name}: the public score on {printable(task)} is higher by more than 3 standard errors"
+    return [*lines, *(f"{name}: the public score on {printable(task)} is not confirmed"
                       for task in private["flagged"])]
 
 

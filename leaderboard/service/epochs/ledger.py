@@ -55,7 +55,7 @@ PRIVATE_SCORES = sa.Table(
     sa.Column("time", sa.Float, nullable=False),
     sa.Column("scores", Json, nullable=False),
     sa.Column("gaps", Json, nullable=False),
-    sa.Column("flagged", Json, nullable=False),  # tasks with a suspicious gap
+    sa.Column("flagged", Json, nullable=False),  # tasks that the draw does not confirm
 )
 FAMILIES = sa.Table(
     "service_families",
@@ -201,6 +201,13 @@ class Epochs:
                                              "scores": [asdict(score) for score in result.scores],
                                              "gaps": {task: asdict(gap) for task, gap in result.gaps.items()}}
                 connection.execute(sa.insert(PRIVATE_SCORES).values(**values))
+
+    def reassign(self, epoch: str, digests: Sequence[str], submission: str, owner: str) -> None:
+        """Let results of an owner belong to a submission: a file can be submitted again after a failure of ours."""
+        with self.database.transaction() as connection:
+            connection.execute(sa.update(PRIVATE_SCORES).where(
+                PRIVATE_SCORES.c.epoch == epoch, PRIVATE_SCORES.c.digest.in_(digests), PRIVATE_SCORES.c.owner == owner,
+            ).values(submission=submission))
 
     def results(self, epoch: str | None = None, *, submission: str | None = None, name: str | None = None,
                 owner: str | None = None, published: bool = False) -> Sequence[PrivateResult]:

@@ -8,7 +8,6 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
@@ -77,6 +76,8 @@ class PrivateDraw:
         """
         finished = {result.digest for result in self.epochs.results(self.epoch.name)}
         waiting = [entry for entry in entries if entry.digest not in finished]
+        if origin is not None:
+            self.epochs.reassign(self.epoch.name, [entry.digest for entry in entries], origin.submission, origin.owner)
         if not waiting:
             return
         create_private(self.store)
@@ -101,8 +102,10 @@ class PrivateDraw:
         gaps = {task: gap for task, estimate in private.items()
                 if task in public and (gap := find_gap(public[task], estimate)) is not None}
         published = self.epochs.results(name, published=True)
-        flagged = tuple(task for task, gap in gaps.items() if origin is not None and is_suspicious(
-            gap, [result.gaps[task] for result in published if task in result.gaps]))
+        suspicious = {task for task, gap in gaps.items()
+                      if is_suspicious(gap, [result.gaps[task] for result in published if task in result.gaps])}
+        failed = {task for task, score in scored.tasks.items() if task in public and score.too_many_failed}
+        flagged = tuple(sorted(suspicious | failed)) if origin is not None else ()
         kept = {score.task: replace(gap, value=score.step * round(gap.value / score.step)) for score in disclosed
                 if origin is None and (gap := gaps.get(score.task)) is not None}
         self.epochs.save(PrivateResult(
@@ -130,20 +133,23 @@ def open_epoch(epochs: Epochs, recipe: str, secret: bytes, progress: Progress | 
 
 def create_private(store: str) -> None:
     """Create the folder and the file of a private store so that only their owner can read them."""
-    if store.startswith("postgresql"):
-        return
-    path = Path(store)
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    with contextlib.suppress(FileExistsError):
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+    opened = open_database(store)
+    if isinstance(opened, SqliteFile):
+        opened.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        opened.path.with_suffix(".arrays").mkdir(exist_ok=True, mode=0o700)
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(opened.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def private_store(database: ServiceDatabase, epoch: str) -> str:
     """Return the address of the private store: TOUCHSTONE_PRIVATE_STORE, or a file in a folder beside an SQLite store."""
-    named = os.environ.get(STORE_VARIABLE)
+    named, opened = os.environ.get(STORE_VARIABLE), open_database(database.address)
     if named:
+        other = open_database(named)
+        if named == database.address or (isinstance(opened, SqliteFile) and isinstance(other, SqliteFile)
+                                         and opened.path.resolve() == other.path.resolve()):
+            raise TouchstoneError(f"{STORE_VARIABLE} names the store of the service; answers to a private draw are kept apart.")
         return named
-    opened = open_database(database.address)
     if not isinstance(opened, SqliteFile):
         raise TouchstoneError(f"The answers to a private draw are kept apart from {database.name}; set {STORE_VARIABLE} to a "
                               "file or another database.")

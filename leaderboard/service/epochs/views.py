@@ -33,7 +33,7 @@ class PrivateView(BaseModel):
     epoch: str
     name: str
     tries: int = Field(description="entries of the owner on this draw so far; the intervals are corrected for their number")
-    flagged: tuple[str, ...] = Field(description="tasks on which the public score is higher by more than 3 standard errors")
+    flagged: tuple[str, ...] = Field(description="tasks on which the public score is not confirmed")
     scores: list[PrivateScoreView]
 
 
@@ -100,7 +100,7 @@ def find_verification(epochs: Epochs | None, suite: str, name: str, submissions:
         return None
     for result in reversed([] if epochs is None else epochs.results(name=name)):
         epoch = epochs.get(result.epoch) if epochs is not None else None
-        own = result.submission in published if result.submission is not None else result.digest == digest
+        own = result.submission in published or result.digest == digest
         valid = epoch is not None and epoch.public_fingerprint == suite and not epoch.expired
         if epoch is not None and valid and own and result.scores and not result.flagged:
             return Verification(Level.VERIFIED, epoch.name, epoch.expires)

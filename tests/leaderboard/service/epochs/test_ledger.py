@@ -94,6 +94,9 @@ def test_private_answers_are_kept_apart(epochs, monkeypatch, tmp_path):
             private_store(epochs.database, "2031Q1")
     else:
         assert private_store(epochs.database, "2031Q1") == str(tmp_path / "private" / "2031Q1.sqlite")
+    monkeypatch.setenv("TOUCHSTONE_PRIVATE_STORE", epochs.database.address)
+    with pytest.raises(TouchstoneError, match="names the store of the service"):
+        private_store(epochs.database, "2031Q1")
     monkeypatch.setenv("TOUCHSTONE_PRIVATE_STORE", "elsewhere.sqlite")
     assert private_store(epochs.database, "2031Q1") == "elsewhere.sqlite"
 
@@ -108,6 +111,9 @@ def test_a_result_is_stored_once(epochs):
     assert epochs.tries("2031Q1", "ada", "digest of mine") == 1
     assert epochs.tries("2031Q1", "ada", "digest of another") == 2
     assert epochs.tries("2031Q1", "bob", "digest of another") == 1
+    for owner, holder in (("bob", "1"), ("ada", "2")):              # the same file again, of another owner and of the same
+        epochs.reassign("2031Q1", ["digest of mine"], "2", owner)
+        assert [stored.submission for stored in epochs.results("2031Q1")] == [holder]
 
 
 def test_while_an_epoch_is_open_the_ladder_decides_what_is_disclosed(epochs):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -115,18 +116,25 @@ def read_suite_file(name: str) -> SuiteFile:
 def build_suite(name: str, content: SuiteFile) -> Suite:
     """Return a suite with all its test units from the contents of its file."""
     path, units = suite_path(name), list[TaskUnit]()
-    try:
+    with errors_of(path):
         model = Source(content.model, model_fingerprint(content.model))
-        for task_name, table in content.tasks.items():
-            task = get_task(task_name)
-            settings = read_settings(task_name, table)
-            fingerprints = {dataset: dataset_fingerprint(dataset) for dataset in sorted(task.datasets(settings))}
-            units += [TaskUnit(task, unit) for unit in task.units(settings, Context(content.seed, model, fingerprints))]
+        settings = {task: read_settings(task, table) for task, table in content.tasks.items()}
         axes = read_axes(content)
-    except TouchstoneError as error:
-        raise TouchstoneError(f"{path.name}: {error}") from None
+    for task_name, own in settings.items():
+        task = get_task(task_name)
+        fingerprints = {dataset: dataset_fingerprint(dataset) for dataset in sorted(task.datasets(own))}
+        units += [TaskUnit(task, unit) for unit in task.units(own, Context(content.seed, model, fingerprints))]
     rule = None if content.admission is None else AdmissionRule(**_to_tuples(content.admission.model_dump()))
     return Suite(path.stem, content.title, model, tuple(units), load_dataset, axes, content.version, rule)
+
+
+@contextlib.contextmanager
+def errors_of(path: Path) -> Iterator[None]:
+    """Prefix errors with the name of a file."""
+    try:
+        yield
+    except TouchstoneError as error:
+        raise TouchstoneError(f"{path.name}: {error}") from None
 
 
 def suite_path(name: str) -> Path:

@@ -61,6 +61,7 @@ class Runner:
 
     def run(self, once: bool = False) -> None:
         """Work until KeyboardInterrupt, or with `once` until nothing waits."""
+        self._private.check()
         while True:
             try:
                 self._submissions.tidy()

@@ -189,6 +189,13 @@ class PrivatePass:
         self.epochs, self._suite, self._secret = epochs, suite, secret
         self._draw: PrivateDraw | None = None
 
+    def check(self) -> None:
+        """Refuse a secret that is not that of the open epoch, and a store that cannot hold private answers."""
+        epoch = self.epochs.current()
+        if epoch is not None and self._secret is not None:
+            epoch.check(self._secret)
+            private_store(self.epochs.database, epoch.name)
+
     def run(self, entries: Sequence[Entry], public: Mapping[str, Scores], origin: Origin, limits: Limits, jobs: int) -> None:
         """Run the entries of a submission, if an epoch is open; errors name no dataset and quote no text of the draw."""
         epoch = self.epochs.current()

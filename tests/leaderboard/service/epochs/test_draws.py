@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from harness.base.errors import TouchstoneError
+from harness.base.paths import PROJECT
 from leaderboard.service.epochs.draws import (
     SECRET_VARIABLE,
     commitment_of,
@@ -23,7 +24,7 @@ from leaderboard.service.epochs.draws import (
 )
 from leaderboard.service.epochs.remainders import public_texts, remove_texts
 from tasks.data.loading import load_dataset
-from tasks.suite_files import load_suite
+from tasks.suite_files import load_suite, read_settings, read_suite_file
 
 RECIPE = 'name = "2031Q1"\nsuite = "smoke"\nexpires = 2031-06-30\n'
 SECRET, OTHER = b"s" * 32, b"t" * 32
@@ -138,5 +139,9 @@ def test_names_of_datasets_are_replaced_wherever_they_are():
                                     "sources": [{"name": "b rest"}], "ab": "ab"}
 
 
-def test_a_date_is_a_date():
-    assert parse_recipe(RECIPE).expires.isoformat() == "2031-06-30"
+def test_the_recipe_for_core_is_valid():
+    """Deriving its draw needs the datasets; here its tables are those of tasks of the suite, with settings that these accept."""
+    recipe = parse_recipe(read_recipe(PROJECT / "deploy" / "epoch.toml"))
+    assert {*recipe.tasks, *recipe.disjoint} <= read_suite_file(recipe.suite).tasks.keys()
+    for name, table in recipe.tasks.items():
+        assert read_settings(name, table) != read_settings(name, read_suite_file(recipe.suite).tasks[name])

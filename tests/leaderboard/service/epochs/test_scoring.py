@@ -68,6 +68,18 @@ def test_a_wrong_secret_of_a_runner_is_no_reason_to_tell_more(epochs, entry):
         run(epochs, entry, b"t" * 32)
 
 
+def test_a_runner_with_a_wrong_secret_does_not_start(epochs, monkeypatch):
+    PrivatePass(epochs, load_suite("smoke"), b"t" * 32).check()             # no epoch is open
+    open_epoch(epochs, RECIPE, SECRET)
+    PrivatePass(epochs, load_suite("smoke"), SECRET).check()
+    PrivatePass(epochs, load_suite("smoke"), None).check()
+    with pytest.raises(TouchstoneError, match="The secret does not belong to the epoch 2031Q1"):
+        PrivatePass(epochs, load_suite("smoke"), b"t" * 32).check()
+    monkeypatch.setenv("TOUCHSTONE_PRIVATE_STORE", epochs.database.address)
+    with pytest.raises(TouchstoneError, match="names the store of the service"):
+        PrivatePass(epochs, load_suite("smoke"), SECRET).check()
+
+
 def test_a_database_that_is_away_is_no_failure_of_the_draw(epochs, entry, monkeypatch):
     open_epoch(epochs, RECIPE, SECRET)
 

@@ -23,8 +23,9 @@ from leaderboard.service.epochs.draws import (
     sources_of,
 )
 from leaderboard.service.epochs.remainders import public_texts, remove_texts
-from tasks.data.loading import load_dataset
+from tasks.data.loading import add_dataset, load_dataset, remove_dataset
 from tasks.suite_files import load_suite, read_settings, read_suite_file
+from tests.support.epochs import write_rated_pairs
 
 RECIPE = 'name = "2031Q1"\nsuite = "smoke"\nexpires = 2031-06-30\n'
 SECRET, OTHER = b"s" * 32, b"t" * 32
@@ -145,3 +146,19 @@ def test_the_recipe_for_core_is_valid():
     assert {*recipe.tasks, *recipe.disjoint} <= read_suite_file(recipe.suite).tasks.keys()
     for name, table in recipe.tasks.items():
         assert read_settings(name, table) != read_settings(name, read_suite_file(recipe.suite).tasks[name])
+
+
+def test_held_out_sources(tmp_path):
+    write_rated_pairs(tmp_path / "held_out.csv", 60)
+    dataset = add_dataset("held_out_pairs", tmp_path / "held_out.csv", "pairs").dataset
+    recipe = f'{RECIPE}disjoint = ["human_ordering"]\n[tasks.human_ordering]\ndatasets = ["held_out_pairs"]\npairs = 50\nbatch = 25\n'
+    try:
+        draw = derive_suite(recipe, SECRET)
+        (source,) = {source for task_unit in draw.task_units if task_unit.task.name == "human_ordering" for source in task_unit.unit.data}
+        assert (source.name, source.fingerprint) == ("held_out_pairs", dataset.fingerprint)       # nothing of it is public
+        assert f'"held_out_pairs":"{dataset.fingerprint}"' in sources_of(load_suite("smoke"), draw)
+        assert digest_items(draw)["human_ordering"]
+    finally:
+        remove_dataset("held_out_pairs")
+    with pytest.raises(TouchstoneError, match='The recipe of 2031Q1 cannot be drawn.*There is no dataset "held_out_pairs"'):
+        derive_suite(recipe, SECRET)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -92,37 +93,61 @@ def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = No
     Raises:
         TouchstoneError: If there is no such suite, or if its file is invalid.
     """
-    path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+    content = read_suite_file(name)
+    tables = {task: {**table, **(overrides or {}).get(task, {})} for task, table in content.tasks.items()}
+    return build_suite(name, content.model_copy(update={"tasks": tables}))
+
+
+def read_suite_file(name: str) -> SuiteFile:
+    """Return the contents of the file of a suite."""
+    path = suite_path(name)
     try:
-        content = SuiteFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-        model = Source(content.model, model_fingerprint(content.model))
+        return SuiteFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
         names = list_suites()
         raise TouchstoneError(f'There is no suite "{name}".{did_you_mean(name, names)} The suites are {", ".join(names)}; '
                               "the path of a suite file ends in .toml.") from None
     except ValidationError as error:
-        raise TouchstoneError(f"{path.name}: {_first_error(error)}") from None
+        raise TouchstoneError(f"{path.name}: {first_error(error)}") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
         raise TouchstoneError(f"{path.name} cannot be read: {error}.") from None
-    except TouchstoneError as error:
-        raise TouchstoneError(f"{path.name}: {error}") from None
-    units: list[TaskUnit] = []
-    for task_name, table in content.tasks.items():
-        try:
-            task = get_task(task_name)
-            settings = task.settings_type.model_validate(_to_tuples({**table, **(overrides or {}).get(task_name, {})}))
-        except TouchstoneError as error:
-            raise TouchstoneError(f"{path.name}: {error}") from None
-        except ValidationError as error:
-            raise TouchstoneError(f"{path.name}: tasks.{task_name}.{_first_error(error)}") from None
-        fingerprints = {dataset: dataset_fingerprint(dataset) for dataset in sorted(task.datasets(settings))}
-        units += [TaskUnit(task, unit) for unit in task.units(settings, Context(content.seed, model, fingerprints))]
-    try:
+
+
+def build_suite(name: str, content: SuiteFile) -> Suite:
+    """Return a suite with all its test units from the contents of its file."""
+    path, units = suite_path(name), list[TaskUnit]()
+    with errors_of(path):
+        model = Source(content.model, model_fingerprint(content.model))
+        settings = {task: read_settings(task, table) for task, table in content.tasks.items()}
         axes = read_axes(content)
-    except TouchstoneError as error:
-        raise TouchstoneError(f"{path.name}: {error}") from None
+    for task_name, own in settings.items():
+        task = get_task(task_name)
+        fingerprints = {dataset: dataset_fingerprint(dataset) for dataset in sorted(task.datasets(own))}
+        units += [TaskUnit(task, unit) for unit in task.units(own, Context(content.seed, model, fingerprints))]
     rule = None if content.admission is None else AdmissionRule(**_to_tuples(content.admission.model_dump()))
     return Suite(path.stem, content.title, model, tuple(units), load_dataset, axes, content.version, rule)
+
+
+@contextlib.contextmanager
+def errors_of(path: Path) -> Iterator[None]:
+    """Prefix errors with the name of a file."""
+    try:
+        yield
+    except TouchstoneError as error:
+        raise TouchstoneError(f"{path.name}: {error}") from None
+
+
+def suite_path(name: str) -> Path:
+    """Return the file of a suite."""
+    return Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
+
+
+def read_settings(task: str, table: Mapping[str, Any]) -> BaseModel:
+    """Return the settings of a task from its table in a suite."""
+    try:
+        return get_task(task).settings_type.model_validate(_to_tuples(dict(table)))
+    except ValidationError as error:
+        raise TouchstoneError(f"tasks.{task}.{first_error(error)}") from None
 
 
 def read_axes(content: SuiteFile) -> tuple[Axis, ...]:
@@ -159,6 +184,7 @@ def _to_tuples(value: Any) -> Any:
     return tuple(map(_to_tuples, value)) if isinstance(value, list) else value
 
 
-def _first_error(invalid: ValidationError) -> str:
+def first_error(invalid: ValidationError) -> str:
+    """Return the first error of a file as a clause."""
     error = invalid.errors(include_url=False)[0]
     return f"{'.'.join(map(str, error['loc']))}: {error['msg'][0].lower()}{error['msg'][1:]}."

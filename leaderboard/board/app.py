@@ -32,6 +32,7 @@ from leaderboard.board.services.lookup import NotFound
 from leaderboard.board.services.sharing import add_sharing
 from leaderboard.board.services.sign_in import add_sign_in
 from leaderboard.board.services.submissions_api import add_submissions_api
+from leaderboard.board.services.verification import add_verification
 from leaderboard.board.static_site import NOTES_FOLDER
 from leaderboard.papers.published_comparison import NOTES
 
@@ -78,6 +79,7 @@ def make_site(library: Library) -> FastAPI:
         add_submissions_api(site, library.service)
         if library.service.providers:
             add_sign_in(site, library.service)
+    add_verification(site, library)
     add_api(site, library)
     add_sharing(site, library)
 

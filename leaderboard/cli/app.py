@@ -53,6 +53,7 @@ from leaderboard.cli.own_data.measure import measuring_app
 from leaderboard.cli.profile import profile_app
 from leaderboard.cli.release import citing_app
 from leaderboard.cli.reproduce import papers_app
+from leaderboard.cli.serving.epochs import epoch_app
 from leaderboard.cli.serving.serve import serving_app
 from leaderboard.cli.serving.service import service_app, submissions_app, tokens_app
 from leaderboard.cli.sources.commands import data_app, models_app
@@ -94,6 +95,7 @@ app.add_typer(profile_app)
 app.add_typer(choosing_app)
 app.add_typer(measuring_app)
 app.add_typer(tokens_app, name="tokens")
+app.add_typer(epoch_app, name="epoch")
 app.add_typer(submissions_app, name="submissions")
 app.add_typer(data_app, name="data")
 app.add_typer(models_app, name="models")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from leaderboard.service.database import FACTS, ServiceDatabase
+from leaderboard.service.epochs.ledger import Epochs
 from leaderboard.service.providers import Provider
 from leaderboard.service.quotas import RefusedRequest
 from leaderboard.service.settings import Settings
@@ -55,9 +56,9 @@ class Service:
 
     def __init__(self, database: ServiceDatabase, settings: Settings, auth: Auth, providers: Sequence[Provider] = ()) -> None:
         self.submissions, self.tokens, self.auth = Submissions(database, settings), Tokens(database), auth
-        self.providers = tuple(providers)
+        self.providers, self.epochs = tuple(providers), Epochs(database)
         self.refusals: Counter[int] = Counter()             # of requests to this process, by status
-        self._salt = read_secret(database, "salt")
+        self._salt = stored_secret(database, "salt")
 
     def identify(self, sender: Sender) -> Caller:
         """Return the caller of a request; raise InvalidToken, or RefusedRequest if the sender is not identified."""
@@ -86,7 +87,7 @@ class Service:
         return bool(sender.authorization or sender.signed_in) and self.identify(sender).owner == record.owner
 
 
-def read_secret(database: ServiceDatabase, name: str) -> bytes:
+def stored_secret(database: ServiceDatabase, name: str) -> bytes:
     """Return a secret of the service, such as the salt of hashed addresses; it is made once for each database."""
     with database.transaction() as connection:
         database.serialize(connection)

@@ -27,6 +27,8 @@ from leaderboard.report.position import find_positions
 from leaderboard.scoring.ranking import rank_suite
 from leaderboard.scoring.results import Results
 from leaderboard.service.database import DatabaseAway
+from leaderboard.service.epochs.ledger import Epochs
+from leaderboard.service.epochs.scoring import Origin, PrivatePass, task_scores
 from leaderboard.service.states import IllegalTransition, State
 from leaderboard.service.submissions import LostLease, Record, Submissions
 from leaderboard.workflows.check import check_entries, check_json
@@ -45,6 +47,7 @@ class RunConditions:
     suite: Suite
     limits: Limits
     jobs: int
+    epoch_secret: bytes | None = None
 
 
 class Runner:
@@ -53,9 +56,12 @@ class Runner:
     def __init__(self, submissions: Submissions, conditions: RunConditions) -> None:
         self.name = f"{socket.gethostname()}:{os.getpid()}"
         self._submissions, self._conditions = submissions, conditions
+        self._epochs = Epochs(submissions.database)
+        self._private = PrivatePass(self._epochs, conditions.suite, conditions.epoch_secret)
 
     def run(self, once: bool = False) -> None:
         """Work until KeyboardInterrupt, or with `once` until nothing waits."""
+        self._private.check()
         while True:
             try:
                 self._submissions.tidy()
@@ -101,8 +107,9 @@ class Runner:
         return Submission(record.filename, source, read_header(source, record.filename))
 
     def _check(self, record: Record) -> tuple[State, str, dict[str, Any]]:
-        conditions = self._conditions
-        entries, seconds = self._read(record).entries, self._submissions.settings.check_seconds
+        conditions, entries = self._conditions, self._read(record).entries
+        self._epochs.assign_family(record.id, record.owner, record.name or "", entries[0].submission.source)
+        seconds = self._submissions.settings.check_seconds
         reports, _ = check_entries(entries, conditions.suite, False, NoProgress(), conditions.limits, seconds)
         details = {"reports": [check_json(report) for report in reports]}
         for report in reports:
@@ -147,15 +154,19 @@ class Runner:
                 "unranked": unpublished_reason,
                 "positions": [asdict(position) for entry in entries for position in find_positions(entry.name, rankings)],
             }
-            for scored in (scored for scored in results.scored if scored.stored.digest in digests):
+            own = [scored for scored in results.scored if scored.stored.digest in digests]
+            for scored in own:
                 verdict, reason = submission_state(scored, None)
                 if verdict is Verdict.REJECTED:
                     return State.FAILED, f"{scored.name}: {reason}", {**details, "fault": "yours"}
             bundle = make_bundle(submission, suite, results, rankings, {})
             self._submissions.store_bundle(record, zip_bundle(submission, bundle))
-            return State.SCORED, f"All test units of {suite.name}@{suite.fingerprint[:6]} have an outcome.", details
+            public = {scored.stored.digest: task_scores(scored) for scored in own}
         finally:
             store.close()
+        heart.hide("Runs on the private draw; its progress is not shown.")
+        self._private.run(entries, public, Origin(record.id, record.owner), conditions.limits, conditions.jobs)
+        return State.SCORED, f"All test units of {suite.name}@{suite.fingerprint[:6]} have an outcome.", details
 
 
 class Heart:
@@ -197,6 +208,11 @@ class Heart:
     def say(self, sentence: str) -> None:
         """Show a message until the next one."""
         self._progress["message"] = sentence
+
+    def hide(self, sentence: str) -> None:
+        """Show a message instead of the progress of a stage."""
+        self._progress.clear()
+        self.say(sentence)
 
 
 class HeartStage:

@@ -9,7 +9,11 @@ from typing import Any
 import sqlalchemy as sa
 from pydantic import BaseModel, Field
 
+from leaderboard.scoring.estimates import Estimate
 from leaderboard.service.database import EVENTS, SUBMISSIONS
+from leaderboard.service.epochs.disclosure import correct_for_tries
+from leaderboard.service.epochs.ledger import Epochs
+from leaderboard.service.epochs.views import PrivateView, view_private
 from leaderboard.service.states import FINAL, State
 from leaderboard.service.submissions import Record, Submissions
 
@@ -46,20 +50,34 @@ class SubmissionView(BaseModel):
     check: list[dict[str, Any]] | None = Field(description="the reports of the check, one for each entry")
     bundle: bool = Field(description="whether there is a bundle that the reader may download")
     results: dict[str, Any] | None = Field(description="positions among the published metrics, once they may be seen")
+    tries: int = Field(1, description="scored submissions of its family, that is, of near variants by the same owner")
+    private: list[PrivateView] = Field([], description="rounded scores on private draws, once they may be seen")
 
 
-def view_submission(submissions: Submissions, record: Record, with_results: bool) -> SubmissionView:
+def view_submission(submissions: Submissions, epochs: Epochs, record: Record, with_results: bool) -> SubmissionView:
     """Return what a reader sees of a submission."""
     events = submissions.events(record.id)
     details = {event.state: event.details for event in events if event.details}
     position, seconds = find_place(submissions, record)
     results = details.get(State.SCORED) or (details.get(State.FAILED) if record.state is State.FAILED else None)
     report = details.get(State.CHECKED) or details.get(State.REFUSED) or {}
+    tries = epochs.tries_of_family(record.id) if results else 1
+    if results and tries > 1:
+        results = {**results, "positions": [correct_position(position, tries) for position in results.get("positions", ())]}
     return SubmissionView(
         id=record.id, name=record.name, filename=record.filename, state=record.state, reason=events[-1].reason,
         final=record.state in FINAL, created=record.created, place=position, seconds_left=seconds, progress=record.progress,
         events=[EventView(state=event.state, reason=event.reason, time=event.time) for event in events],
-        check=report.get("reports"), bundle=with_results and State.SCORED in details, results=results if with_results else None)
+        check=report.get("reports"), bundle=with_results and State.SCORED in details, results=results if with_results else None,
+        tries=tries, private=view_private(epochs, record.id) if results and with_results else [])
+
+
+def correct_position(position: dict[str, Any], tries: int) -> dict[str, Any]:
+    """Return a position with the interval of its overall score at the level that the number of tries requires."""
+    overall = position.get("overall")
+    if overall is None:
+        return position
+    return {**position, "overall_corrected": correct_for_tries(Estimate(**overall), tries).to_dict()}
 
 
 def find_place(submissions: Submissions, record: Record) -> tuple[int | None, float | None]:

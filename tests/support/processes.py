@@ -36,3 +36,20 @@ def processor_seconds(processes: set[int]) -> float:
         with contextlib.suppress(OSError):
             ticks += sum(map(int, Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def read_memory(process: int) -> list[bytes]:
+    """Return the readable memory of a process, region by region."""
+    regions = []
+    with open(f"/proc/{process}/maps", encoding="utf-8") as maps, open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
+        for line in maps.readlines():
+            (start, end), mode = (int(edge, 16) for edge in line.split()[0].split("-")), line.split()[1]
+            if "r" not in mode or "[v" in line:                     # [vvar] and [vsyscall] belong to the kernel
+                continue
+            content = bytearray()
+            with contextlib.suppress(OSError):                      # pages of a file beyond its end
+                memory.seek(start)
+                while len(content) < end - start and (chunk := memory.read(end - start - len(content))):
+                    content += chunk
+            regions.append(bytes(content))
+    return regions

@@ -8,6 +8,7 @@ from markupsafe import Markup
 
 from leaderboard.board.rendering import render
 from leaderboard.service.access import NOBODY, Sender, Service
+from leaderboard.service.epochs.views import fold_families
 from leaderboard.service.providers import Account
 from leaderboard.service.views import SubmissionView, format_time, view_submission
 
@@ -17,8 +18,9 @@ SHOWN = 50                                  # of the queue, and of the published
 def render_submission(view: SubmissionView) -> Markup:
     """Return what happened to a submission, what it waits for, and its results."""
     progress = view.progress or {}
+    private = [(result, [(score, "–".join(map(str, dict.fromkeys(score.ranks)))) for score in result.scores]) for result in view.private]
     share = progress["done"] / progress["total"] if progress.get("total") else None
-    return render("submission.html", view=view, share=share, progress=progress, results=view.results or {}, time=format_time,
+    return render("submission.html", view=view, share=share, progress=progress, results=view.results or {}, private=private, time=format_time,
                   duration=format_minutes, positions=[describe_ranks(position) for position in (view.results or {}).get("positions", ())])
 
 
@@ -39,18 +41,21 @@ def format_range(rank: int | None, interval: list[int] | None) -> str:
 
 def render_queue(service: Service) -> Markup:
     """Return the submissions that wait and run, and those that were published, without identifiers."""
-    return render("queue.html", waiting=service.submissions.waiting()[:SHOWN], published=service.submissions.published()[:SHOWN], time=format_time)
+    families = service.epochs.families()
+    waiting, published = (fold_families(records, families)[:SHOWN] for records in (service.submissions.waiting(), service.submissions.published()))
+    return render("queue.html", waiting=waiting, published=published, time=format_time)
 
 
 def render_introduction(service: Service, site: str, reader: Account | None) -> Markup:
     """Return how to submit a metric to this server."""
-    return render("submit_here.html", settings=service.submissions.settings, site=site.rstrip("/"), providers=service.providers, reader=reader)
+    return render("submit_here.html", settings=service.submissions.settings, site=site.rstrip("/"), providers=service.providers, reader=reader,
+                  epochs=service.epochs.list()[::-1])
 
 
 def load_submission_page(service: Service, identifier: str, sender: Sender = NOBODY) -> Markup:
     """Return the page of a submission; raise UnknownSubmission if there is none. Without a sender it shows what everybody may see."""
     record = service.submissions.get(identifier[:80])
-    return render_submission(view_submission(service.submissions, record, service.may_see_results(record, sender)))
+    return render_submission(view_submission(service.submissions, service.epochs, record, service.may_see_results(record, sender)))
 
 
 def format_minutes(seconds: float) -> str:

@@ -11,7 +11,7 @@ from fastapi.responses import PlainTextResponse, RedirectResponse, Response
 
 from harness.base.errors import TouchstoneError, printable
 from leaderboard.board.services.lookup import NotFound
-from leaderboard.service.access import Sender, Service, read_secret
+from leaderboard.service.access import Sender, Service, stored_secret
 from leaderboard.service.providers import Account
 from leaderboard.service.settings import DAY
 
@@ -26,7 +26,7 @@ def add_sign_in(site: FastAPI, service: Service) -> None:
     from starlette.middleware.sessions import SessionMiddleware
 
     public = os.environ.get(PUBLIC_URL, "").rstrip("/")
-    site.add_middleware(SessionMiddleware, secret_key=read_secret(service.submissions.database, "session_key").hex(), same_site="lax",
+    site.add_middleware(SessionMiddleware, secret_key=stored_secret(service.submissions.database, "session_key").hex(), same_site="lax",
                         session_cookie="touchstone", max_age=int(SESSION_DAYS * DAY), https_only=public.startswith("https://"))
     providers = {provider.name: provider for provider in service.providers}
     oauth = OAuth()

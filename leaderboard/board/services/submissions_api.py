@@ -11,12 +11,13 @@ from typing import Annotated, Any
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from leaderboard.board.services.api import Problem
 from leaderboard.board.services.sign_in import browser_sender
 from leaderboard.service.access import Sender, Service
 from leaderboard.service.database import DatabaseAway
+from leaderboard.service.epochs.views import fold_families
 from leaderboard.service.logs import FIELDS
 from leaderboard.service.quotas import RefusedRequest
 from leaderboard.service.states import State
@@ -37,6 +38,7 @@ class WaitingView(BaseModel):
     name: str | None
     state: State
     since: float
+    variants: int = Field(0, description="other submissions of the same family in this list")
 
 
 class QueueView(BaseModel):
@@ -62,7 +64,7 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
         return service.may_see_results(record, browser_sender(host_of(request), request.scope, authorization))
 
     def view(record: Record, request: Request, authorization: str | None) -> SubmissionView:
-        return view_submission(service.submissions, record, may_see(record, request, authorization))
+        return view_submission(service.submissions, service.epochs, record, may_see(record, request, authorization))
 
     @api.post("", summary="Upload a metric", response_model=SubmissionView, status_code=201,
               responses={200: {"model": SubmissionView, "description": "The same file was received before."}}, openapi_extra={
@@ -85,8 +87,8 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
     @api.get("", summary="The public queue", response_model=QueueView)
     def queue() -> QueueView:
         """Return what waits and runs, and what was published, without identifiers."""
-        submissions = service.submissions
-        return QueueView(waiting=list_records(submissions.waiting()), published=list_records(submissions.published()))
+        submissions, families = service.submissions, service.epochs.families()
+        return QueueView(waiting=list_records(submissions.waiting(), families), published=list_records(submissions.published(), families))
 
     @api.get("/{identifier}", summary="A submission", response_model=SubmissionView)
     def submission(request: Request, identifier: str, authorization: Authorization = None) -> SubmissionView:
@@ -226,6 +228,7 @@ def host_of(request: Request) -> str:
     return request.client.host if request.client is not None else ""
 
 
-def list_records(records: list[Record]) -> list[WaitingView]:
+def list_records(records: list[Record], families: Mapping[str, str]) -> list[WaitingView]:
     """Return records as the public queue shows them."""
-    return [WaitingView(name=record.name, state=record.state, since=record.changed) for record in records]
+    return [WaitingView(name=record.name, state=record.state, since=record.changed, variants=variants)
+            for record, variants in fold_families(records, families)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -38,6 +39,9 @@ TokenOption = Annotated[str | None, typer.Option(envvar="TOUCHSTONE_TOKEN", help
 LogOption = Annotated[
     str, typer.Option(metavar="text|json", help="Format of the log on standard error.", rich_help_panel="Submissions")
 ]
+EpochSecretOption = Annotated[Path | None, typer.Option("--epoch-secret", metavar="FILE", envvar="TOUCHSTONE_EPOCH_SECRET_FILE",
+                                                        help="Secret of the open epoch; without it, nothing is run on its "
+                                                             "private draw.", show_default=False)]
 POLL_SECONDS = 2.0
 
 
@@ -50,6 +54,7 @@ def runner(
     seconds: SecondsOption = None,
     memory: MemoryOption = None,
     limit: LimitOption = None,
+    epoch_secret: EpochSecretOption = None,
     once: Annotated[bool, typer.Option("--once", help="Stop when nothing waits.")] = False,
     log: LogOption = "text",
 ) -> None:
@@ -60,6 +65,7 @@ def runner(
     from harness.sandbox.probe import probe_sandbox
     from leaderboard.cli.console import messages
     from leaderboard.service.database import ServiceDatabase
+    from leaderboard.service.epochs.draws import SECRET_VARIABLE, read_secret
     from leaderboard.service.runner import RunConditions, Runner
     from leaderboard.service.settings import Settings
     from leaderboard.service.submissions import Submissions
@@ -67,7 +73,8 @@ def runner(
 
     start_log(log)
     set_mirror(data_dir)
-    conditions = RunConditions(load_suite(suite), read_limits(seconds, memory, limit), default_jobs(jobs))
+    secret = read_secret(epoch_secret) if epoch_secret is not None or SECRET_VARIABLE in os.environ else None
+    conditions = RunConditions(load_suite(suite), read_limits(seconds, memory, limit), default_jobs(jobs), secret)
     probe_sandbox(False)  # raises where a submission could not be isolated
     database = ServiceDatabase(store_address(store))
     worker = Runner(Submissions(database, Settings.from_environment()), conditions)
@@ -197,6 +204,8 @@ def follow_submission(client: httpx.Client, identifier: str, follow: bool) -> No
         if done or not follow:
             for position in (submission["results"] or {}).get("positions", ()):
                 output.print(describe_position(position), markup=False, soft_wrap=True)
+            for line in (line for private in submission.get("private", ()) for line in describe_private(private)):
+                output.print(line, markup=False, soft_wrap=True)
             sys.exit(SOME_FAILED if submission["state"] in ("refused", "failed") else ANSWERED)
         time.sleep(POLL_SECONDS)
 
@@ -208,6 +217,16 @@ def describe_position(position: dict[str, Any]) -> str:
         return f"{name}: not ranked among the {position['track']} metrics: {printable(position['not_ranked'] or '')}"
     low, high = position["rank_interval"] or (position["rank"], position["rank"])
     return f"{name}: rank {position['rank']} (95% {low}-{high}) of {position['of']} {position['track']} metrics"
+
+
+def describe_private(private: dict[str, Any]) -> list[str]:
+    """Return the scores of an entry on a private draw, one per line."""
+    name = f"{printable(private['name'])}, private draw {printable(private['epoch'])}"
+    lines = [f"{name}: {printable(score['title'])} {score['value']} (95% {score['low']} to {score['high']})"
+             + ("" if score["improved"] else ", the best so far of its owner, which it does not exceed")
+             for score in private["scores"]]
+    return [*lines, *(f"{name}: the public score on {printable(task)} is not confirmed"
+                      for task in private["flagged"])]
 
 
 def connect(server: str, token: str | None) -> httpx.Client:

@@ -25,7 +25,7 @@ def write_space(folder: Path, wheel: Path | None = None) -> list[Path]:
         raise TouchstoneError(f"{wheel} is not a wheel; build one with `pip wheel --no-deps --wheel-dir dist .` in the clone.")
     version = harness_version()
     facts = {"version": version, "gradio": metadata.version("gradio"), "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
-    contents: dict[str, str] = {name: render(f"space/{name}", **facts) + "\n" for name in ("app.py", "README.md")}
+    contents: dict[str, str] = {name: render(f"space/{name}.jinja", **facts) + "\n" for name in ("app.py", "README.md")}
     contents["requirements.txt"] = f"./{wheel.name}\n" if wheel is not None else f"{PACKAGE}=={version}\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from fastapi.responses import JSONResponse
 
 from harness.base.errors import printable
 from leaderboard.board.router import Library
-from leaderboard.board.services.api import make_tag, respond, respond_json
+from leaderboard.board.services.api import Problem, make_tag, respond, respond_json
 from leaderboard.board.services.sharing import BEST, LABEL, RANKED, SVG, UNKNOWN, Badge, draw_badge
 from leaderboard.scoring.scores import CLAIMED
 from leaderboard.service.epochs.ledger import Epoch, UnknownEpoch
@@ -25,7 +25,8 @@ def add_verification(site: FastAPI, library: Library) -> None:
         """Return the epochs, the oldest first; of one that is open only the commitment and the times."""
         return [] if service is None else [epoch.visible for epoch in service.epochs.list()]
 
-    @site.get("/api/epochs/{name}", tags=["Epochs"], summary="An epoch", response_model=Epoch)
+    @site.get("/api/epochs/{name}", tags=["Epochs"], summary="An epoch", response_model=Epoch,
+              responses={404: {"model": Problem, "description": "There is no such epoch."}})
     def epoch(name: str) -> Epoch | JSONResponse:
         """Return an epoch; once it is closed, with all that is needed to derive its draw (`touchstone epoch verify FILE`)."""
         try:

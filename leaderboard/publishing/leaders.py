@@ -8,7 +8,7 @@ from leaderboard.publishing.release import Release, read_release
 
 README = PROJECT / "README.md"
 BEGIN, END = "<!-- leaders -->\n", "<!-- end of leaders -->\n"
-COUNT = 5                                   # in each track
+COUNT = 3                                   # in each track
 
 
 def leaders_table(release: Release) -> str:

@@ -21,7 +21,9 @@ from harness.environments.environment import HARNESS_ENVIRONMENT
 from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
 from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.metric_session import MetricSession
+from harness.models.embedding_process import EmbeddingProcess
 from harness.models.registry import find_models
+from harness.models.vector_cache import VectorCache
 from harness.results.claims import Claims, SingleRun
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.sandbox.faults import Fault, FaultKind, SupervisorLost, WorkerLost
@@ -92,6 +94,10 @@ class Executor:
             if isinstance(result, Outcome):
                 left.append(result)
         return left
+
+    def embed(self, cache: VectorCache, texts: Iterable[str], threads: int) -> EmbeddingProcess:
+        """Start embedding texts in a child process."""
+        return EmbeddingProcess(cache, texts, threads)
 
     def _adopt(self, host: Supervisor) -> None:
         """Register a supervisor so that `stop` can end it; end it at once if `stop` has been called."""

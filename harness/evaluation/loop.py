@@ -18,11 +18,11 @@ from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
 from harness.evaluation.executor import Executor, FailureBudget
 from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.time_left import PublishedTimes, TimeEstimate
-from harness.models.embedding_process import EmbeddingProcess
 from harness.models.vector_cache import VectorCache, missing_message
 from harness.models.vector_composition import SUITE_VECTORS, VectorSpec, vector_source
 from harness.results.claims import Claims
 from harness.results.outcomes import Failure, Outcome, Status
+from harness.results.provenance import Provenance
 from harness.results.store import Store
 from harness.submission.submission import Entry
 
@@ -36,6 +36,14 @@ class AssignmentExecutor(Protocol):
     def fail(self, wrong: BaseException) -> None: ...
     def outcomes(self) -> Iterable[Outcome | None]: ...
     def stop(self) -> list[Outcome]: ...
+    def embed(self, cache: VectorCache, texts: Iterable[str], threads: int) -> Embedding: ...
+
+
+class Embedding(Protocol):
+    """Embedding texts into a cache."""
+
+    def advances(self) -> Iterator[float]: ...
+    def close(self) -> None: ...
 
 
 MakeExecutor = Callable[[int, InputEncoder, Conditions, int, FailureBudget, Claims], AssignmentExecutor]
@@ -60,6 +68,21 @@ class RunSummary:
         return self.answered + self.not_applicable + len(self.failures)
 
 
+class RunRecord:
+    """The record of a run in the store; on a cluster every node that runs test units has one."""
+
+    def __init__(self, store: Store, provenance: Provenance) -> None:
+        self._store, self._provenance = store, provenance
+        self.numbers: dict[str | None, int] = {None: store.begin_run(provenance)}       # by node
+
+    def save(self, outcome: Outcome) -> None:
+        """Store an outcome with the record of its node."""
+        node = outcome.machine.node if outcome.machine else None
+        if outcome.machine and node not in self.numbers:
+            self.numbers[node] = self._store.begin_run(self._provenance.on(outcome.machine))
+        self._store.save_outcome(outcome, self.numbers[node])
+
+
 class RunInterrupted(Exception):
     """The user stopped the run; all completed outcomes are stored."""
 
@@ -77,8 +100,8 @@ def plan_run(entries: Iterable[Entry], task_units: Sequence[TaskUnit], store: St
             if task_unit.task.accepts(entry) and (task_unit.unit.id, entry.digest) not in done]
 
 
-def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache: VectorCache, conditions: Conditions,
-                jobs: int, progress: Progress, claims: Claims, published: PublishedTimes | None = None,
+def execute_run(assignments: Sequence[Assignment], runs: RunRecord, cache: VectorCache, conditions: Conditions, jobs: int,
+                progress: Progress, claims: Claims, published: PublishedTimes | None = None,
                 make_executor: MakeExecutor = Executor) -> RunSummary:
     """Execute the planned assignments that no other run claims, and store each outcome as it completes.
 
@@ -102,7 +125,7 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
 
     def save(outcome: Outcome) -> None:
         unsaved.append(outcome)
-        store.save_outcome(outcome, run)
+        runs.save(outcome)
         claims.release((outcome.unit_id, outcome.entry_digest))
         count_outcome(summary, outcome, task_units[outcome.unit_id], names[outcome.entry_digest])
         unsaved.clear()
@@ -199,14 +222,14 @@ def embed_required_texts(assignments: Sequence[Assignment], cache: VectorCache, 
 
 
 class BackgroundEmbedding:
-    """Embeds the texts of a run in child processes, and gives each assignment to an executor once its vectors are there."""
+    """Embeds the texts of a run beside this process, and gives each assignment to an executor once its vectors are there."""
 
     def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int,
                  executor: AssignmentExecutor) -> None:
         self._assignments, self._cache, self._progress, self._jobs = assignments, cache, progress, jobs
         self._executor = executor
         self._open: Counter[int] = Counter()            # requests that an assignment waits for
-        self._process: EmbeddingProcess | None = None
+        self._process: Embedding | None = None
         self._lock, self._stopping = threading.Lock(), False
         self._wrong: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -258,7 +281,7 @@ class BackgroundEmbedding:
         with self._lock:
             if self._stopping:
                 return
-            self._process = EmbeddingProcess(request.cache, request.texts, self._jobs)
+            self._process = self._executor.embed(request.cache, request.texts, self._jobs)
         request.texts.clear()
         return_freed_memory()
         stage, checked = self._progress.stage(f"Embedding with {model}", missing, "texts"), time.monotonic()

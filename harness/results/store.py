@@ -178,10 +178,10 @@ class Store:
             assert key is not None
             return int(key[0])
 
-    def end_run(self, run: int) -> None:
-        """Record the end of a run."""
+    def end_runs(self, runs: Iterable[int]) -> None:
+        """Record the end of runs."""
         with self._explained(), self._engine.begin() as connection:
-            connection.execute(sa.update(RUNS).where(RUNS.c.id == run).values(ended=current_time()))
+            connection.execute(sa.update(RUNS).where(RUNS.c.id.in_(list(runs))).values(ended=current_time()))
 
     def save_entries(self, entries: Iterable[Entry]) -> None:
         """Store the source of entries; the most recently seen one is the current entry of its name."""
@@ -302,6 +302,13 @@ class Store:
         with self._explained(), self._engine.connect() as connection:
             return [(row.unit_id, row.entry_digest, row.status, json.dumps(row.observation, sort_keys=True))
                     for row in connection.execute(query)]
+
+    def nodes(self) -> dict[Pair, str | None]:
+        """Return the node that each outcome was computed on, by unit id and entry digest; None outside a cluster."""
+        query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest, OUTCOMES.c.run_id)
+        with self._explained(), self._engine.connect() as connection:
+            named = {run: provenance.get("node") for run, provenance in connection.execute(sa.select(RUNS.c.id, RUNS.c.provenance))}
+            return {(unit, digest): named[run] for unit, digest, run in connection.execute(query)}
 
     def suites(self) -> list[str]:
         """Return the names of the suites that were run, most recent first."""

@@ -13,6 +13,7 @@ from harness.base.errors import TouchstoneError, printable
 from leaderboard.cli.options import (
     ANSWERED,
     SOME_FAILED,
+    ClusterOption,
     DataOption,
     JobsOption,
     LimitOption,
@@ -20,6 +21,7 @@ from leaderboard.cli.options import (
     SecondsOption,
     StoreOption,
     SuiteOption,
+    connect_cluster,
     default_jobs,
     read_limits,
     set_mirror,
@@ -47,6 +49,7 @@ def runner(
     seconds: SecondsOption = None,
     memory: MemoryOption = None,
     limit: LimitOption = None,
+    cluster: ClusterOption = None,
     once: Annotated[bool, typer.Option("--once", help="Stop when nothing waits.")] = False,
 ) -> None:
     """Check and run the submissions that a server received.  Several runners can share a PostgreSQL store.
@@ -54,6 +57,7 @@ def runner(
     [bold]touchstone runner --store postgresql://user@host/name[/bold]
     """
     import logging
+    from functools import partial
 
     from harness.sandbox.probe import probe_sandbox
     from leaderboard.cli.console import messages
@@ -65,7 +69,11 @@ def runner(
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     set_mirror(data_dir)
-    conditions = RunConditions(load_suite(suite), read_limits(seconds, memory, limit), default_jobs(jobs))
+    read = load_suite(suite)
+    connect = partial(connect_cluster, cluster, suite, read.fingerprint)
+    conditions = RunConditions(read, read_limits(seconds, memory, limit), default_jobs(jobs), connect)
+    with connect():  # raises where no scheduler answers or a node cannot run metrics
+        pass
     probe_sandbox(False)  # raises where a submission could not be isolated
     database = ServiceDatabase(store_address(store))
     worker = Runner(Submissions(database, Settings.from_environment()), conditions)

@@ -102,9 +102,10 @@ def test_bad_addresses(tmp_path, address, sentence):
 
 def test_nodes_with_another_suite_are_refused():
     from harness.evaluation.cluster.executor import Cluster
+    from harness.evaluation.cluster.node import Requirements
 
-    with pytest.raises(TouchstoneError, match=r"The node tcp://\S+ has another version of the suite \(\w{6}; here it is 000000\)"):
-        Cluster("local:1", SmokeFingerprint(), "0" * 64)
+    with pytest.raises(TouchstoneError, match=r"The node tcp://\S+ has another version of the suite \(\w{6}; the command has 000000\)"):
+        Cluster("local:1", Requirements(SmokeFingerprint(), "0" * 64))
 
 
 class SmokeFingerprint:

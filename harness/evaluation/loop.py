@@ -277,6 +277,8 @@ class BackgroundEmbedding:
 
     def _embed_request(self, request: EmbeddingRequest) -> None:
         model, missing = request.cache.model.name, len(request.cache.missing(request.texts))
+        if not missing:                     # an earlier request has embedded them
+            return
         self._progress.say(missing_message(missing, model))
         with self._lock:
             if self._stopping:

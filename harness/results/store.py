@@ -307,7 +307,8 @@ class Store:
         """Return the node that each outcome was computed on, by unit id and entry digest; None outside a cluster."""
         query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest, OUTCOMES.c.run_id)
         with self._explained(), self._engine.connect() as connection:
-            named = {run: provenance.get("node") for run, provenance in connection.execute(sa.select(RUNS.c.id, RUNS.c.provenance))}
+            runs = connection.execute(sa.select(RUNS.c.id, RUNS.c.provenance))
+            named = {run: provenance.get("node") for run, provenance in runs}
             return {(unit, digest): named[run] for unit, digest, run in connection.execute(query)}
 
     def suites(self) -> list[str]:

@@ -10,6 +10,7 @@ import io
 import json
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ from tasks.data.schema import FORMS, Kind, Tables, fingerprint_tables
 from tasks.data.types import Dataset, SyntheticSource
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tasks.data.loading import LoadedDataset
 
 
@@ -96,17 +99,22 @@ class SharedDataset:
         except (pa.ArrowException, OSError, ValueError):
             self.damaged = True
         if self.damaged:
-            progress.say(f"The copy of {self.dataset.name} in {self.remote.address} is damaged; the dataset is read from its source.")
+            progress.say(f"The copy of {self.dataset.name} in {self.remote.address} is damaged; its source is read instead.")
             return None
         return tables
 
     def write(self, tables: Tables) -> None:
         """Write the tables unless they are there undamaged."""
         for table, rows in tables.items():
-            self.remote.write(self._name(table), lambda rows=rows: rows.to_parquet(index=False), replace=self.damaged)
+            self.remote.write(self._name(table), partial(encode_parquet, rows), replace=self.damaged)
 
     def _name(self, table: str) -> str:
         return f"datasets/{self.fingerprint}/{table}.parquet"
+
+
+def encode_parquet(rows: pd.DataFrame) -> bytes:
+    """Return a table as the content of a Parquet file."""
+    return rows.to_parquet(index=False)
 
 
 def snapshot_fingerprint(folder: Path) -> str | None:

@@ -1,4 +1,4 @@
-"""Embed texts on the nodes of a cluster, in the batches of a local run, hence with the same vectors on the same kind of machine."""
+"""Embed texts on the nodes of a cluster in the batches of a local run, so that machines of one kind give the same vectors."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class ClusterEmbedding:
             try:
                 future = self._results.get(timeout=self._cluster.CHECK_SECONDS)
             except queue.Empty:
-                for key in self._cluster.lost(future for future, _ in self._sent.values()):
-                    portions.append(self._sent.pop(key)[1])
+                lost = self._cluster.lost(future for future, _ in self._sent.values())
+                portions += [self._sent.pop(key)[1] for key in lost]
                 continue
             if future is None:
                 return

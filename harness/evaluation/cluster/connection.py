@@ -35,7 +35,9 @@ class Connection:
     CHECK_SECONDS = 2.0                     # without a result, after which the connection is checked
 
     def __init__(self, address: str, required: Requirements) -> None:
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)     # whose warnings the messages below replace
+        for name in list(logging.root.manager.loggerDict):
+            if name.partition(".")[0] == "distributed":
+                logging.getLogger(name).setLevel(logging.CRITICAL)      # the messages below replace its warnings
         self.required = required
         self._local: LocalCluster | None = None
         if address.startswith(LOCAL):
@@ -49,7 +51,7 @@ class Connection:
         except (OSError, ValueError) as error:
             cause = printable(str(error), 100)
             raise TouchstoneError(f"No Dask scheduler answers at {printable(address, 80)} ({cause}). {START}") from None
-        self._threads, self._counted, self._occupied = 0, 0.0, time.monotonic()
+        self._threads, self._nodes, self._counted, self._occupied = 0, list[str](), 0.0, time.monotonic()
         try:
             self._check_nodes()
         except BaseException:
@@ -79,12 +81,22 @@ class Connection:
     def threads(self) -> int:
         """The number of groups that the cluster executes at the same time."""
         if time.monotonic() > self._counted + THREADS_SECONDS:
-            self._threads, self._counted = sum(self.client.nthreads().values()), time.monotonic()
+            self.nodes()
         return self._threads
 
     def nodes(self) -> list[str]:
-        """Return the addresses of the workers that the scheduler knows."""
-        return sorted(self.client.scheduler_info(n_workers=-1)["workers"])
+        """Return the addresses of the workers that the scheduler knows; while it does not answer, those of the last answer."""
+        workers = self.client.scheduler_info(n_workers=-1).get("workers")
+        if workers is None:
+            self._raise_if_closed()
+        else:
+            self._nodes, self._threads = sorted(workers), sum(worker["nthreads"] for worker in workers.values())
+        self._counted = time.monotonic()
+        return self._nodes
+
+    def _raise_if_closed(self) -> None:
+        if self.client.status in ("closing", "closed"):
+            raise TouchstoneError(LOST)
 
     def others(self, node: str) -> list[str]:
         """Return the workers on other hosts than a worker; those of its own host if there is no other."""
@@ -94,6 +106,7 @@ class Connection:
     def submit(self, function: Callable[..., Any], *arguments: object, workers: list[str] | None = None,
                strict: bool = False) -> Future:
         """Send a call to the cluster; with `strict` to one of the workers, otherwise to one of them if possible."""
+        self._raise_if_closed()
         return self.client.submit(function, *arguments, pure=False, workers=workers or None,
                                   allow_other_workers=bool(workers) and not strict)
 
@@ -113,8 +126,7 @@ class Connection:
 
     def lost(self, futures: Iterable[Future]) -> list[str]:
         """Return the keys of calls that a broken connection has lost; raise if the scheduler or all nodes are away for long."""
-        if self.client.status in ("closing", "closed"):
-            raise TouchstoneError(LOST)
+        self._raise_if_closed()
         if self.client.status != "running":
             return []
         if self.nodes():

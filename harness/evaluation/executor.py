@@ -40,7 +40,7 @@ class Executor:
     def __init__(self, expected: int, inputs: InputEncoder, conditions: Conditions, jobs: int,
                  patience: FailureBudget | None = None, claims: Claims | None = None) -> None:
         self._left: queue.SimpleQueue[Assignment | None] = queue.SimpleQueue()      # None: no more come
-        self._expected, self._added, self._conditions = expected, 0, conditions
+        self._expected, self._added, self._conditions, self.jobs = expected, 0, conditions, jobs
         self._claims: Claims = claims or SingleRun()
         self._results: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
         self._inputs = inputs
@@ -69,7 +69,7 @@ class Executor:
         for _ in self._threads:
             self._left.put(None)
 
-    def outcomes(self) -> Iterable[Outcome | None]:
+    def outcomes(self) -> Iterable[Sequence[Outcome | None]]:
         """Start the threads and yield every outcome as it completes; None for an assignment that another run has claimed."""
         for thread in self._threads:
             thread.start()
@@ -77,7 +77,7 @@ class Executor:
             result = self._results.get()
             if isinstance(result, BaseException):
                 raise result
-            yield result
+            yield [result]
 
     def stop(self) -> list[Outcome]:
         """End all workers and return the outcomes that were complete but not yet taken."""

@@ -22,7 +22,7 @@ from harness.models.vector_cache import VectorCache, missing_message
 from harness.models.vector_composition import SUITE_VECTORS, VectorSpec, vector_source
 from harness.results.claims import Claims
 from harness.results.outcomes import Failure, Outcome, Status
-from harness.results.provenance import Provenance
+from harness.results.provenance import Machine, Provenance
 from harness.results.store import Store
 from harness.submission.submission import Entry
 
@@ -30,11 +30,13 @@ SECONDS_TO_CHECK = 3.0                      # from one look at which vectors hav
 
 
 class AssignmentExecutor(Protocol):
-    """Executes assignments: in threads of this process, or on the nodes of a cluster."""
+    """Executes assignments: in threads of this process, or on the nodes of a cluster; outcomes come in groups."""
+
+    jobs: int                               # assignments that are executed at the same time
 
     def add(self, assignments: Iterable[Assignment]) -> None: ...
     def fail(self, wrong: BaseException) -> None: ...
-    def outcomes(self) -> Iterable[Outcome | None]: ...
+    def outcomes(self) -> Iterable[Sequence[Outcome | None]]: ...
     def stop(self) -> list[Outcome]: ...
     def embed(self, cache: VectorCache, texts: Iterable[str], threads: int) -> Embedding: ...
 
@@ -75,12 +77,16 @@ class RunRecord:
         self._store, self._provenance = store, provenance
         self.numbers: dict[str | None, int] = {None: store.begin_run(provenance)}       # by node
 
-    def save(self, outcome: Outcome) -> None:
-        """Store an outcome with the record of its node."""
-        node = outcome.machine.node if outcome.machine else None
-        if outcome.machine and node not in self.numbers:
-            self.numbers[node] = self._store.begin_run(self._provenance.on(outcome.machine))
-        self._store.save_outcome(outcome, self.numbers[node])
+    def save(self, outcomes: Iterable[Outcome]) -> None:
+        """Store outcomes with the record of their node."""
+        self._store.save_outcomes([(outcome, self._number(outcome.machine)) for outcome in outcomes])
+
+    def _number(self, machine: Machine | None) -> int:
+        """Return the number of the record of a node, or of this machine."""
+        node = None if machine is None else machine.node
+        if machine is not None and node not in self.numbers:
+            self.numbers[node] = self._store.begin_run(self._provenance.on(machine))
+        return self.numbers[node]
 
 
 class RunInterrupted(Exception):
@@ -116,39 +122,39 @@ def execute_run(assignments: Sequence[Assignment], runs: RunRecord, cache: Vecto
                                  make_executor(len(exclusive_units), inputs, conditions, 1, patience, claims)]
     exclusive.add(exclusive_units)
     embedding = BackgroundEmbedding(assignments, cache, progress, jobs, shared)
-    forecast = TimeEstimate(assignments, jobs, published)
+    forecast = TimeEstimate(assignments, shared.jobs, published)
     stage = progress.stage("Running", len(assignments), "units")
     task_units = {task_unit.unit.id: task_unit for _, task_unit in assignments}
     names = {entry.digest: entry.name for entry, _ in assignments}
 
     unsaved: list[Outcome] = []                 # a signal can strike while an outcome is written
 
-    def save(outcome: Outcome) -> None:
-        unsaved.append(outcome)
-        runs.save(outcome)
-        claims.release((outcome.unit_id, outcome.entry_digest))
-        count_outcome(summary, outcome, task_units[outcome.unit_id], names[outcome.entry_digest])
-        unsaved.clear()
+    def save(outcomes: Sequence[Outcome]) -> None:
+        unsaved[:] = outcomes
+        runs.save(outcomes)
+        while unsaved:
+            outcome = unsaved.pop()
+            claims.release((outcome.unit_id, outcome.entry_digest))
+            count_outcome(summary, outcome, task_units[outcome.unit_id], names[outcome.entry_digest])
 
     try:
         embedding.start()
         for pool in pools:
-            for outcome in pool.outcomes():
-                if outcome is None:
-                    summary.elsewhere += 1
-                    stage.advance()
-                    continue
-                save(outcome)
-                stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
-                slow = forecast.slow_entry(outcome.entry_digest)
-                if slow is not None:
-                    progress.say(f"{names[outcome.entry_digest]} {slow}")
+            for group in pool.outcomes():
+                outcomes = [outcome for outcome in group if outcome is not None]
+                summary.elsewhere += len(group) - len(outcomes)
+                stage.advance(len(group) - len(outcomes))
+                save(outcomes)
+                for outcome in outcomes:
+                    stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
+                    slow = forecast.slow_entry(outcome.entry_digest)
+                    if slow is not None:
+                        progress.say(f"{names[outcome.entry_digest]} {slow}")
             embedding.wait()
             pool.stop()                     # its workers end before exclusive units start
     except KeyboardInterrupt:
         embedding.stop()
-        for outcome in [*unsaved, *(outcome for pool in pools for outcome in pool.stop())]:
-            save(outcome)
+        save([*unsaved, *(outcome for pool in pools for outcome in pool.stop())])
         raise RunInterrupted(summary) from None
     finally:
         embedding.stop()

@@ -202,16 +202,23 @@ class Store:
 
     def save_outcome(self, outcome: Outcome, run: int) -> None:
         """Store an outcome; it replaces an earlier one of the same test unit and entry."""
+        self.save_outcomes([(outcome, run)])
+
+    def save_outcomes(self, outcomes: Iterable[tuple[Outcome, int]]) -> None:
+        """Store outcomes with the numbers of their runs, all or none."""
         with self._explained():
-            row = {"unit_id": outcome.unit_id, "entry_digest": outcome.entry_digest, "run_id": run,
-                   "status": outcome.status.value, "seconds": outcome.seconds, "finished": current_time(),
-                   "observation": None if outcome.observation is None else pack_observation(outcome.observation, self.arrays),
-                   "failure": None if outcome.failure is None else dataclasses.asdict(outcome.failure)}
-            with self._engine.begin() as connection:
-                insert = self._database.insert(OUTCOMES).values(row)
-                connection.execute(insert.on_conflict_do_update(
-                    index_elements=["unit_id", "entry_digest"],
-                    set_={name: value for name, value in row.items() if name not in ("unit_id", "entry_digest")}))
+            rows = [{"unit_id": outcome.unit_id, "entry_digest": outcome.entry_digest, "run_id": run,
+                     "status": outcome.status.value, "seconds": outcome.seconds, "finished": current_time(),
+                     "observation": None if outcome.observation is None else pack_observation(outcome.observation, self.arrays),
+                     "failure": None if outcome.failure is None else dataclasses.asdict(outcome.failure)}
+                    for outcome, run in outcomes]
+            insert = self._database.insert(OUTCOMES)
+            replaced = ("run_id", "status", "seconds", "finished", "observation", "failure")
+            upsert = insert.on_conflict_do_update(index_elements=["unit_id", "entry_digest"],
+                                                  set_={name: insert.excluded[name] for name in replaced})
+            if rows:
+                with self._engine.begin() as connection:
+                    connection.execute(upsert, rows)
 
     def cache_put(self, kind: str, values: Mapping[str, Any]) -> None:
         """Store values derived from answers, by key."""

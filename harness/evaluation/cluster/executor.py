@@ -90,6 +90,7 @@ class ClusterExecutor:
     def __init__(self, cluster: Cluster, expected: int, cache: VectorCache, conditions: Conditions, patience: FailureBudget,
                  claims: Claims) -> None:
         self._cluster, self._expected, self._cache, self._conditions = cluster, expected, cache, conditions
+        self.jobs = max(1, cluster.threads)
         self._patience, self._claims, self._provider, self._costs = patience, claims, VectorProvider(cache), Costs()
         self._ready: dict[str, deque[Assignment]] = defaultdict(deque)         # by entry digest
         self._waiting = 0                                                      # assignments in `_ready`
@@ -122,13 +123,13 @@ class ClusterExecutor:
             return EmbeddingProcess(cache, texts, threads)
         return ClusterEmbedding(self._cluster, cache, texts)
 
-    def outcomes(self) -> Iterator[Outcome | None]:
-        """Yield every outcome as it completes; None for an assignment that another run has claimed."""
+    def outcomes(self) -> Iterator[Sequence[Outcome | None]]:
+        """Yield the outcomes of every group as it completes; None for an assignment that another run has claimed."""
         count = 0
         while count < self._expected:
-            for result in self._dispatch():
-                count += 1
-                yield result
+            not_sent = self._dispatch()
+            count += len(not_sent)
+            yield not_sent
             if count == self._expected:
                 return
             try:
@@ -138,9 +139,9 @@ class ClusterExecutor:
                 continue
             if isinstance(item, BaseException):
                 raise item
-            for outcome in self._collect(item) if item is not None else ():
-                count += 1
-                yield outcome
+            outcomes = self._collect(item) if item is not None else []
+            count += len(outcomes)
+            yield outcomes
 
     def stop(self) -> list[Outcome]:
         """Cancel what is left; groups that are being executed end by themselves and are discarded."""
@@ -152,8 +153,9 @@ class ClusterExecutor:
                 outcomes += result
         return outcomes
 
-    def _dispatch(self) -> Iterator[Outcome | None]:
-        """Send groups until every node has enough; yield the results of assignments that are not sent."""
+    def _dispatch(self) -> list[Outcome | None]:
+        """Send groups until every node has enough; return the results of assignments that are not sent."""
+        not_sent: list[Outcome | None] = []
         room = 1 if self._alone else GROUPS_PER_NODE * max(1, self._cluster.threads)
         while len(self._sent) < room:
             if self._again:
@@ -161,18 +163,19 @@ class ClusterExecutor:
                 continue
             assignments = self._next_assignments()
             if not assignments:
-                return
+                break
             wanted = []
             for entry, task_unit in assignments:
                 spared = self._patience.spared(entry, task_unit)
                 if not self._claims.take((task_unit.unit.id, entry.digest)):
-                    yield None
+                    not_sent.append(None)
                 elif spared is not None:
-                    yield spared
+                    not_sent.append(spared)
                 else:
                     wanted.append((entry, task_unit))
             if wanted:
                 self._send(Group(wanted, alone=self._alone))
+        return not_sent
 
     def _next_assignments(self) -> list[Assignment]:
         """Return test units of the entry with the fewest groups at work, as many as probably take `GROUP_SECONDS`.
@@ -222,32 +225,31 @@ class ClusterExecutor:
             self._cluster.cancel([future for future, _ in self._sent.values()])
         self._again += map(self._take, keys)
 
-    def _collect(self, future: Future) -> Iterator[Outcome]:
-        """Yield the outcomes of a group that has ended."""
+    def _collect(self, future: Future) -> list[Outcome]:
+        """Return the outcomes of a group that has ended."""
         if future.key not in self._sent or future.status in ("lost", "cancelled"):
-            return                          # `_send_lost_groups` sends it again
+            return []                       # `_send_lost_groups` sends it again
         group = self._take(future.key)
         try:
             result: list[Outcome] | MissingVectors = future.result()
         except KilledWorker:
             if len(group.assignments) > 1:
                 self._again += [replace(group, assignments=[assignment]) for assignment in group.assignments]
-                return
+                return []
             (entry, task_unit), = group.assignments
-            yield Outcome(task_unit.unit.id, entry.digest, Status.FAILED, None, Failure(FaultKind.DIED.value, NODE_LOST), 0.0)
-            return
+            return [Outcome(task_unit.unit.id, entry.digest, Status.FAILED, None, Failure(FaultKind.DIED.value, NODE_LOST), 0.0)]
         except OSError:
             raise TouchstoneError(LOST) from None
         if isinstance(result, MissingVectors):
             if group.tries == MOST_TRIES:
                 raise TouchstoneError(f"The node {result.node} does not keep the vectors that it is sent. Is its disk full?")
             self._again.append(replace(group, node=result.node, vectors=self._provider.provide(result), tries=group.tries + 1))
-            return
-        yield from self._accept(group, result)
+            return []
+        return self._accept(group, result)
 
-    def _accept(self, group: Group, outcomes: Sequence[Outcome]) -> Iterator[Outcome]:
-        """Yield outcomes; those that have failed on one node only are sent to another one, if there is one."""
-        failed = []
+    def _accept(self, group: Group, outcomes: Sequence[Outcome]) -> list[Outcome]:
+        """Return outcomes without those that have failed on one node only, which are sent to another one, if there is one."""
+        failed, accepted = [], []
         failures = group.failed_on is None and any(outcome.status is Status.FAILED for outcome in outcomes)
         others = failures and len(self._cluster.nodes()) > 1
         for assignment, outcome in zip(group.assignments, outcomes, strict=True):
@@ -256,7 +258,8 @@ class ClusterExecutor:
                 failed.append(assignment)
                 continue
             self._patience.note(assignment[0], outcome)
-            yield outcome
+            accepted.append(outcome)
         if failed:
             assert outcomes[0].machine is not None
             self._again.append(Group(failed, failed_on=outcomes[0].machine.address, alone=group.alone))
+        return accepted

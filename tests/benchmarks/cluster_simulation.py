@@ -20,11 +20,11 @@ from harness.base.paths import PROJECT
 from harness.evaluation.cluster.executor import GROUP_SECONDS, GROUPS_PER_NODE, LARGEST_GROUP, SHORT_GROUP_SECONDS
 
 RELEASE = PROJECT / "leaderboard" / "releases" / "2026.4"
-SCHEDULER_SECONDS = 0.001                   # of the scheduler for a group: Dask's documentation names about 1 ms per task
-COORDINATOR_SECONDS = 0.0020                # of the coordinator for a test unit; measured by test_cluster.py
-START_SECONDS = 1.5                         # of a node for the first test unit of an entry in a group
-NODE_BYTES_PER_SECOND = 100e6               # at which a node reads the remote cache
-VECTOR_BYTES = 4 * 384
+SCHEDULER_SECONDS = 0.001                   # of the scheduler for a group; the documentation of Dask names less than 1 ms per task
+COORDINATOR_SECONDS = 0.001                 # of the coordinator for a test unit, at most: test_cluster.py stores 1,015 per second
+START_SECONDS = 1.5                         # assumed of a node for the first test unit of an entry in a group
+NODE_BYTES_PER_SECOND = 100e6               # assumed of a node that reads the remote cache
+CACHE_BYTES = 352e6                         # of the 224,801 vectors with their keys that core and other suites need
 HOUR_PRICE = 0.05                           # assumed price of a processor hour, in dollars
 
 
@@ -42,6 +42,7 @@ class Outcome:
 
     nodes: int
     metrics: int
+    coordinators: int
     units: int
     groups: int
     makespan: float                         # seconds
@@ -61,15 +62,15 @@ class Outcome:
         return self.makespan * self.nodes / 3600 * HOUR_PRICE / self.metrics
 
 
-def read_costs(release: Path = RELEASE, cache_bytes: float = 60e6) -> Costs:
+def read_costs(release: Path = RELEASE, cache_bytes: float = CACHE_BYTES) -> Costs:
     """Return the seconds of every answered test unit of a release, by entry."""
     answers = pd.read_parquet(release / "answers.parquet", columns=["entry", "status", "seconds"])
     answered = answers[answers.status == "answered"]
     return Costs(tuple(tuple(group.seconds) for _, group in answered.groupby("entry", sort=True)), cache_bytes)
 
 
-def simulate(costs: Costs, nodes: int, metrics: int, seed: int = 0) -> Outcome:
-    """Return what a run of metrics, drawn from those of the release, takes on nodes."""
+def simulate(costs: Costs, nodes: int, metrics: int, coordinators: int = 1, seed: int = 0) -> Outcome:
+    """Return what a run of metrics, drawn from those of the release, takes on nodes; coordinators share the outcomes evenly."""
     rng = random.Random(seed)
     kinds = [rng.randrange(len(costs.seconds)) for _ in range(metrics)]
     left = [len(costs.seconds[kind]) for kind in kinds]                 # test units of each metric that are not sent
@@ -112,13 +113,13 @@ def simulate(costs: Costs, nodes: int, metrics: int, seed: int = 0) -> Outcome:
             groups += 1
             heapq.heappush(events, (free[node], groups, node, metric, size))
         now, _, node, metric, size = heapq.heappop(events)
-        coordinator = max(coordinator, now) + size * COORDINATOR_SECONDS
-        coordinator_busy += size * COORDINATOR_SECONDS
+        coordinator = max(coordinator, now) + size * COORDINATOR_SECONDS / coordinators
+        coordinator_busy += size * COORDINATOR_SECONDS / coordinators
         now = coordinator                   # the next group is sent when the outcomes are stored
         active[metric] -= 1
         done += size
         idle.append(node)
-    return Outcome(nodes, metrics, total_units, groups, max(coordinator, *free), total_work, scheduler_busy / coordinator,
+    return Outcome(nodes, metrics, coordinators, total_units, groups, max(coordinator, *free), total_work, scheduler_busy / coordinator,
                    coordinator_busy / coordinator, traffic)
 
 
@@ -130,17 +131,17 @@ def cumulative(values: tuple[float, ...]) -> list[float]:
     return sums
 
 
-PLANS = ((1, 100), (10, 100), (100, 1_000), (1_000, 10_000))
+PLANS = ((1, 100, 1), (10, 100, 1), (100, 1_000, 1), (1_000, 10_000, 1), (1_000, 10_000, 4))
 
 
 def table() -> str:
     """Return the simulated plans as a Markdown table."""
     costs = read_costs()
-    lines = ["| nodes | metrics | test units | makespan | nodes busy | groups | scheduler busy | database writes | coordinator busy "
-             "| from the remote cache | price per metric |", "|---|---|---|---|---|---|---|---|---|---|---|"]
-    for nodes, metrics in PLANS:
-        run = simulate(costs, nodes, metrics)
-        lines.append(f"| {nodes:,} | {metrics:,} | {run.units:,} | {run.makespan / 3600:.1f} h | {run.efficiency:.0%} | {run.groups:,} "
+    lines = ["| nodes | metrics | coordinators | test units | makespan | nodes busy | groups | scheduler busy | database writes | coordinators busy "
+             "| from the remote cache | price per metric |", "|" + 12 * "---|"]
+    for nodes, metrics, coordinators in PLANS:
+        run = simulate(costs, nodes, metrics, coordinators)
+        lines.append(f"| {nodes:,} | {metrics:,} | {coordinators} | {run.units:,} | {run.makespan / 3600:.1f} h | {run.efficiency:.0%} | {run.groups:,} "
                      f"| {run.scheduler:.1%} | {run.units / run.makespan:,.0f}/s | {run.coordinator:.0%} | {run.traffic / 1e9:,.1f} GB "
                      f"| ${run.price:.4f} |")
     return "\n".join(lines)

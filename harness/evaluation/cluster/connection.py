@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import logging
 import platform
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError
+from pathlib import Path
 from typing import Any
 
 from distributed import Client, Future, KilledWorker, LocalCluster
@@ -45,9 +47,10 @@ class Connection:
             if not count.isdecimal() or not 1 <= int(count) <= 256:
                 raise TouchstoneError(f'"{printable(address, 40)}" names no number of processes; use for example local:2.')
             self._local = LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None)
-        named = {"scheduler_file": address} if address.endswith(".json") else {"address": self._local or address}
+        if address.endswith(".json"):
+            address = read_address(Path(address))
         try:
-            self.client = Client(**named, timeout=CONNECT_SECONDS)
+            self.client = Client(self._local or address, timeout=CONNECT_SECONDS)
         except (OSError, ValueError) as error:
             cause = printable(str(error), 100)
             raise TouchstoneError(f"No Dask scheduler answers at {printable(address, 80)} ({cause}). {START}") from None
@@ -141,6 +144,15 @@ class Connection:
         self.client.close()
         if self._local is not None:
             self._local.close()
+
+
+def read_address(file: Path) -> str:
+    """Return the address in the file that `dask scheduler --scheduler-file` writes."""
+    try:
+        return str(json.loads(file.read_text(encoding="utf-8"))["address"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TouchstoneError(f"The scheduler file {file} cannot be read ({type(error).__name__}). Write it with `dask scheduler "
+                              "--scheduler-file`.") from None
 
 
 def host_of(node: str) -> str:

@@ -65,6 +65,7 @@ def test_a_killed_worker_loses_nothing(tmp_path, write):
 
 @pytest.mark.parametrize(("address", "sentence"), [
     ("tcp://127.0.0.1:1", "No Dask scheduler answers at tcp://127.0.0.1:1"), ("local:none", '"local:none" names no number of processes'),
+    ("absent.json", "The scheduler file absent.json cannot be read (FileNotFoundError)"),
     ("nonsense://x", "No Dask scheduler answers at nonsense://x")])
 def test_bad_addresses(tmp_path, address, sentence):
     done = run(tmp_path / "store.sqlite", "zipf", "--cluster", address)

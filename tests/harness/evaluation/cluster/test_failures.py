@@ -54,7 +54,9 @@ def scores(store: Path | str) -> object:
 def test_a_killed_coordinator_goes_on(tmp_path, expected):
     store = tmp_path / "store.sqlite"
     with nodes() as cluster:
-        words = (expected[0], *TASKS, "--cluster", cluster.address)
+        file = tmp_path / "scheduler.json"
+        file.write_text(json.dumps({"address": cluster.address}))
+        words = (expected[0], *TASKS, "--cluster", file)
         command = start_run(store, *words)
         wait_for(lambda: count_stored(store) > 0, command)
         command.send_signal(signal.SIGKILL)

@@ -49,6 +49,7 @@ def test_memory_of_the_coordinator(tmp_path, report):
     assert measured["peak"] <= COORDINATOR
 
 
+@pytest.mark.network
 def test_overhead_against_the_local_pool(tmp_path, report):
     """The same part of core, vectors at hand, local and on a cluster in turn; the best of two, both with two processors."""
     def run(name: str, *options: str) -> float:
@@ -60,7 +61,7 @@ def test_overhead_against_the_local_pool(tmp_path, report):
 
     run("first")
     with nodes() as cluster:
-        run("warm", "--cluster", cluster.address, "--only", "sensitivity")       # nodes have imported what they need
+        run("warm", "--cluster", cluster.address)           # nodes have imported what they need
         local, remote = [], []
         for number in range(2):
             local.append(run(f"local{number}"))

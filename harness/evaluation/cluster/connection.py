@@ -19,6 +19,7 @@ from harness.evaluation.cluster.node import Requirements, find_refusal
 from harness.results.provenance import DISTRIBUTION
 
 CONNECT_SECONDS = 10
+CHECK_SECONDS = 2.0                         # without a result, after which the connection is checked
 WAIT_SECONDS = 300                          # for a node, while there is none
 THREADS_SECONDS = 2.0                       # for which the number of threads is taken as constant
 LOCAL = "local:"
@@ -33,8 +34,6 @@ class Connection:
         address: Address of a scheduler (`tcp://host:8786`), `local:N` for N processes, or the path of a scheduler file.
         required: What every node must have in common with this process.
     """
-
-    CHECK_SECONDS = 2.0                     # without a result, after which the connection is checked
 
     def __init__(self, address: str, required: Requirements) -> None:
         for name in list(logging.root.manager.loggerDict):

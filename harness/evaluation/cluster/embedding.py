@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 import numpy as np
 from distributed import Future
 
+from harness.evaluation.cluster.connection import CHECK_SECONDS, Connection
 from harness.evaluation.cluster.node import embed_on_node
 from harness.models.embedding_process import EmbeddingProcess
 from harness.models.vector_cache import VectorCache, hash_text
-
-if TYPE_CHECKING:
-    from harness.evaluation.cluster.executor import Cluster
 
 PORTION_TEXTS = 512                         # sent to a node together: some seconds of work
 Batches = list[list[str]]
@@ -23,7 +20,7 @@ Batches = list[list[str]]
 class ClusterEmbedding:
     """Fills a vector cache; a child process plans the batches, nodes embed them."""
 
-    def __init__(self, cluster: Cluster, cache: VectorCache, texts: Iterable[str]) -> None:
+    def __init__(self, cluster: Connection, cache: VectorCache, texts: Iterable[str]) -> None:
         self._cluster, self._cache, self._texts = cluster, cache, sorted(set(texts))
         self._plan = EmbeddingProcess(cache, self._texts, 1, "plan")
         self._sent: dict[str, tuple[Future, Batches]] = {}      # by key
@@ -37,7 +34,7 @@ class ClusterEmbedding:
             while portions and len(self._sent) < 2 * max(1, self._cluster.threads):
                 self._send(portions.pop())
             try:
-                future = self._results.get(timeout=self._cluster.CHECK_SECONDS)
+                future = self._results.get(timeout=CHECK_SECONDS)
             except queue.Empty:
                 lost = self._cluster.lost(future for future, _ in self._sent.values())
                 portions += [self._sent.pop(key)[1] for key in lost]

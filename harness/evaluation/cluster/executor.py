@@ -17,7 +17,7 @@ from distributed import Future, KilledWorker
 
 from harness.base.errors import TouchstoneError
 from harness.evaluation.assignment import Assignment, Conditions
-from harness.evaluation.cluster.connection import LOST, Connection
+from harness.evaluation.cluster.connection import CHECK_SECONDS, LOST, Connection
 from harness.evaluation.cluster.embedding import ClusterEmbedding
 from harness.evaluation.cluster.node import run_group
 from harness.evaluation.cluster.vectors import MissingVectors, VectorProvider, Vectors
@@ -133,7 +133,7 @@ class ClusterExecutor:
             if count == self._expected:
                 return
             try:
-                item = self._results.get(timeout=self._cluster.CHECK_SECONDS)
+                item = self._results.get(timeout=CHECK_SECONDS)
             except queue.Empty:
                 self._send_lost_groups()
                 continue

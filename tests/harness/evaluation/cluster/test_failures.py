@@ -90,6 +90,21 @@ def test_a_lost_scheduler_is_one_sentence_and_the_run_goes_on(tmp_path, expected
     assert answers(store) == answers(expected[1])
 
 
+def test_a_scheduler_that_is_back_at_once_gets_the_lost_groups_again(tmp_path, expected):
+    store = tmp_path / "store.sqlite"
+    with nodes() as cluster:
+        command = start_run(store, expected[0], *TASKS, "--cluster", cluster.address)
+        wait_for(lambda: count_stored(store) > 0, command)
+        cluster.scheduler.kill()
+        cluster.scheduler.wait()
+        assert count_stored(store) < len(answers(expected[1])), "nothing was pending"
+        cluster.start_scheduler()
+        cluster.start_worker()
+        output, _ = command.communicate(timeout=120)
+    assert command.returncode == 0, output
+    assert answers(store) == answers(expected[1])
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="another name of the host needs root")
 def test_a_metric_is_blamed_after_failures_on_two_nodes(tmp_path, write):
     paths = [write("one_host", ON_ONE_HOST), write("nowhere", NOWHERE)]

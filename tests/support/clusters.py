@@ -59,7 +59,8 @@ def nodes(environments: Sequence[dict[str, object]] = ({}, {})) -> Iterator[Node
         cluster.start_scheduler()
         for environment in environments:
             cluster.start_worker(**environment)
-        cluster.wait(len(environments))
+        if environments:
+            cluster.wait(len(environments))
         yield cluster
     finally:
         cluster.stop()

@@ -143,6 +143,31 @@ def database(postgres: str) -> str:
     return postgres.replace("/postgres?", f"/{name}?")
 
 
+@pytest.fixture(scope="session")
+def object_server() -> Iterator[str]:
+    """The address of a server with the protocol of Amazon S3."""
+    server = pytest.importorskip("moto.server", reason="moto is not installed")
+    pytest.importorskip("s3fs", reason="s3fs is not installed")
+    made = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    made.start()
+    host, port = made.get_host_and_port()
+    yield f"http://{host}:{port}"
+    made.stop()
+
+
+@pytest.fixture
+def object_store(object_server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The URL of an empty folder in a bucket on that server."""
+    import s3fs
+
+    for name, value in (("AWS_ENDPOINT_URL", object_server), ("AWS_ACCESS_KEY_ID", "tests"), ("AWS_SECRET_ACCESS_KEY", "tests"),
+                        ("AWS_DEFAULT_REGION", "us-east-1")):
+        monkeypatch.setenv(name, value)
+    bucket = f"tests-{os.urandom(6).hex()}"
+    s3fs.S3FileSystem(skip_instance_cache=True).mkdir(bucket)
+    return f"s3://{bucket}/touchstone"
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A real file system of 256 kB."""

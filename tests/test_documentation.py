@@ -23,7 +23,7 @@ from tests.support.serving import free_port
 DOCUMENTS = [path for path in sorted(PROJECT.rglob("*.md")) if not {"build", ".venv", "node_modules", ".pytest_cache"} & set(path.parts)]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SCHEMAS = {"vendor.github-workflows": ".github/workflows/*.yml", "vendor.github-issue-forms": ".github/ISSUE_TEMPLATE/[!c]*.yml",
-           "vendor.github-issue-config": ".github/ISSUE_TEMPLATE/config.yml", "vendor.compose-spec": "deploy/compose*.yaml",
+           "vendor.github-issue-config": ".github/ISSUE_TEMPLATE/config.yml", "vendor.compose-spec": "deploy/*compose.yaml",
            "vendor.citation-file-format": "CITATION.cff", "custom.github-workflows-require-timeout": ".github/workflows/tests.yml"}
 
 

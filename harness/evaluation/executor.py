@@ -21,7 +21,9 @@ from harness.environments.environment import HARNESS_ENVIRONMENT
 from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
 from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.metric_session import MetricSession
+from harness.models.embedding_process import EmbeddingProcess
 from harness.models.registry import find_models
+from harness.models.vector_cache import VectorCache
 from harness.results.claims import Claims, SingleRun
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.sandbox.faults import Fault, FaultKind, SupervisorLost, WorkerLost
@@ -38,7 +40,7 @@ class Executor:
     def __init__(self, expected: int, inputs: InputEncoder, conditions: Conditions, jobs: int,
                  patience: FailureBudget | None = None, claims: Claims | None = None) -> None:
         self._left: queue.SimpleQueue[Assignment | None] = queue.SimpleQueue()      # None: no more come
-        self._expected, self._added, self._conditions = expected, 0, conditions
+        self._expected, self._added, self._conditions, self.jobs = expected, 0, conditions, jobs
         self._claims: Claims = claims or SingleRun()
         self._results: queue.SimpleQueue[Outcome | BaseException | None] = queue.SimpleQueue()
         self._inputs = inputs
@@ -67,7 +69,7 @@ class Executor:
         for _ in self._threads:
             self._left.put(None)
 
-    def outcomes(self) -> Iterable[Outcome | None]:
+    def outcomes(self) -> Iterable[Sequence[Outcome | None]]:
         """Start the threads and yield every outcome as it completes; None for an assignment that another run has claimed."""
         for thread in self._threads:
             thread.start()
@@ -75,7 +77,7 @@ class Executor:
             result = self._results.get()
             if isinstance(result, BaseException):
                 raise result
-            yield result
+            yield [result]
 
     def stop(self) -> list[Outcome]:
         """End all workers and return the outcomes that were complete but not yet taken."""
@@ -92,6 +94,10 @@ class Executor:
             if isinstance(result, Outcome):
                 left.append(result)
         return left
+
+    def embed(self, cache: VectorCache, texts: Iterable[str], threads: int) -> EmbeddingProcess:
+        """Start embedding texts in a child process."""
+        return EmbeddingProcess(cache, texts, threads)
 
     def _adopt(self, host: Supervisor) -> None:
         """Register a supervisor so that `stop` can end it; end it at once if `stop` has been called."""

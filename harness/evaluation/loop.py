@@ -18,11 +18,11 @@ from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
 from harness.evaluation.executor import Executor, FailureBudget
 from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.time_left import PublishedTimes, TimeEstimate
-from harness.models.embedding_process import EmbeddingProcess
 from harness.models.vector_cache import VectorCache, missing_message
 from harness.models.vector_composition import SUITE_VECTORS, VectorSpec, vector_source
 from harness.results.claims import Claims
 from harness.results.outcomes import Failure, Outcome, Status
+from harness.results.provenance import Machine, Provenance
 from harness.results.store import Store
 from harness.submission.submission import Entry
 
@@ -30,12 +30,22 @@ SECONDS_TO_CHECK = 3.0                      # from one look at which vectors hav
 
 
 class AssignmentExecutor(Protocol):
-    """Executes assignments: in threads of this process, or on the nodes of a cluster."""
+    """Executes assignments: in threads of this process, or on the nodes of a cluster; outcomes come in groups."""
+
+    jobs: int                               # assignments that are executed at the same time
 
     def add(self, assignments: Iterable[Assignment]) -> None: ...
     def fail(self, wrong: BaseException) -> None: ...
-    def outcomes(self) -> Iterable[Outcome | None]: ...
+    def outcomes(self) -> Iterable[Sequence[Outcome | None]]: ...
     def stop(self) -> list[Outcome]: ...
+    def embed(self, cache: VectorCache, texts: Iterable[str], threads: int) -> Embedding: ...
+
+
+class Embedding(Protocol):
+    """Embedding texts into a cache."""
+
+    def advances(self) -> Iterator[float]: ...
+    def close(self) -> None: ...
 
 
 MakeExecutor = Callable[[int, InputEncoder, Conditions, int, FailureBudget, Claims], AssignmentExecutor]
@@ -60,6 +70,25 @@ class RunSummary:
         return self.answered + self.not_applicable + len(self.failures)
 
 
+class RunRecord:
+    """The record of a run in the store; on a cluster every node that runs test units has one."""
+
+    def __init__(self, store: Store, provenance: Provenance) -> None:
+        self._store, self._provenance = store, provenance
+        self.numbers: dict[str | None, int] = {None: store.begin_run(provenance)}       # by node
+
+    def save(self, outcomes: Iterable[Outcome]) -> None:
+        """Store outcomes with the record of their node."""
+        self._store.save_outcomes([(outcome, self._number(outcome.machine)) for outcome in outcomes])
+
+    def _number(self, machine: Machine | None) -> int:
+        """Return the number of the record of a node, or of this machine."""
+        node = None if machine is None else machine.node
+        if machine is not None and node not in self.numbers:
+            self.numbers[node] = self._store.begin_run(self._provenance.on(machine))
+        return self.numbers[node]
+
+
 class RunInterrupted(Exception):
     """The user stopped the run; all completed outcomes are stored."""
 
@@ -77,8 +106,8 @@ def plan_run(entries: Iterable[Entry], task_units: Sequence[TaskUnit], store: St
             if task_unit.task.accepts(entry) and (task_unit.unit.id, entry.digest) not in done]
 
 
-def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache: VectorCache, conditions: Conditions,
-                jobs: int, progress: Progress, claims: Claims, published: PublishedTimes | None = None,
+def execute_run(assignments: Sequence[Assignment], runs: RunRecord, cache: VectorCache, conditions: Conditions, jobs: int,
+                progress: Progress, claims: Claims, published: PublishedTimes | None = None,
                 make_executor: MakeExecutor = Executor) -> RunSummary:
     """Execute the planned assignments that no other run claims, and store each outcome as it completes.
 
@@ -93,39 +122,39 @@ def execute_run(assignments: Sequence[Assignment], store: Store, run: int, cache
                                  make_executor(len(exclusive_units), inputs, conditions, 1, patience, claims)]
     exclusive.add(exclusive_units)
     embedding = BackgroundEmbedding(assignments, cache, progress, jobs, shared)
-    forecast = TimeEstimate(assignments, jobs, published)
+    forecast = TimeEstimate(assignments, shared.jobs, published)
     stage = progress.stage("Running", len(assignments), "units")
     task_units = {task_unit.unit.id: task_unit for _, task_unit in assignments}
     names = {entry.digest: entry.name for entry, _ in assignments}
 
     unsaved: list[Outcome] = []                 # a signal can strike while an outcome is written
 
-    def save(outcome: Outcome) -> None:
-        unsaved.append(outcome)
-        store.save_outcome(outcome, run)
-        claims.release((outcome.unit_id, outcome.entry_digest))
-        count_outcome(summary, outcome, task_units[outcome.unit_id], names[outcome.entry_digest])
-        unsaved.clear()
+    def save(outcomes: Sequence[Outcome]) -> None:
+        unsaved[:] = outcomes
+        runs.save(outcomes)
+        while unsaved:
+            outcome = unsaved.pop()
+            claims.release((outcome.unit_id, outcome.entry_digest))
+            count_outcome(summary, outcome, task_units[outcome.unit_id], names[outcome.entry_digest])
 
     try:
         embedding.start()
         for pool in pools:
-            for outcome in pool.outcomes():
-                if outcome is None:
-                    summary.elsewhere += 1
-                    stage.advance()
-                    continue
-                save(outcome)
-                stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
-                slow = forecast.slow_entry(outcome.entry_digest)
-                if slow is not None:
-                    progress.say(f"{names[outcome.entry_digest]} {slow}")
+            for group in pool.outcomes():
+                outcomes = [outcome for outcome in group if outcome is not None]
+                summary.elsewhere += len(group) - len(outcomes)
+                stage.advance(len(group) - len(outcomes))
+                save(outcomes)
+                for outcome in outcomes:
+                    stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
+                    slow = forecast.slow_entry(outcome.entry_digest)
+                    if slow is not None:
+                        progress.say(f"{names[outcome.entry_digest]} {slow}")
             embedding.wait()
             pool.stop()                     # its workers end before exclusive units start
     except KeyboardInterrupt:
         embedding.stop()
-        for outcome in [*unsaved, *(outcome for pool in pools for outcome in pool.stop())]:
-            save(outcome)
+        save([*unsaved, *(outcome for pool in pools for outcome in pool.stop())])
         raise RunInterrupted(summary) from None
     finally:
         embedding.stop()
@@ -199,14 +228,14 @@ def embed_required_texts(assignments: Sequence[Assignment], cache: VectorCache, 
 
 
 class BackgroundEmbedding:
-    """Embeds the texts of a run in child processes, and gives each assignment to an executor once its vectors are there."""
+    """Embeds the texts of a run beside this process, and gives each assignment to an executor once its vectors are there."""
 
     def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int,
                  executor: AssignmentExecutor) -> None:
         self._assignments, self._cache, self._progress, self._jobs = assignments, cache, progress, jobs
         self._executor = executor
         self._open: Counter[int] = Counter()            # requests that an assignment waits for
-        self._process: EmbeddingProcess | None = None
+        self._process: Embedding | None = None
         self._lock, self._stopping = threading.Lock(), False
         self._wrong: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -254,11 +283,13 @@ class BackgroundEmbedding:
 
     def _embed_request(self, request: EmbeddingRequest) -> None:
         model, missing = request.cache.model.name, len(request.cache.missing(request.texts))
+        if not missing:                     # an earlier request has embedded them
+            return
         self._progress.say(missing_message(missing, model))
         with self._lock:
             if self._stopping:
                 return
-            self._process = EmbeddingProcess(request.cache, request.texts, self._jobs)
+            self._process = self._executor.embed(request.cache, request.texts, self._jobs)
         request.texts.clear()
         return_freed_memory()
         stage, checked = self._progress.stage(f"Embedding with {model}", missing, "texts"), time.monotonic()

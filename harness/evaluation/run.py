@@ -12,7 +12,7 @@ from harness.base.progress import NoProgress, Progress
 from harness.environments.environment import prepare_environments
 from harness.evaluation.assignment import Conditions
 from harness.evaluation.executor import Executor
-from harness.evaluation.loop import MakeExecutor, RunSummary, execute_run, plan_run
+from harness.evaluation.loop import MakeExecutor, RunRecord, RunSummary, execute_run, plan_run
 from harness.evaluation.suite import Suite
 from harness.evaluation.time_left import PublishedTimes
 from harness.models.package_index import fetch_models
@@ -72,14 +72,14 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
                 environments, refused = prepare_environments([entry for entry, _ in assignments], limits, progress, refresh=rerun)
                 conditions = Conditions(probe_sandbox(trust), limits, environments)
                 results.save_units(task_unit.unit for task_unit in task_units)
-                run = results.begin_run(current_provenance(conditions.confinement.layers, limits, conditions.locks, suite.name,
-                                                           suite.fingerprint))
+                runs = RunRecord(results, current_provenance(conditions.confinement.layers, limits, conditions.locks, suite.name,
+                                                             suite.fingerprint))
                 runnable = [(entry, task_unit) for entry, task_unit in assignments if entry.digest in environments]
                 with results.claiming(finished) as claims:
-                    summary = execute_run(runnable, results, run, VectorCache(suite.model.name, cache_folder()), conditions,
+                    summary = execute_run(runnable, runs, VectorCache(suite.model.name, cache_folder()), conditions,
                                           jobs or len(os.sched_getaffinity(0)), progress, claims, published, make_executor)
                 summary.refused = refused
-                results.end_run(run)
+                results.end_runs(runs.numbers.values())
             all_ids = {(task_unit.unit.id, entry.digest) for task_unit in task_units for entry in selected}
             summary.failed_in_store = len(all_ids & results.completed([Status.FAILED]))
             return summary

@@ -56,7 +56,7 @@ class TimeEstimate:
             self._units[digest].append(unit)
         self._totals: dict[str, tuple[float, str, float]] = {}      # typical seconds; the slowest published metric and its own
         self._reported: set[str] = set()
-        self._seen = 0
+        self._seen, self._next = 0, 20
         self._end = math.inf                    # when the work is expected to end
 
     @staticmethod
@@ -73,7 +73,8 @@ class TimeEstimate:
             self._compared[outcome.entry_digest] = [own + outcome.seconds, typical + self._typical[outcome.unit_id]]
         self._seen += 1
         now = time.monotonic()
-        if self._seen < 8 or self._seen % 20 == 0:
+        if self._seen < 8 or self._seen >= self._next:
+            self._next = self._seen + max(20, len(self._left) // 20)        # as it takes time in proportion to what is left
             means = {key: statistics.fmean(times) for key, times in self._times.items()}
             left = sum(self._expected(unit, digest, keys, means) for (unit, digest), keys in self._left.items()) / self._jobs
             if now + left < self._end or left > CLEARLY_SLOWER * (self._end - now) + SECONDS_UNNOTICED:

@@ -1,9 +1,10 @@
 """Embed texts in a child process, so that this process never holds the embedding model.
 
 Usage: `python -m harness.models.embedding_process < request`, where a request is JSON lines: the settings, then one text a line.
-The child writes how many texts have got vectors, one number a line, or the sentence of an error. With the setting `timed` it
-stores no vectors and writes the seconds that the texts take. With the setting `resident` it keeps the model loaded: every further
-line is a list of texts, and the child writes their number and their dimensions as JSON, then the vectors.
+The child writes how many texts have got vectors, one number a line, or the sentence of an error. With the purpose `time` it
+stores no vectors and writes the seconds that the texts take; with the purpose `plan` it writes the rows of each batch. With the
+setting `resident` it keeps the model loaded: every further line is a list of texts, and the child writes their number and their
+dimensions as JSON, then the vectors.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from harness.models.encoders import Encoder
 from harness.models.registry import find_model
 from harness.models.vector_cache import VectorCache, VectorsInMemory, embed_batches
 
+Purpose = Literal["fill", "time", "plan"]
 PR_SET_PDEATHSIG = 1
 MAPPED_BYTES = 8 << 20                      # an allocation of this size is returned as soon as it is freed
 NICENESS = 10                               # metrics that run meanwhile have limits on their time, embedding has none
@@ -41,19 +43,19 @@ PIPE_BYTES = 1 << 20
 
 
 class EmbeddingProcess:
-    """A child process that fills a vector cache, or measures how long that takes; it ends with this process."""
+    """A child process that fills a vector cache, measures how long that takes, or plans it; it ends with this process."""
 
-    def __init__(self, cache: VectorCache, texts: Iterable[str], threads: int, timed: bool = False) -> None:
+    def __init__(self, cache: VectorCache, texts: Iterable[str], threads: int, purpose: Purpose = "fill") -> None:
         self._model = cache.model.name
         settings = {"model": self._model, "folder": str(cache.root.absolute()), "threads": threads, "parent": os.getpid(),
-                    "timed": timed}
+                    "purpose": purpose}
         with tempfile.TemporaryFile() as request:         # an unnamed file, so that no text remains on disk
             request.writelines(json.dumps(item).encode() + b"\n" for item in (settings, *texts))
             request.seek(0)
             self._process = start_process(request)
 
-    def advances(self) -> Iterator[float]:
-        """Yield how many texts have got vectors, whenever some have, or the seconds; raise if the process fails."""
+    def advances(self) -> Iterator[Any]:
+        """Yield how many texts have got vectors, whenever some have, the seconds, or batches; raise if the process fails."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             message = json.loads(line)
@@ -173,7 +175,7 @@ class _PrintedProgress(NoProgress):
 
 def time_embedding(cache: VectorCache, texts: Iterable[str]) -> float:
     """Return the seconds that embedding texts takes on one thread, without loading the model."""
-    return sum(EmbeddingProcess(cache, texts, threads=1, timed=True).advances())
+    return float(sum(EmbeddingProcess(cache, texts, threads=1, purpose="time").advances()))
 
 
 def time_encoder(encoder: Encoder, texts: Sequence[str]) -> float:
@@ -227,15 +229,19 @@ def main() -> None:
 
 
 def fill_cache(settings: dict[str, Any], answers: int) -> None:
-    """Embed the texts of standard input, or measure how long that takes; end with the parent process."""
+    """Embed the texts of standard input, measure how long that takes, or plan it; end with the parent process."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != settings["parent"]:  # it ended before the call above
         sys.exit(1)
-    if not settings["timed"]:
+    if settings["purpose"] != "time":
         os.nice(NICENESS)
     cache, texts = VectorCache(settings["model"], Path(settings["folder"])), map(json.loads, sys.stdin.buffer)
-    if settings["timed"]:
+    if settings["purpose"] == "time":
         os.write(answers, f"{time_encoder(cache.model.encoder(), list(texts))}\n".encode())
+    elif settings["purpose"] == "plan":
+        cache.model.verify()
+        with os.fdopen(answers, "w") as output:
+            output.writelines(json.dumps(batch.rows) + "\n" for batch in cache.model.encoder().batches(list(texts)))
     else:
         cache.fill(texts, _PrintedProgress(answers), settings["threads"])
 

@@ -30,6 +30,7 @@ from harness.models.registry import find_model
 
 KEY_BYTES = 32
 COMMIT_TEXTS = 256
+SEGMENT_ROWS = 1_024                        # rows that are sent to another machine together
 REMEMBERED_TEXTS = 16_384                   # whose keys are not computed again
 
 
@@ -65,15 +66,48 @@ class VectorCache:
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         """Return one float32 row per text; all texts must have been filled before."""
         try:
-            rows = [self._rows[text_key(text)] for text in texts]
+            return self.vectors_of([text_key(text) for text in texts])
         except KeyError:
             raise LookupError("a text was asked for that its task had not announced") from None
+
+    def vectors_of(self, keys: Sequence[bytes]) -> np.ndarray:
+        """Return one float32 row per key of a text."""
+        rows = [self._rows[key] for key in keys]
         found = np.empty((len(rows), self.model.dimensions), np.float32)
         if rows:                                # read, because pages of a mapped file count as memory of this process
             with (self.folder / "vectors").open("rb", buffering=0) as file:
                 for place, row in enumerate(rows):
                     os.preadv(file.fileno(), [found[place]], row * found.itemsize * self.model.dimensions)
         return found
+
+    def segments(self, keys: Iterable[bytes]) -> set[int]:
+        """Return the numbers of the segments with the vectors of these keys; a segment is `SEGMENT_ROWS` consecutive rows."""
+        return {self._rows[key] // SEGMENT_ROWS for key in keys}
+
+    def read_segment(self, number: int) -> bytes:
+        """Return the keys of a segment, then its vectors; `add_segment` takes them on another machine."""
+        start, count = number * SEGMENT_ROWS, min(SEGMENT_ROWS, self._count - number * SEGMENT_ROWS)
+        parts = []
+        for name, width in (("keys", KEY_BYTES), ("vectors", 4 * self.model.dimensions)):
+            with (self.folder / name).open("rb") as file:
+                file.seek(start * width)
+                parts.append(file.read(count * width))
+        return b"".join(parts)
+
+    def add_segment(self, content: bytes) -> None:
+        """Add the vectors of a segment."""
+        count = len(content) // (KEY_BYTES + 4 * self.model.dimensions)
+        keys = [content[row * KEY_BYTES:(row + 1) * KEY_BYTES] for row in range(count)]
+        self.add(keys, np.frombuffer(content, np.float32, offset=count * KEY_BYTES).reshape(count, self.model.dimensions))
+
+    def add(self, keys: Sequence[bytes], vectors: np.ndarray) -> int:
+        """Add the vectors of keys that have none yet, and return their number."""
+        self.refresh()
+        new = [row for row, key in enumerate(keys) if key not in self._rows]
+        if new:
+            self._append([keys[row] for row in new], vectors[new])
+            self.refresh()
+        return len(new)
 
     def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
         """Embed the texts that have no vector yet and return their number; `threads` batches run in parallel."""

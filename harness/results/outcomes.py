@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from harness.results.arrays import ArrayStore, StoredArray
+from harness.results.provenance import Machine
 
 
 class StoredAs(NamedTuple):
@@ -53,6 +54,7 @@ class Outcome:
     observation: Any                        # an instance of the task's observation dataclass, or None
     failure: Failure | None
     seconds: float
+    machine: Machine | None = None           # the node of a cluster that ran it
 
 
 @cache

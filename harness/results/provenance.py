@@ -20,6 +20,23 @@ DISTRIBUTION = "touchstone-benchmark"
 
 
 @dataclass(frozen=True)
+class Machine:
+    """The node of a cluster that test units are run on."""
+
+    node: str                               # its name and its address
+    platform: str
+    processor: str
+    processors: int
+    packages: dict[str, str]
+    layers: tuple[str, ...]
+
+    @property
+    def address(self) -> str:
+        """The address of the node in the cluster."""
+        return self.node.rpartition(" ")[2].strip("()")
+
+
+@dataclass(frozen=True)
 class Provenance:
     """The provenance stored with every run."""
 
@@ -35,6 +52,11 @@ class Provenance:
     environments: dict[str, tuple[str, ...]]        # locked packages by entry digest, where they are not `packages`
     suite: str
     fingerprint: str
+    node: str | None = None                         # None: the machine that the command was run on
+
+    def on(self, machine: Machine) -> Provenance:
+        """Return the provenance of the test units of this run that a node runs."""
+        return dataclasses.replace(self, **vars(machine))
 
 
 def current_provenance(layers: tuple[str, ...], limits: Limits, locks: dict[str, tuple[str, ...]], suite: str,
@@ -54,6 +76,12 @@ def current_provenance(layers: tuple[str, ...], limits: Limits, locks: dict[str,
         suite,
         fingerprint,
     )
+
+
+@cache
+def describe_machine(node: str, layers: tuple[str, ...]) -> Machine:
+    """Return the facts of this machine as a node of a cluster."""
+    return Machine(node, platform.platform(), processor_name(), os.cpu_count() or 1, installed_packages(), layers)
 
 
 @cache

@@ -178,10 +178,10 @@ class Store:
             assert key is not None
             return int(key[0])
 
-    def end_run(self, run: int) -> None:
-        """Record the end of a run."""
+    def end_runs(self, runs: Iterable[int]) -> None:
+        """Record the end of runs."""
         with self._explained(), self._engine.begin() as connection:
-            connection.execute(sa.update(RUNS).where(RUNS.c.id == run).values(ended=current_time()))
+            connection.execute(sa.update(RUNS).where(RUNS.c.id.in_(list(runs))).values(ended=current_time()))
 
     def save_entries(self, entries: Iterable[Entry]) -> None:
         """Store the source of entries; the most recently seen one is the current entry of its name."""
@@ -202,16 +202,23 @@ class Store:
 
     def save_outcome(self, outcome: Outcome, run: int) -> None:
         """Store an outcome; it replaces an earlier one of the same test unit and entry."""
+        self.save_outcomes([(outcome, run)])
+
+    def save_outcomes(self, outcomes: Iterable[tuple[Outcome, int]]) -> None:
+        """Store outcomes with the numbers of their runs, all or none."""
         with self._explained():
-            row = {"unit_id": outcome.unit_id, "entry_digest": outcome.entry_digest, "run_id": run,
-                   "status": outcome.status.value, "seconds": outcome.seconds, "finished": current_time(),
-                   "observation": None if outcome.observation is None else pack_observation(outcome.observation, self.arrays),
-                   "failure": None if outcome.failure is None else dataclasses.asdict(outcome.failure)}
-            with self._engine.begin() as connection:
-                insert = self._database.insert(OUTCOMES).values(row)
-                connection.execute(insert.on_conflict_do_update(
-                    index_elements=["unit_id", "entry_digest"],
-                    set_={name: value for name, value in row.items() if name not in ("unit_id", "entry_digest")}))
+            rows = [{"unit_id": outcome.unit_id, "entry_digest": outcome.entry_digest, "run_id": run,
+                     "status": outcome.status.value, "seconds": outcome.seconds, "finished": current_time(),
+                     "observation": None if outcome.observation is None else pack_observation(outcome.observation, self.arrays),
+                     "failure": None if outcome.failure is None else dataclasses.asdict(outcome.failure)}
+                    for outcome, run in outcomes]
+            insert = self._database.insert(OUTCOMES)
+            replaced = ("run_id", "status", "seconds", "finished", "observation", "failure")
+            upsert = insert.on_conflict_do_update(index_elements=["unit_id", "entry_digest"],
+                                                  set_={name: insert.excluded[name] for name in replaced})
+            if rows:
+                with self._engine.begin() as connection:
+                    connection.execute(upsert, rows)
 
     def cache_put(self, kind: str, values: Mapping[str, Any]) -> None:
         """Store values derived from answers, by key."""
@@ -302,6 +309,14 @@ class Store:
         with self._explained(), self._engine.connect() as connection:
             return [(row.unit_id, row.entry_digest, row.status, json.dumps(row.observation, sort_keys=True))
                     for row in connection.execute(query)]
+
+    def nodes(self) -> dict[Pair, str | None]:
+        """Return the node that each outcome was computed on, by unit id and entry digest; None outside a cluster."""
+        query = sa.select(OUTCOMES.c.unit_id, OUTCOMES.c.entry_digest, OUTCOMES.c.run_id)
+        with self._explained(), self._engine.connect() as connection:
+            runs = connection.execute(sa.select(RUNS.c.id, RUNS.c.provenance))
+            named = {run: provenance.get("node") for run, provenance in runs}
+            return {(unit, digest): named[run] for unit, digest, run in connection.execute(query)}
 
     def suites(self) -> list[str]:
         """Return the names of the suites that were run, most recent first."""

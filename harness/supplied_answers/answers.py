@@ -140,7 +140,7 @@ def store_answers(supplied: SuppliedAnswers, suite: Suite, only: Sequence[str], 
                     summary.failures.append(f"{task_unit.unit.task}: {outcome.failure}")
                 summary.units[task_unit.unit.task] += 1
                 results.save_outcome(outcome, run)
-            results.end_run(run)
+            results.end_runs([run])
     finally:
         results.close()
     return summary

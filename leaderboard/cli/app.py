@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +25,7 @@ from leaderboard.cli.options import (
     SOME_FAILED,
     STOPPED,
     AxisOption,
+    ClusterOption,
     DataOption,
     JobsOption,
     JsonOption,
@@ -40,6 +39,7 @@ from leaderboard.cli.options import (
     TrackOption,
     TrustOption,
     check_metric,
+    connect_cluster,
     default_jobs,
     open_results,
     print_json,
@@ -62,7 +62,6 @@ from leaderboard.cli.submit import submitting_app
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from harness.evaluation.loop import MakeExecutor
     from harness.submission.submission import Entry
     from leaderboard.cli.console import ConsoleProgress
     from leaderboard.publishing.answers import ReleasedResults
@@ -150,8 +149,7 @@ def run(
     memory: MemoryOption = None,
     limit: LimitOption = None,
     trust: TrustOption = False,
-    cluster: Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://scheduler:8786, or local:4 "
-                                                "for four processes here.", show_default=False, rich_help_panel="How")] = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run metrics on a suite, store the results, and rank them among the published metrics. A repeated command resumes.
@@ -162,7 +160,6 @@ def run(
     [bold]touchstone run --all[/bold]                        all of submissions/
     """
     from harness.base.paths import SUBMISSIONS
-    from harness.evaluation.executor import Executor
     from harness.evaluation.loop import RunInterrupted
     from harness.evaluation.run import run_suite
     from harness.results.store import Store
@@ -187,7 +184,7 @@ def run(
     limits = read_limits(seconds, memory, limit)
     path = store_address(store)
     try:
-        with connect_cluster(cluster, suite, read.fingerprint) if cluster else contextlib.nullcontext(Executor) as make_executor:
+        with connect_cluster(cluster, suite, read.fingerprint) as make_executor:
             tally = run_suite(entries, read, path, only=only or [], rerun=refresh_env, retry_failed=retry, trust=trust,
                               limits=limits, jobs=default_jobs(jobs), progress=progress, make_executor=make_executor,
                               published=None if published is None else published.times())
@@ -202,24 +199,6 @@ def run(
     show_run(results, [entry.name for entry in entries] if what else None, as_json)
     results.keep()
     sys.exit(REFUSED if tally.refused else SOME_FAILED if tally.failed_in_store else ANSWERED)
-
-
-@contextlib.contextmanager
-def connect_cluster(address: str, suite: str, fingerprint: str) -> Iterator[MakeExecutor]:
-    """Connect to a Dask cluster and return what makes executors that use it."""
-    from functools import partial
-
-    try:
-        from harness.evaluation.cluster.executor import Cluster
-    except ImportError:
-        raise TouchstoneError("Runs on a cluster need Dask: pip install -e '.[cluster]'.") from None
-    from tasks.suite_files import suite_fingerprint
-
-    connected = Cluster(address, partial(suite_fingerprint, suite), fingerprint)
-    try:
-        yield connected.executor
-    finally:
-        connected.close()
 
 
 def show_run(results: StoreView, names: list[str] | None, as_json: bool) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 from harness.base.errors import TouchstoneError, did_you_mean
 
 if TYPE_CHECKING:
+    from harness.evaluation.loop import MakeExecutor
     from harness.sandbox.limits import Limits
     from leaderboard.publishing.views import ResultsView
     from leaderboard.scoring.results import Results
@@ -47,6 +49,9 @@ MemoryOption = Annotated[int | None, typer.Option(min=500, help="Memory limit of
                                                   show_default=False, rich_help_panel="How")]
 LimitOption = Annotated[list[str] | None, typer.Option(metavar="NAME=VALUE", help="Any other limit, for example threads=8; "
                                                        "may be repeated.", show_default=False, rich_help_panel="How")]
+ClusterOption = Annotated[str | None, typer.Option(metavar="ADDRESS", help="Run on a Dask cluster: tcp://scheduler:8786, a "
+                                                   "scheduler file, or local:4 for four processes here.", show_default=False,
+                                                   rich_help_panel="How")]
 ANSWERED, SOME_FAILED, REFUSED, STOPPED = 0, 1, 2, 130
 
 
@@ -86,6 +91,27 @@ def read_limits(seconds: float | None, memory: int | None, others: Iterable[str]
 def default_jobs(jobs: int | None) -> int:
     """Return the requested number of jobs, or the number of processors."""
     return jobs or len(os.sched_getaffinity(0))
+
+
+@contextlib.contextmanager
+def connect_cluster(address: str | None, suite: str, fingerprint: str) -> Iterator[MakeExecutor]:
+    """Connect to a Dask cluster and return what makes executors that use it; without an address, those of this machine."""
+    from functools import partial
+
+    from harness.evaluation.executor import Executor
+    from tasks.suite_files import suite_fingerprint
+
+    if address is None:
+        yield Executor
+        return
+    from harness.evaluation.cluster.executor import Cluster
+    from harness.evaluation.cluster.node import Requirements
+
+    connected = Cluster(address, Requirements(partial(suite_fingerprint, suite), fingerprint))
+    try:
+        yield connected.executor
+    finally:
+        connected.close()
 
 
 def unknown_metric_error(name: str, suite: str, names: Iterable[str]) -> TouchstoneError:

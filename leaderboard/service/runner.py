@@ -8,12 +8,15 @@ import os
 import socket
 import threading
 import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from harness.base.errors import TouchstoneError
 from harness.base.progress import NoProgress
-from harness.evaluation.loop import RunInterrupted
+from harness.evaluation.executor import Executor
+from harness.evaluation.loop import MakeExecutor, RunInterrupted
 from harness.evaluation.run import run_suite
 from harness.evaluation.suite import Suite
 from harness.results.databases import StoreBusy
@@ -40,6 +43,11 @@ POLL_SECONDS = 1.0
 AWAY_SECONDS = 5.0  # between attempts to reach a database that is away
 
 
+def use_this_machine() -> AbstractContextManager[MakeExecutor]:
+    """Return what makes executors of this machine."""
+    return nullcontext(Executor)
+
+
 @dataclass
 class RunConditions:
     """What submissions are run on, and how."""
@@ -48,6 +56,7 @@ class RunConditions:
     limits: Limits
     jobs: int
     epoch_secret: bytes | None = None
+    connect: Callable[[], AbstractContextManager[MakeExecutor]] = use_this_machine  # or to a cluster
 
 
 class Runner:
@@ -127,15 +136,17 @@ class Runner:
         entries = submission.entries
         suite, address = conditions.suite, self._submissions.database.address
         published, unpublished_reason = find_published(suite)
-        summary = run_suite(
-            entries,
-            suite,
-            address,
-            limits=conditions.limits,
-            jobs=conditions.jobs,
-            progress=heart,
-            published=None if published is None else published.times(),
-        )
+        with conditions.connect() as make_executor:
+            summary = run_suite(
+                entries,
+                suite,
+                address,
+                limits=conditions.limits,
+                jobs=conditions.jobs,
+                progress=heart,
+                published=None if published is None else published.times(),
+                make_executor=make_executor,
+            )
         if summary.refused:
             return State.FAILED, summary.refused[0], {"fault": "yours"}
         store = Store(address, read_only=True)

@@ -17,7 +17,7 @@ from harness.base.errors import TouchstoneError, did_you_mean
 from harness.base.files import read_entries, remove_entry, write_entry
 from harness.base.paths import cache_folder
 from harness.base.progress import NoProgress, Progress
-from tasks.data.mirror import find_snapshot, read_snapshot, snapshot_kinds
+from tasks.data.mirror import SharedDataset, find_snapshot, read_snapshot, snapshot_kinds
 from tasks.data.own.columns import FORMS, ShapedData
 from tasks.data.own.registry import (
     OwnSource,
@@ -144,9 +144,11 @@ def load_dataset(name: str, progress: Progress | None = None) -> LoadedDataset:
         TouchstoneError: If the dataset cannot be read, or if its rows do not have the expected fingerprint.
     """
     dataset = get_dataset(name)
-    snapshot = find_snapshot(dataset)
+    snapshot, shared = find_snapshot(dataset), SharedDataset.of(dataset, _expected_fingerprint(dataset))
     if snapshot is not None:
         tables, origin = read_snapshot(dataset, snapshot), "the mirror"
+    elif shared is not None and not dataset.source.is_local(name) and (copy := shared.read(progress or NoProgress())) is not None:
+        tables, origin = copy, "the remote cache"
     else:
         tables, origin = dataset.source.read(name, progress or NoProgress())
     check_tables(dataset.kind, tables, f'The dataset "{name}" read from {origin}')
@@ -159,6 +161,8 @@ def load_dataset(name: str, progress: Progress | None = None) -> LoadedDataset:
                        "it was added with" if isinstance(dataset.source, OwnSource) else "the registry has")
         raise TouchstoneError(f'The dataset "{name}" read from {origin} has the fingerprint {fingerprint[:16]}, {expected_by} '
                               f"{expected[:16]}: the rows have changed. {dataset.source.remedy(name)}")
+    if shared is not None and origin != "the remote cache":
+        shared.write(tables)
     return LoadedDataset(dataset, tables, fingerprint, origin)
 
 

@@ -1,4 +1,4 @@
-"""Mirrors: folders of Parquet snapshots in the normal form.
+"""Mirrors: folders of Parquet snapshots in the normal form, and copies in the remote cache.
 
 A mirror has one folder per dataset with one file per table and a `source.json`.
 """
@@ -6,18 +6,24 @@ A mirror has one folder per dataset with one file per table and a `source.json`.
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import os
 import shutil
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.base.errors import TouchstoneError
 from harness.base.paths import mirror_folder
+from harness.base.progress import Progress
+from harness.base.remote_cache import RemoteCache, remote_cache
 from tasks.data.schema import FORMS, Kind, Tables, fingerprint_tables
-from tasks.data.types import Dataset
+from tasks.data.types import Dataset, SyntheticSource
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from tasks.data.loading import LoadedDataset
 
 
@@ -60,6 +66,55 @@ def read_snapshot(dataset: Dataset, folder: Path) -> Tables:
         raise TouchstoneError(f"The rows of {folder} have changed since it was written: their fingerprint is {fingerprint[:16]}, "
                               f"source.json has {str(recorded)[:16]}. Fetch the dataset again.")
     return tables
+
+
+@dataclasses.dataclass
+class SharedDataset:
+    """The copy of a dataset in the remote cache: one Parquet object per table, below the fingerprint of the rows."""
+
+    remote: RemoteCache
+    dataset: Dataset
+    fingerprint: str
+    damaged: bool = False
+
+    @classmethod
+    def of(cls, dataset: Dataset, fingerprint: str | None) -> SharedDataset | None:
+        """Return the copy of a dataset, or None without a remote cache and for datasets that are generated."""
+        remote = remote_cache()
+        if remote is None or fingerprint is None or isinstance(dataset.source, SyntheticSource):
+            return None
+        return cls(remote, dataset, fingerprint)
+
+    def read(self, progress: Progress) -> Tables | None:
+        """Return the tables; None if there is no copy, or if it does not have the fingerprint."""
+        import pandas as pd
+        import pyarrow as pa
+
+        contents = {table: self.remote.read(self._name(table)) for table in FORMS[self.dataset.kind]}
+        if None in contents.values():
+            return None
+        try:
+            tables = {table: pd.read_parquet(io.BytesIO(content)) for table, content in contents.items() if content is not None}
+            self.damaged = fingerprint_tables(tables) != self.fingerprint
+        except (pa.ArrowException, OSError, ValueError):
+            self.damaged = True
+        if self.damaged:
+            progress.say(f"The copy of {self.dataset.name} in {self.remote.address} is damaged; its source is read instead.")
+            return None
+        return tables
+
+    def write(self, tables: Tables) -> None:
+        """Write the tables unless they are there undamaged."""
+        for table, rows in tables.items():
+            self.remote.write(self._name(table), partial(encode_parquet, rows), replace=self.damaged)
+
+    def _name(self, table: str) -> str:
+        return f"datasets/{self.fingerprint}/{table}.parquet"
+
+
+def encode_parquet(rows: pd.DataFrame) -> bytes:
+    """Return a table as the content of a Parquet file."""
+    return rows.to_parquet(index=False)
 
 
 def snapshot_fingerprint(folder: Path) -> str | None:

@@ -14,6 +14,7 @@ from harness.base.errors import TouchstoneError, printable
 from leaderboard.cli.options import (
     ANSWERED,
     SOME_FAILED,
+    ClusterOption,
     DataOption,
     JobsOption,
     LimitOption,
@@ -21,6 +22,7 @@ from leaderboard.cli.options import (
     SecondsOption,
     StoreOption,
     SuiteOption,
+    connect_cluster,
     default_jobs,
     read_limits,
     set_mirror,
@@ -55,6 +57,7 @@ def runner(
     memory: MemoryOption = None,
     limit: LimitOption = None,
     epoch_secret: EpochSecretOption = None,
+    cluster: ClusterOption = None,
     once: Annotated[bool, typer.Option("--once", help="Stop when nothing waits.")] = False,
     log: LogOption = "text",
 ) -> None:
@@ -62,6 +65,8 @@ def runner(
 
     [bold]touchstone runner --store postgresql://user@host/name[/bold]
     """
+    from functools import partial
+
     from harness.sandbox.probe import probe_sandbox
     from leaderboard.cli.console import messages
     from leaderboard.service.database import ServiceDatabase
@@ -74,7 +79,11 @@ def runner(
     start_log(log)
     set_mirror(data_dir)
     secret = read_secret(epoch_secret) if epoch_secret is not None or SECRET_VARIABLE in os.environ else None
-    conditions = RunConditions(load_suite(suite), read_limits(seconds, memory, limit), default_jobs(jobs), secret)
+    read = load_suite(suite)
+    connect = partial(connect_cluster, cluster, suite, read.fingerprint)
+    conditions = RunConditions(read, read_limits(seconds, memory, limit), default_jobs(jobs), secret, connect)
+    with connect():  # raises where no scheduler answers or a node cannot run metrics
+        pass
     probe_sandbox(False)  # raises where a submission could not be isolated
     database = ServiceDatabase(store_address(store))
     worker = Runner(Submissions(database, Settings.from_environment()), conditions)

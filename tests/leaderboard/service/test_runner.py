@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import itertools
 import os
+import platform
 import re
 import signal
 import textwrap
@@ -147,3 +148,21 @@ def test_an_uploaded_attack_is_contained(attacks, name):
     assert controls[name] == 1.0, "the attack fails even without a sandbox"
     assert events[name].state is State.REFUSED, events[name].reason
     assert re.search(r"attack-\d+\.py:\d+ in|\(line \d+\)", events[name].reason), events[name].reason       # and not for another reason
+
+
+def test_a_runner_uses_a_cluster(submissions, address):
+    pytest.importorskip("distributed")
+    from tests.support.clusters import nodes
+
+    record = upload(submissions, "good", "def distance(p, q): return float(abs(len(set(p)) - len(set(q))))\n")
+    with nodes([{}]) as cluster:
+        words = ("runner", "--once", "--suite", "smoke", "--store", address, "--cluster")
+        process = start_service(*words, cluster.address)
+        output, _ = process.communicate(timeout=180)
+    assert process.returncode == 0, output
+    assert submissions.events(record.id)[-1].state is State.HELD
+    assert all(node.startswith(platform.node()) for node in Store(address, read_only=True).nodes().values())
+    process = start_service(*words, "tcp://127.0.0.1:1")
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert "No Dask scheduler answers at tcp://127.0.0.1:1" in output

@@ -53,6 +53,8 @@ def build(library: Library) -> gr.Blocks:
                 ADDERS.get(name, partial(add_page, name=name))(library, blocks)
     with blocks.route("Metric", "/metric", show_in_navbar=False):
         add_metric(library, blocks)
+    with blocks.route("Changes", "/changes", show_in_navbar=False):
+        add_page(library, blocks, "changes")
     if library.service is not None:
         with blocks.route("Submission", "/submission", show_in_navbar=False):
             add_submission_page(library, library.service, blocks)

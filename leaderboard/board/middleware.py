@@ -18,7 +18,7 @@ from leaderboard.board.router import Library, Page
 from leaderboard.board.services.page_meta import PageMeta, page_meta
 
 RESERVED = frozenset({"page", "view", "deep_link", "__theme"})      # parameters that Gradio evaluates
-PATHS = {"/": "board", "/metric": "metric", "/submission": "submission", **{f"/{name}": name for name in PAGES if name != "board"}}
+PATHS = {"/": "board", "/metric": "metric", "/submission": "submission", "/changes": "changes", **{f"/{name}": name for name in PAGES if name != "board"}}
 HEAD = re.compile(r"<title>.*?</title>|<meta\s+(?:name|property)=\"(?:description|title|author|keywords|og:[^\"]*|twitter:[^\"]*)\"[^>]*>", re.DOTALL)
 
 

@@ -14,7 +14,7 @@ from harness.base.errors import TouchstoneError, did_you_mean, printable
 from leaderboard.board.components.layout import PAGES, Choice, Links
 from leaderboard.board.pages.choose import render_choose
 from leaderboard.board.pages.compare import render_compare
-from leaderboard.board.pages.info import render_about, render_submit, render_tasks
+from leaderboard.board.pages.info import render_about, render_changes, render_submit, render_tasks
 from leaderboard.board.pages.map import render_map
 from leaderboard.board.pages.metric import render_metric
 from leaderboard.board.pages.ranking import TableView, complete_weights, render_overview, render_table
@@ -30,7 +30,7 @@ from leaderboard.service.submissions import UnknownSubmission
 
 # Parameters on which the HTML of a page depends; the script evaluates the others.
 PARAMETERS = frozenset({"name", "against", "metrics", "track", "release", "suite", "task", "cost", "model", "symmetric", "axis", "order",
-                        "columns"})
+                        "columns", "since"})
 NEED_ENTRIES = frozenset({"board", "metric", "compare", "choose", "map"})
 PAGES_KEPT = 256
 
@@ -134,7 +134,7 @@ def render_snapshot(snapshot: Snapshot, links: Links, name: str, query: Mapping[
     if name == "metric":
         return render_metric_page(snapshot, links, query)
     if name != "board":
-        return Page(with_errata(snapshot, RENDERERS[name](snapshot, links, query)), f"{PAGES[name]} · Touchstone")
+        return Page(with_errata(snapshot, RENDERERS[name](snapshot, links, query)), f"{PAGES.get(name, name.capitalize())} · Touchstone")
     track, view = query.get("track"), read_view(query)
     if track is not None and track not in snapshot.tracks:
         return render_missing(links, f"There is no track “{printable(track, 80)}”; there are {', '.join(snapshot.tracks)}.")
@@ -197,7 +197,7 @@ def with_errata(snapshot: Snapshot, content: Markup) -> Markup:
 
 RENDERERS: Mapping[str, Callable[[Snapshot, Links, Mapping[str, str]], Markup]] = {
     "compare": render_compare, "choose": render_choose, "map": render_map, "try": render_form, "tasks": render_tasks,
-    "submit": render_submit, "about": render_about}
+    "submit": render_submit, "about": render_about, "changes": render_changes}
 
 
 def render_missing(links: Links, message: str, heading: str = "Not found", status: int = 404) -> Page:

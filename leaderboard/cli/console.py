@@ -18,10 +18,11 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
-from harness.base.errors import format_bytes
+from harness.base.errors import format_bytes, printable
 from harness.evaluation.suite import OVERALL
 from leaderboard.cli.fitted_table import Column, FittedTable, plain_table
 from leaderboard.cli.options import write_file
+from leaderboard.publishing.changes import Changes
 from leaderboard.report.formats import format_authors
 from leaderboard.report.position import Position
 from leaderboard.report.schema import DescribedEntry, MetricPair, Standing, SuiteInfo, TaskInfo, TrackQuality
@@ -264,6 +265,19 @@ def quality_view(suite: SuiteInfo, track: str, quality: TrackQuality) -> Rendera
                                    f"; highest trivial baseline {highest.name}, {highest.value:.3f} above chance"))
         parts += [Text(f"  {reason}", style="dim") for reason in admission.reasons]
     parts += [Text(f"A release would be refused: {problem}.", style="yellow") for problem in quality.problems]
+    return Group(*parts, Text(""))
+
+
+def changes_view(changes: Changes) -> RenderableType:
+    """Return what differs between two releases."""
+    parts: list[RenderableType] = [Text(f"{changes.old} to {changes.new}", style="bold")]
+    parts += [Text(sentence) for sentence in changes.suite or ["The suite is the same."]]
+    for track, moves in changes.moves.items():
+        rows = [(printable(move.name), *("-" if rank is None else str(rank) for rank in (move.old_rank, move.new_rank)),
+                 *("-" if score is None else f"{score:.3f}" for score in (move.old_score, move.new_score)),
+                 printable(move.reason)) for move in moves]
+        table = plain_table(("Metric", "rank", "now", "score", "now", "reason"), rows) if rows else Text("No metric moved.")
+        parts += [Text(""), Text(f"{track.capitalize()} metrics", style="bold"), table]
     return Group(*parts, Text(""))
 
 

@@ -209,6 +209,28 @@ def quality(
 
 
 @citing_app.command()
+def changes(
+    old: Annotated[str, typer.Argument(help="The earlier release.")],
+    new: Annotated[str | None, typer.Argument(help="The later release.  \\[default: the latest]", show_default=False)] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print what differs between two releases: suite, tasks, and metrics whose rank or score moved, with the reason.
+
+    [bold]touchstone changes 2026.3 2026.4[/bold]
+    """
+    from leaderboard.cli.console import changes_view, output
+    from leaderboard.publishing.changes import compare_releases
+    from leaderboard.publishing.release import read_release
+
+    compared = compare_releases(read_release(old).report, read_release(new).report)
+    if as_json:
+        print_json({"old": compared.old, "new": compared.new, "suite": compared.suite,
+                    "moves": {track: [move._asdict() for move in moves] for track, moves in compared.moves.items()}})
+        return
+    output.print(changes_view(compared))
+
+
+@citing_app.command()
 def export(
     form: Annotated[Table, typer.Option("--format")] = Table.csv,
     to: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Output file.", show_default=False)] = None,

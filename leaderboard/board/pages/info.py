@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,7 +15,9 @@ from leaderboard.board.rendering import UI, format_estimate, render
 from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.papers.published_comparison import PublishedComparison, PublishedTable
 from leaderboard.publishing.changelog import read_changelog
+from leaderboard.publishing.changes import compare_releases
 from leaderboard.publishing.citations import cite_release
+from leaderboard.publishing.release import read_release, releases
 from leaderboard.quality.admission import Admission
 from leaderboard.report.schema import EntryReport, SuiteInfo, TaskInfo
 from leaderboard.scoring.estimates import Estimate
@@ -119,6 +122,18 @@ def cite_paper(paper: Paper) -> str:
 def render_submit(snapshot: Snapshot, links: Links, query: object = None) -> Markup:
     """Return how to submit a metric."""
     return render("submit.html", states=STATES)
+
+
+def render_changes(snapshot: Snapshot, links: Links, query: Mapping[str, str]) -> Markup:
+    """Return what differs between the selected release and the one before it, or the one that `since` names."""
+    if snapshot.release is None:
+        return render("changes.html", links=links, changes=None, earlier=[])
+    folder, name = snapshot.release.folder.parent, snapshot.release.name
+    names = releases(folder)
+    earlier = names[:names.index(name)][::-1] if name in names else []
+    since = query.get("since", earlier[0] if earlier else "")
+    changes = compare_releases(read_release(since, folder).report, snapshot.report) if since in earlier else None
+    return render("changes.html", links=links, changes=changes, earlier=earlier, since=since)
 
 
 def render_about(snapshot: Snapshot, links: Links, query: object = None) -> Markup:

@@ -28,6 +28,7 @@ PAGES = {
     "/tasks": ("tasks", "What each task of the benchmark measures, on which data, and the score of chance."),
     "/submit": ("submit a metric", "How to submit a text-similarity metric: one Python file, checked and run in a sandbox."),
     "/submission": ("submission", "The state of a submitted metric: check, queue, run, results."),
+    "/changes": ("changes between releases", "Which ranks and scores moved from a release to the next one, and why."),
     "/about": ("about and cite", "How the scores are made, how to cite them, the releases with their errata, and the API."),
 }
 

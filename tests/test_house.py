@@ -10,7 +10,9 @@ import zipfile
 import pytest
 
 from harness.base.paths import PROJECT
+from leaderboard.publishing.release import releases
 
+LARGEST_WHEEL = 100_000_000                 # the limit of the package index
 PACKAGES = ("harness", "tasks", "submissions", "leaderboard")
 
 
@@ -65,6 +67,9 @@ def test_an_installed_copy_brings_no_tests(tmp_path):
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     assert not [name for name in names if name.startswith("tests")]
+    answers = {name.split("/")[2] for name in names if name.endswith(("answers.parquet", "arrays.parquet", "task_scores.parquet"))}
+    assert answers == {releases()[-1]}, "pyproject.toml leaves out the answers of earlier releases"
+    assert wheel.stat().st_size < LARGEST_WHEEL
     assert {"submissions/random.py", "tasks/suites/core.toml", "harness/models/pinned/minilm.npy"} <= set(names)
 
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from harness.base.errors import TouchstoneError
+from harness.base.paths import is_clone
 from harness.evaluation.suite import Suite
 from harness.evaluation.time_left import PublishedTimes
 from harness.results.arrays import StoredArray, decode_array, encode_array
@@ -263,5 +264,5 @@ def published_results(release: Release, suite: Suite) -> ReleasedResults:
         raise TouchstoneError(f"The release {release.name} has results of {released.name}@{released.fingerprint[:6]}; the "
                               f"tasks have changed since, and this version has {suite.name}@{suite.fingerprint[:6]}.")
     if not (release.folder / ANSWERS).exists():
-        raise TouchstoneError(f"The release {release.name} has scores but no answers.")
+        raise TouchstoneError(f"The release {release.name} has scores but no answers{'' if is_clone() else ' in this package'}.")
     return ReleasedResults(release)

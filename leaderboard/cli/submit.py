@@ -77,7 +77,7 @@ def submit(
     written, made = write_bundle(submission, read, reports, Results(read, Store(path), published), Path(target))
     for claim in made.entries:
         messages.print(f"{claim.name}: {claim.state.value}" + (f": {claim.reason}" if claim.reason else "")
-                       + above_chance(claim.overall), soft_wrap=True, markup=False)
+                       + describe_overall(claim.overall), soft_wrap=True, markup=False)
     if reason is not None:
         messages.print(f"Not ranked among the published metrics: {reason}", soft_wrap=True, markup=False)
     if published is not None:
@@ -112,7 +112,7 @@ def rerun(
         output.print(
             f"{rerun_entry.said.name}: {rerun_entry.state.value}"
             + (f": {rerun_entry.reason}" if rerun_entry.reason else "")
-            + f"{above_chance(overall) or ', no score'}, {rerun_entry.rank}; largest difference from the bundle "
+            + f"{describe_overall(overall) or ', no score'}, {rerun_entry.rank}; largest difference from the bundle "
             f"{rerun_entry.off:.2g}",
             soft_wrap=True,
             markup=False,
@@ -120,7 +120,7 @@ def rerun(
     sys.exit(ANSWERED if all(rerun_entry.state is State.CHECKED for rerun_entry in reruns) else SOME_FAILED)
 
 
-def above_chance(overall: Mapping[str, float | None]) -> str:
+def describe_overall(overall: Mapping[str, float | None]) -> str:
     """Return the overall scores in words; tracks are named if there are several."""
     values = {track: value for track, value in overall.items() if value is not None}
     return "".join(f", {value:.3f} above chance" + (f" ({track})" if len(values) > 1 else "") for track, value in values.items())

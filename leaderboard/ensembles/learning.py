@@ -260,9 +260,9 @@ def general(tables: Sequence[TrainingTable], seeds: int) -> dict[str, float]:
     found: dict[str, list[float]] = {table.task: [] for table in tables}
     for seed in range(seeds):
         parted = [split_groups(table, seed) for table in tables]
-        gram = sum((scaled(table, split.learned)[0] for table, split in zip(tables, parted, strict=True)),
+        gram = sum((normal_equations(table, split.learned)[0] for table, split in zip(tables, parted, strict=True)),
                    np.zeros((len(tables[0].metrics), len(tables[0].metrics))))
-        right = sum((scaled(table, split.learned)[1] for table, split in zip(tables, parted, strict=True)),
+        right = sum((normal_equations(table, split.learned)[1] for table, split in zip(tables, parted, strict=True)),
                     np.zeros(len(tables[0].metrics)))
         beta = np.linalg.lstsq(gram, right, rcond=1e-10)[0]
         for table, split in zip(tables, parted, strict=True):
@@ -270,7 +270,7 @@ def general(tables: Sequence[TrainingTable], seeds: int) -> dict[str, float]:
     return {task: float(np.nanmean(scores)) for task, scores in found.items()}
 
 
-def scaled(table: TrainingTable, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def normal_equations(table: TrainingTable, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the normal equations of one task, per row."""
     weighted = table.answers * times[:, None] / times.sum()
     return weighted.T @ table.answers, weighted.T @ table.target

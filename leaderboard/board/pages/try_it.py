@@ -227,7 +227,7 @@ def render_corpora(snapshot: Snapshot, links: Links, answers: Sequence[TriedMetr
         halves = read_halves(answer.values)
         verdicts.append((halves.apart, answer.takes_vectors))
         rows.append([link_metric(snapshot, links, answer), f"{halves.whole:.3g}", "different" if halves.apart else "no clear difference",
-                     format_range(halves.across), format_range(halves.within), texts])
+                     format_extent(halves.across), format_extent(halves.within), texts])
     return render("tried_corpora.html", rows=rows, splits=SPLITS, progress=describe_progress(answers, running),
                   summary=None if running else summarise_corpora(verdicts))
 
@@ -249,7 +249,7 @@ def summarise_corpora(verdicts: Sequence[tuple[bool, bool]]) -> str | None:
     return f"According to {different} of {len(verdicts)} metrics, the corpora differ."
 
 
-def format_range(values: Sequence[float]) -> str:
+def format_extent(values: Sequence[float]) -> str:
     """Return the smallest and the largest value."""
     return f"{min(values):.3g} to {max(values):.3g}"
 

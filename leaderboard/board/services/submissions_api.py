@@ -61,7 +61,7 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
 
     def may_see(record: Record, request: Request, authorization: str | None) -> bool:
         """Return whether the caller may see results; the session of a browser counts, because nothing is changed."""
-        return service.may_see_results(record, browser_sender(host_of(request), request.scope, authorization))
+        return service.may_see_results(record, browser_sender(client_host(request), request.scope, authorization))
 
     def view(record: Record, request: Request, authorization: str | None) -> SubmissionView:
         return view_submission(service.submissions, service.epochs, record, may_see(record, request, authorization))
@@ -220,10 +220,10 @@ async def read_bounded(request: Request, most: int) -> bytes:
 
 def sender_of(request: Request, authorization: str | None) -> Sender:
     """Return the sender of a request that changes something. Cookies do not count, so no other site can act for a reader."""
-    return Sender(host_of(request), authorization)
+    return Sender(client_host(request), authorization)
 
 
-def host_of(request: Request) -> str:
+def client_host(request: Request) -> str:
     """Return the address of the client."""
     return request.client.host if request.client is not None else ""
 

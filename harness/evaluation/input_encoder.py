@@ -1,4 +1,4 @@
-"""Encode texts as what metrics take: texts, tokens, or vectors."""
+"""Encode texts as what metrics take: texts, tokens, vectors, or vectors of tokens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from harness.base.errors import NotApplicable
 from harness.base.hashing import digest_of
 from harness.models.embedding_process import time_embedding
 from harness.models.vector_cache import VectorCache, text_key
@@ -37,7 +36,7 @@ class InputEncoder:
         return self.cache.model.tokenizer()
 
     def of(self, texts: Sequence[str], entry: Entry) -> Content:
-        """Return the texts as the entry's input: texts, tokens, or vectors."""
+        """Return the texts as the entry's input: texts, tokens, vectors, or vectors of tokens."""
         kind = entry.header.input
         if kind == "embeddings":
             return self.vectors_for(entry.vectors).vectors(texts)
@@ -45,7 +44,7 @@ class InputEncoder:
             return self._tokenized(texts)
         if kind == "texts":
             return list(texts)
-        raise NotApplicable(f"metrics with this input ({kind}) are not supported yet")
+        return self.cache.of_tokens().token_vectors(texts)
 
     def vectors_for(self, spec: VectorSpec) -> VectorCache | ComposedVectors:
         """Return the source of the vectors that `spec` names."""
@@ -58,7 +57,7 @@ class InputEncoder:
 
         They are measured once for all entries that take the same vectors of the same texts.
         """
-        if entry.header.input != "embeddings":
+        if not entry.takes_vectors:
             return 0.0
         key = (entry.vectors, digest_of(list(texts)))
         if key not in self._embedding_seconds:

@@ -18,6 +18,7 @@ from harness.evaluation.assignment import Assignment, Conditions, TaskUnit
 from harness.evaluation.executor import Executor, FailureBudget
 from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.time_left import PublishedTimes, TimeEstimate
+from harness.models.registry import find_model
 from harness.models.vector_cache import VectorCache, missing_message
 from harness.models.vector_composition import SUITE_VECTORS, VectorSpec, vector_source
 from harness.results.claims import Claims
@@ -199,7 +200,9 @@ def required_vectors(assignment: Assignment) -> list[VectorSpec]:
     entry, task_unit = assignment
     if task_unit.task.inapplicable_reason(task_unit.unit, entry.header) is not None:
         return []
-    specs = [SUITE_VECTORS] * task_unit.task.needs_vectors + [entry.vectors] * (entry.header.input == "embeddings")
+    if entry.vectors.of_tokens and not find_model(task_unit.unit.model.name).has_token_vectors:
+        return []                           # not applicable
+    specs = [SUITE_VECTORS] * task_unit.task.needs_vectors + [entry.vectors] * entry.takes_vectors
     return list(dict.fromkeys(specs))
 
 

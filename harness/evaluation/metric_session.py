@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 
@@ -134,7 +135,7 @@ class MetricSession:
         first, second = self._input(a), self._input(b)
         if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
             return (np.abs(first - second).max(axis=1) <= SAME_VECTOR).tolist() if len(first) else []
-        return [x == y for x, y in zip(first, second, strict=True)]
+        return [np.array_equal(x, y) if isinstance(x, np.ndarray) else x == y for x, y in zip(first, second, strict=True)]
 
     def time_corpora(self, corpora: Corpora, pairs: Sequence[tuple[int, int]], first: int = 0) -> float:
         """Return the seconds spent in the metric to prepare the corpora and to answer for the pairs.
@@ -316,7 +317,9 @@ class MetricSession:
 
 def concatenate(*contents: Content) -> Content:
     """Return the texts of some corpora as one input."""
-    return np.concatenate(contents) if isinstance(contents[0], np.ndarray) else [text for texts in contents for text in texts]
+    if isinstance(contents[0], np.ndarray):
+        return np.concatenate(contents)
+    return cast(Content, [text for texts in contents for text in texts])
 
 
 def connected_pairs(pairs: Sequence[tuple[int, int]], indices: Sequence[int]) -> list[list[int]]:
@@ -339,7 +342,7 @@ def fits_union(sizes: Sequence[int], pair_sizes: Sequence[tuple[int, int]]) -> b
 
 def take_rows(content: Content, rows: list[int]) -> Content:
     """Return the selected rows of an input."""
-    return content[rows] if isinstance(content, np.ndarray) else [content[row] for row in rows]
+    return content[rows] if isinstance(content, np.ndarray) else cast(Content, [content[row] for row in rows])
 
 
 def time_call(call: Callable[..., object], *arguments: object) -> float:

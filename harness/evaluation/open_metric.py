@@ -87,7 +87,7 @@ class OpenMetric:
         fit_texts = list(dict.fromkeys(texts if collection is None else collection))
         try:
             self._session.start()
-            if self.entry.header.input == "embeddings":
+            if self.entry.takes_vectors:
                 needed = {*texts, *fit_texts} if self._session.is_fitted else set(texts)
                 self._encoder.vectors_for(self.entry.vectors).fill(needed, self._progress, 1)
             yield fit_texts
@@ -102,7 +102,7 @@ def open_metric(metric: Entry | str | Path, *, model: str = SUITE_MODEL, limits:
 
     Args:
         metric: An entry, the name of a submission (`"cosine"`, `"pr[k=5]"`), or the path of a submission file.
-        model: The embedding model behind `input = "embeddings"` and `"tokens"`.
+        model: The embedding model behind `input = "embeddings"`, `"token_embeddings"` and `"tokens"`.
         limits: Time, memory and other limits of each call.
         trust: Disable the sandbox, for code that you have reviewed.
         progress: Receives messages and progress; default: none.

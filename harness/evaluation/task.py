@@ -118,6 +118,7 @@ class Presentation:
     radar: Mapping[str, str] = field(default_factory=dict)      # measures that are axes of the radar chart: their labels
     faults: Mapping[str, str] = field(default_factory=dict)     # measures that are sensitivities to a fault: the fault
     parts: Mapping[str, str] = field(default_factory=dict)      # measures on a part of the test units: the part
+    listed: Mapping[str, str] = field(default_factory=dict)     # measures that are 0 or 1 and shown in one list: their labels
     axioms: bool = False                    # every measure is a share of trials that is 1 where a property holds
     combined: tuple[CombinedColumn, ...] = ()
     curves_title: str = ""                  # heading of the task's curves

@@ -27,6 +27,7 @@ class Model:
     licence: str
 
     verified = False                    # whether the fingerprint is pinned in the registry
+    has_token_vectors = False           # whether the encoder returns the vectors of tokens
 
     @property
     def origin(self) -> str:

@@ -31,7 +31,7 @@ from harness.base.paths import PROJECT
 from harness.base.progress import NoProgress
 from harness.models.encoders import Encoder
 from harness.models.registry import find_model
-from harness.models.vector_cache import VectorCache, VectorsInMemory, embed_batches
+from harness.models.vector_cache import TokenVectorCache, VectorCache, VectorsInMemory, embed_batches
 
 Purpose = Literal["fill", "time", "plan"]
 PR_SET_PDEATHSIG = 1
@@ -48,7 +48,7 @@ class EmbeddingProcess:
     def __init__(self, cache: VectorCache, texts: Iterable[str], threads: int, purpose: Purpose = "fill") -> None:
         self._model = cache.model.name
         settings = {"model": self._model, "folder": str(cache.root.absolute()), "threads": threads, "parent": os.getpid(),
-                    "purpose": purpose}
+                    "purpose": purpose, "tokens": isinstance(cache, TokenVectorCache)}
         with tempfile.TemporaryFile() as request:         # an unnamed file, so that no text remains on disk
             request.writelines(json.dumps(item).encode() + b"\n" for item in (settings, *texts))
             request.seek(0)
@@ -235,7 +235,8 @@ def fill_cache(settings: dict[str, Any], answers: int) -> None:
         sys.exit(1)
     if settings["purpose"] != "time":
         os.nice(NICENESS)
-    cache, texts = VectorCache(settings["model"], Path(settings["folder"])), map(json.loads, sys.stdin.buffer)
+    cache = (TokenVectorCache if settings["tokens"] else VectorCache)(settings["model"], Path(settings["folder"]))
+    texts = map(json.loads, sys.stdin.buffer)
     if settings["purpose"] == "time":
         os.write(answers, f"{time_encoder(cache.model.encoder(), list(texts))}\n".encode())
     elif settings["purpose"] == "plan":

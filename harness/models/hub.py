@@ -62,6 +62,8 @@ class HubModel(Model):
     files: tuple[str, ...]
     prompt: str | None
 
+    has_token_vectors = True
+
     @property
     def origin(self) -> str:
         return "hub"

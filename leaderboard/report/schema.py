@@ -6,7 +6,7 @@ fields.  A field that older releases lack has a default, which `complete` in `le
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from typing import ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict
@@ -76,6 +76,14 @@ class TaskInfo(Model):
     presentation: Presentation = Presentation()     # since version 2
     short: str = ""                         # in signatures and narrow tables, since version 2
     descriptive: bool = False               # whether it has no score that can be ranked, since version 3
+
+    def list_verdicts(self, measures: Mapping[str, Estimate | None]) -> list[str]:
+        """Return which of the listed measures are 1 and which are not, each as one line of labels."""
+        values = {label: measures[measure].value for measure, label in self.presentation.listed.items()      # type: ignore[union-attr]
+                  if measures.get(measure) is not None}
+        lines = ((self.title, [label for label, value in values.items() if value == 1]),
+                 ("Not", [label for label, value in values.items() if value != 1]))
+        return [f"{title}: {', '.join(labels)}" for title, labels in lines if labels]
 
 
 class SuiteInfo(Model):

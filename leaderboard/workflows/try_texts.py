@@ -140,7 +140,7 @@ def select_fast(names: Sequence[str]) -> list[Entry]:
 
 def takes_vectors(entry: Entry) -> bool:
     """Return whether an entry takes vectors of the suite's model."""
-    return entry.header.input == "embeddings"
+    return entry.takes_vectors
 
 
 def shuffle(texts: Sequence[str]) -> list[str]:

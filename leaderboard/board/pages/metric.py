@@ -203,6 +203,7 @@ def render_measures(snapshot: Snapshot, standings: Sequence[EntryReport]) -> Mar
             task = snapshot.task(name)
             if not task.presentation.axioms and name not in tables:
                 rows = [[measure.replace("_", " "), "unknown" if estimate is None else f"{estimate.value:.3f}", UI.interval(estimate, 3),
-                         UI.reason(task.measures.get(measure, ""))] for measure, estimate in result.measures.items()]
+                         UI.reason(task.measures.get(measure, ""))] for measure, estimate in result.measures.items()
+                        if measure not in task.presentation.listed]
                 tables[name] = MeasureTable(task, result, rows)
     return render("measures.html", tables=tables.values())

@@ -29,23 +29,23 @@ class OpenArchive:
     """The files of a wheel or a source archive."""
 
     def __init__(self, path: Path) -> None:
-        self._path = path
+        self.path = path
 
     @cached_property
     def _zip(self) -> zipfile.ZipFile | None:
-        return zipfile.ZipFile(self._path) if zipfile.is_zipfile(self._path) else None
+        return zipfile.ZipFile(self.path) if zipfile.is_zipfile(self.path) else None
 
     def read(self, member: str) -> bytes:
         """Return the content of a file; paths in a source archive are relative to its top-level folder."""
         if self._zip is not None:
             return self._zip.read(member)
-        with tarfile.open(self._path) as archive:
+        with tarfile.open(self.path) as archive:
             for entry in archive:
                 if entry.name.partition("/")[2] == member and entry.isfile():
                     file = archive.extractfile(entry)
                     assert file is not None
                     return file.read()
-        raise KeyError(f"there is no member {member} in {self._path.name}")
+        raise KeyError(f"there is no member {member} in {self.path.name}")
 
     def below(self, folder: str) -> list[str]:
         """Return the sorted paths of a wheel's files below a folder."""

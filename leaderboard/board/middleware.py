@@ -1,14 +1,17 @@
-"""What Gradio leaves open for its pages: status, title, description, content without JavaScript, HEAD, addresses of earlier versions."""
+"""What Gradio leaves open for its pages: status, title, description, content without JavaScript, HEAD, addresses of earlier versions.
+
+A server that reads files of its user also refuses requests from elsewhere.
+"""
 
 from __future__ import annotations
 
 import re
-from urllib.parse import quote, urlencode
+from urllib.parse import quote, urlencode, urlsplit
 
 from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import URL, MutableHeaders
-from starlette.responses import RedirectResponse
+from starlette.datastructures import URL, Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from leaderboard.board.components.layout import PAGES, render_frame
@@ -18,8 +21,32 @@ from leaderboard.board.router import Library, Page
 from leaderboard.board.services.page_meta import PageMeta, page_meta
 
 RESERVED = frozenset({"page", "view", "deep_link", "__theme"})      # parameters that Gradio evaluates
-PATHS = {"/": "board", "/metric": "metric", "/submission": "submission", "/changes": "changes", **{f"/{name}": name for name in PAGES if name != "board"}}
+PATHS = {"/": "board", **{f"/{name}": name for name in ("metric", "submission", "changes", "own", *PAGES) if name != "board"}}
 HEAD = re.compile(r"<title>.*?</title>|<meta\s+(?:name|property)=\"(?:description|title|author|keywords|og:[^\"]*|twitter:[^\"]*)\"[^>]*>", re.DOTALL)
+
+
+LOCAL_HOSTS = frozenset({"127.0.0.1", "localhost", "[::1]"})
+FORWARDED = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+
+
+class LocalOnly:
+    """Middleware that refuses requests through a proxy, by another name than those of this machine, and from other sites."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request of this machine on."""
+        if scope["type"] == "http" and not is_local(Headers(scope=scope)):
+            await PlainTextResponse("This server is for its own machine only.", 403)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+
+def is_local(headers: Headers) -> bool:
+    """Return whether a browser on this machine sends a request, from a page of this server."""
+    hosts = [headers.get("host", ""), *(urlsplit(origin).netloc for origin in headers.getlist("origin"))]
+    return not any(name in headers for name in FORWARDED) and all(re.sub(r":\d+$", "", host) in LOCAL_HOSTS for host in hosts)
 
 
 class Pages:

@@ -9,6 +9,7 @@ from typing import Protocol, cast
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from leaderboard.own_data.report import show_line
 from leaderboard.scoring.estimates import Estimate
 
 LONGEST = 2_000                             # characters of a submission's text that a page shows
@@ -73,7 +74,7 @@ def make_environment() -> Environment:
     environment = Environment(loader=PackageLoader("leaderboard.board"), autoescape=True, undefined=StrictUndefined,
                               trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"shorten": shorten, "decimal": format_decimal, "number": format_estimate, "cell": format_cell,
-                            "percent": format_percent, "external": external_address, "embed_json": embed_json}
+                            "percent": format_percent, "external": external_address, "embed_json": embed_json, "line": show_line}
     return environment
 
 

@@ -14,6 +14,7 @@ from harness.base.errors import TouchstoneError, did_you_mean, printable
 from leaderboard.board.components.layout import PAGES, Choice, Links
 from leaderboard.board.pages.choose import render_choose
 from leaderboard.board.pages.compare import render_compare
+from leaderboard.board.pages.difference import render_difference
 from leaderboard.board.pages.info import render_about, render_changes, render_submit, render_tasks
 from leaderboard.board.pages.map import render_map
 from leaderboard.board.pages.metric import render_metric
@@ -30,9 +31,10 @@ from leaderboard.service.submissions import UnknownSubmission
 
 # Parameters on which the HTML of a page depends; the script evaluates the others.
 PARAMETERS = frozenset({"name", "against", "metrics", "track", "release", "suite", "task", "cost", "model", "symmetric", "axis", "order",
-                        "columns", "since"})
-NEED_ENTRIES = frozenset({"board", "metric", "compare", "choose", "map"})
+                        "columns", "since", "difference", "size"})
+NEED_ENTRIES = frozenset({"board", "metric", "compare", "choose", "map", "difference"})
 PAGES_KEPT = 256
+NO_OWN_DATA = "This server reads no files of yours. Run `touchstone serve --own-data` on your machine."
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,7 @@ class Library:
     suites: Mapping[str, Callable[[], Snapshot]] = field(default_factory=dict)
     folder: Path = FOLDER                   # of the releases
     service: Service | None = None          # if the server accepts submissions
+    own_data: bool = False                  # whether the server reads files of this machine, for its user alone
     _snapshots: dict[tuple[str, str], Snapshot] = field(default_factory=dict)
     _pages: dict[tuple[str, tuple[tuple[str, str], ...]], Page] = field(default_factory=dict)       # the oldest first
     _reading: Lock = field(default_factory=Lock)
@@ -60,6 +63,8 @@ class Library:
         """Return the page of a name of `PAGES`, or `metric`, for the parameters of an address."""
         if name == "submission":            # it changes, so it is not kept
             return render_submission_page(self, query.get("id", ""))
+        if name == "own":
+            return Page(render("own.html"), "Your data · Touchstone") if self.own_data else render_missing(Links(), NO_OWN_DATA)
         parameters = tuple(sorted((key, value) for key, value in query.items() if key in PARAMETERS or key.startswith("w.")))
         key = (name, parameters)
         page = self._pages.get(key)
@@ -196,8 +201,8 @@ def with_errata(snapshot: Snapshot, content: Markup) -> Markup:
 
 
 RENDERERS: Mapping[str, Callable[[Snapshot, Links, Mapping[str, str]], Markup]] = {
-    "compare": render_compare, "choose": render_choose, "map": render_map, "try": render_form, "tasks": render_tasks,
-    "submit": render_submit, "about": render_about, "changes": render_changes}
+    "compare": render_compare, "choose": render_choose, "difference": render_difference, "map": render_map, "try": render_form,
+    "tasks": render_tasks, "submit": render_submit, "about": render_about, "changes": render_changes}
 
 
 def render_missing(links: Links, message: str, heading: str = "Not found", status: int = 404) -> Page:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from pydantic import TypeAdapter
 
+from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS
 from harness.evaluation.suite import Suite
 from harness.evaluation.task import Role
@@ -24,6 +25,7 @@ from leaderboard.publishing.views import ReleaseView, StoreView
 from leaderboard.report.schema import EntryReport, Report, TaskInfo
 from leaderboard.scoring.comparison import Samples
 from leaderboard.scoring.results import PublishedResults, Results
+from tasks.suite_files import load_suite
 
 TRACKS = {"corpus": "Corpus metrics", "text": "Text metrics"}
 
@@ -40,6 +42,7 @@ class Snapshot:
     releases: Sequence[str] = ()            # names, the oldest first
     published: Mapping[str, PublishedComparison] = field(default_factory=dict)  # by task
     beside: str | None = None               # the release among whose metrics those of a store are shown
+    results: Callable[[], Results] | None = None                                # reads the answers
 
     @property
     def errata(self) -> str | None:
@@ -123,6 +126,13 @@ class Snapshot:
         return f"{f'release {release}' if release else 'not released'} · {suite.label}"
 
     @cached_property
+    def answers(self) -> Results:
+        """The answers of the entries, read when they are first used; raise if there are none."""
+        if self.results is None:
+            raise TouchstoneError("The answers of these results are not available here.")
+        return self.results()
+
+    @cached_property
     def zipped(self) -> bytes:
         """The report as compressed JSON, once for all readers."""
         return gzip.compress(TypeAdapter(Report).dump_json(self.report), 6, mtime=0)
@@ -148,7 +158,7 @@ def of_store(suite: Suite, store: Store, published: PublishedResults | None = No
     sources = {placed.scored.name: placed.scored.entry.submission.source.decode("utf-8", "replace")
                for ranking in results.rankings.values() for placed in ranking.places}
     return Snapshot(results.report, results.samples, sources, versions=versions(store), releases=releases(),
-                    published=compare_published(results.report), beside=results.release_name)
+                    published=compare_published(results.report), beside=results.release_name, results=lambda: results.results)
 
 
 def of_release(release: Release) -> Snapshot:
@@ -158,4 +168,10 @@ def of_release(release: Release) -> Snapshot:
     sources = {entry.name: files[digest] for entry in release.report.entries if (digest := current_digest(entry.digest)) in files}
     folder = release.folder.parent
     return Snapshot(release.report, ReleaseView(release).samples, sources, release, versions(None, folder),
-                    releases(folder), compare_published(release.report))
+                    releases(folder), compare_published(release.report), results=lambda: read_results(release))
+
+
+def read_results(release: Release) -> Results:
+    """Return the answers of a release."""
+    suite = load_suite(release.report.suite.name)
+    return Results(suite, None, release.results(suite))

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from leaderboard.scoring.results import Results
 
 analyse_app = typer.Typer()
+TABLED_SHARE, TABLED_SETS = 0.05, 5
 
 
 @analyse_app.command()
@@ -168,7 +169,7 @@ def encoders(
 
 @analyse_app.command("explain")
 def explain_score(
-    metric: Annotated[str, typer.Argument(help="A text metric, such as cosine or chrf\\[published].")],
+    metric: Annotated[str | None, typer.Argument(help="A metric, as cosine or chrf\\[published].", show_default=False)] = None,
     first: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="First text.", show_default=False)] = None,
     second: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="Second text.", show_default=False)] = None,
     difference: Annotated[float | None, typer.Option(metavar="X", help="Explain a difference of two values instead of a score.",
@@ -187,6 +188,7 @@ def explain_score(
     [bold]touchstone explain cosine "The train is late." "Our train has a delay."[/bold]
     [bold]touchstone explain bleu --difference 0.008 --sample-size 200[/bold]   what a difference means
     [bold]touchstone explain cosine[/bold]   thresholds for 1, 5 and 10% false alarms, by dataset
+    [bold]touchstone explain[/bold]   thresholds of all text metrics for 5%
 
     The pairs are the rated pairs of the suite's human_ordering task whose scores are stored: a rating of at least 4 of 5 is a
     paraphrase, from 2 to below 4 related, and below 1 random; randomly combined texts are random pairs, too.
@@ -195,6 +197,12 @@ def explain_score(
     from leaderboard.cli.tables import explanation_table
     from leaderboard.workflows.explain import describe_classes, explain, explanation_json
 
+    if metric is None:
+        if difference is not None:
+            raise TouchstoneError("Name the metric whose difference is to be explained.")
+        set_mirror(data_dir)
+        show_all_thresholds(open_answers(suite, store, release), as_json)
+        return
     if first is None or difference is not None:
         if first is not None:
             raise TouchstoneError("Name two texts or --difference, not both.")
@@ -245,5 +253,27 @@ def explain_scale(metric: str, difference: float | None, size: int, corpora: boo
     output.print(f"Probability {needed}.", markup=False, highlight=False, soft_wrap=True)
     for note in meaning.notes:
         output.print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
-    output.print(f"From {meaning.comparisons:,} comparisons on {'; '.join(meaning.sources)}. Calibration error on sources that "
-                 f"were left out: {meaning.calibration_error:.3f}.", style="dim", markup=False, highlight=False, soft_wrap=True)
+    output.print(f"From {'; '.join(meaning.sources)}. Calibration error on sources that were left out: "
+                 f"{meaning.calibration_error:.3f}.", style="dim", markup=False, highlight=False, soft_wrap=True)
+
+
+def show_all_thresholds(results: Results, as_json: bool) -> None:
+    """Print the thresholds of all text metrics: a row per metric, a column per set of pairs."""
+    from leaderboard.cli.console import output
+    from leaderboard.cli.fitted_table import plain_table
+    from leaderboard.own_data.differences import all_thresholds
+
+    thresholds = all_thresholds(results)
+    if as_json:
+        print_json([asdict(item) for item in thresholds])
+        return
+    values = {(item.metric, item.dataset): f"{item.value:.3f}" for item in thresholds if item.false_alarms == TABLED_SHARE}
+    metrics, datasets = (list(dict.fromkeys(key[part] for key in values)) for part in (0, 1))
+    for start in range(0, len(datasets), TABLED_SETS):
+        columns = datasets[start:start + TABLED_SETS]
+        output.print(plain_table(("metric", *columns), [
+            (escape(metric), *(values.get((metric, dataset), "-") for dataset in columns)) for metric in metrics]))
+        output.print()
+    output.print(f"Scores that {TABLED_SHARE:.0%} of the pairs rated below the middle of the scale exceed; a distance falls "
+                 "below. -: too few of them. --json has 1% and 10%, and the shares of similar pairs that are detected.",
+                 style="dim")

@@ -224,7 +224,7 @@ def rows_of(unit: Unit) -> slice:
 def select_candidates(kind: str, names: Sequence[str], progress: Progress) -> list[Entry]:
     """Return the named entries, or all that are fast enough and whose models are available: text metrics, or those for corpora.
 
-    Names that start with "+" are added to the default selection.
+    Names that start with "+" are added to the default selection. Text metrics are lifted to corpora if they are named.
     """
     added = [name.removeprefix("+") for name in names if name.startswith("+")]
     named = [name for name in names if not name.startswith("+")]
@@ -240,4 +240,5 @@ def select_candidates(kind: str, names: Sequence[str], progress: Progress) -> li
         if unfit and named:
             raise TouchstoneError(f'"{unfit[0]}" compares corpora, not pairs of texts; name text metrics.')
         return [entry for entry in entries if entry.header.kind == "text"]
-    return [entry for entry in entries if entry.header.kind == "corpus" or (entry.header.lift and entry.variant is None)]
+    return [entry for entry in entries
+            if entry.header.kind == "corpus" or (names and entry.header.lift and entry.variant is None)]

@@ -2,37 +2,42 @@
 
 - Corpus metrics: two distances from one corpus differ by x. The probability that the corpus that looks farther is the one with
   the more different mixture of two sources, from the published answers to `known_similarity`.
+  The probability is logistic in x and its root, and 1/2 at x = 0.
 - Text metrics: the mean scores of two sets of pairs differ by x. The probability that people also rate the set with the higher
-  mean as more similar, from the published answers to `human_ordering`; sets are drawn so that their mean ratings differ.
+  mean as more similar, from 20 sets of rated pairs; see `rated_sets.py`.
 
-The probability is logistic in x and its root, and 1/2 at x = 0. Its calibration error is measured on sources that are left out:
-the mean distance, over ten groups of comparisons with similar predictions, of the predicted and the observed share.
+The calibration error is measured on sources that are left out: the mean distance, over ten groups of comparisons with similar
+predictions, of the predicted and the observed share.
 """
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy
 
 from harness.base.errors import TouchstoneError, did_you_mean
-from leaderboard.own_data.pairs.thresholds import find_thresholds
+from harness.base.paths import SUBMISSIONS
+from harness.results.stored_entry import StoredEntry
+from leaderboard.own_data.calibration import Comparisons, Predictor, calibration_error, judge_order
+from leaderboard.own_data.rated_sets import (
+    KnownSet,
+    SpreadMixture,
+    compare_sets,
+    describe_set,
+    draw_sets,
+    known_calibration,
+    read_known_sets,
+)
 from leaderboard.scoring.results import Results
 from tasks.corpus.known_similarity import KnownSimilarity, MixtureDistances
 from tasks.text.human_ordering import HumanOrdering, RatedAnswers
 
 WELL_CALIBRATED = 0.03
-SETS, TILT = 3_000, 0.4                     # pairs of sets of pairs per source, and how much they prefer high or low ratings
-BINS = 10
 SIZES = (1, 1_000)
-SEED = 31
-
-Comparisons = tuple[np.ndarray, np.ndarray]         # absolute differences, and whether their order is the real one (ties: 1/2)
 
 
 @dataclass(frozen=True)
@@ -58,10 +63,11 @@ class DifferenceMeaning:
     difference: float
     size: int                               # texts per corpus, or pairs per set
     probability: float
+    low: float | None                       # range of the probability over 80% of the sets of pairs; None for corpora
+    high: float | None
     calibration_error: float                # on sources that were left out
     needed: Mapping[str, float | None]      # the difference that has a probability of 75%, 90%, 95%; None if none observed has it
     sources: tuple[str, ...]
-    comparisons: int
     notes: tuple[str, ...]
 
     @property
@@ -71,10 +77,11 @@ class DifferenceMeaning:
             compared = f"If the {self.metric} distances of two corpora from a third one ({self.size} texts each)"
             real = "the corpus that looks farther is the more different one"
         else:
-            compared = f"If the mean {self.metric} of two sets of {self.size} pairs" if self.size > 1 else (
-                f"If the {self.metric} of two pairs of texts")
+            compared = f"If the means of {self.metric} of two sets of {self.size} pairs" if self.size > 1 else (
+                f"If the values of {self.metric} of two pairs of texts")
             real = "people find the texts with the higher similarity more similar"
-        return f"{compared} differ by {self.difference:g}, {real} with a probability of {self.probability:.0%}."
+        kinds = "" if self.low is None else f" ({self.low:.0%} to {self.high:.0%} depending on the kind of texts)"
+        return f"{compared} differ by {self.difference:g}, {real} with a probability of {self.probability:.0%}{kinds}."
 
 
 def explain_difference(name: str, difference: float, size: int, results: Results, corpora: bool = False) -> DifferenceMeaning:
@@ -91,38 +98,64 @@ def explain_difference(name: str, difference: float, size: int, results: Results
         TouchstoneError: There are no answers, or the arguments make no sense.
     """
     if not (math.isfinite(difference) and difference):
-        raise TouchstoneError(f"--difference is {difference:g}; name a difference other than 0.")
+        raise TouchstoneError(f"The difference is {difference:g}; name a finite number other than 0.")
     if not SIZES[0] <= size <= SIZES[1]:
-        raise TouchstoneError(f"--sample-size is {size}; {SIZES[0]} to {SIZES[1]:,} are supported.")
+        raise TouchstoneError(f"The sample size is {size}; {SIZES[0]} to {SIZES[1]:,} are supported.")
     stored = find_entry(name, results)
-    header, notes = stored.entry.header, []
-    lifted = header.kind == "corpus" or corpora
-    if not lifted:
-        by_source = {source: compare_sets(answers, size) for source, answers in rated_answers(stored.digest, results).items()}
-    else:
+    header, notes, absolute = stored.entry.header, [], abs(difference)
+    predictor: Predictor
+    low = high = None
+    if header.kind == "corpus" or corpora:
         by_source, used = compare_corpora(stored.digest, size, results)
         if used != size:
             notes.append(f"There are answers for corpora of {used} texts; those nearest to {size} are used.")
             size = used
-    if len(by_source) < 2:
-        raise TouchstoneError(f'The answers of "{name}" on the suite {results.suite.name} are of fewer than two sources. Run '
-                              f"`touchstone run {name}`.")
-    curve = fit_curve(*map(np.concatenate, zip(*by_source.values(), strict=True)))
-    error = calibration_error(by_source)
-    largest = float(max(differences.max() for differences, _ in by_source.values()))
-    absolute = abs(difference)
+        check_sources(name, by_source, results)
+        predictor, error = fit_sources(by_source), calibration_error_of_curves(by_source)
+        largest, sources = float(max(differences.max() for differences, _ in by_source.values())), tuple(by_source)
+    else:
+        sets, error = describe_rated(stored, size, results)
+        predictor = mixture = SpreadMixture(sets, size)
+        largest, sources = mixture.largest, tuple(known.name for known in sets)
+        low, high = mixture.interval(min(absolute, largest))
     if absolute > largest:
-        notes.append(f"No difference as large occurs in the answers, so the probability is that of the largest, {largest:.3g}. "
+        notes.append(f"No difference as large is expected, so the probability is that of the largest, {largest:.3g}. "
                      f"The range of {name} is {header.range[0]:g} to {header.range[1]:g}; is the difference on this scale?")
     if error > WELL_CALIBRATED:
         notes.append(f"The calibration error is {error:.2f}: on other data, expect the probability to be off by about so much.")
-    needed = {f"{share:.0%}": needed_difference(curve, share, largest) for share in (0.75, 0.90, 0.95)}
-    probability = float(curve.probability(min(absolute, largest)))
-    return DifferenceMeaning(name, "corpus" if lifted else "text", absolute, size, probability, error, needed, tuple(by_source),
-                             sum(len(order) for _, order in by_source.values()), tuple(notes))
+    needed = {f"{share:.0%}": needed_difference(predictor, share, largest) for share in (0.75, 0.90, 0.95)}
+    probability = float(predictor.probability(min(absolute, largest)))
+    return DifferenceMeaning(name, "text" if low is not None else "corpus", absolute, size, probability, low, high, error, needed,
+                             sources, tuple(notes))
 
 
-def find_entry(name: str, results: Results) -> Any:
+def check_sources(name: str, sources: Collection[object], results: Results) -> None:
+    """Raise unless there are at least two sources, one of which can be left out."""
+    if len(sources) < 2:
+        raise TouchstoneError(f'The answers of "{name}" on the suite {results.suite.name} are of fewer than two sources. Run '
+                              f"`touchstone run {name}`.")
+
+
+def describe_rated(stored: StoredEntry, size: int, results: Results) -> tuple[list[KnownSet], float]:
+    """Return the sets of rated pairs of a text metric, measured beforehand or from stored answers, with its calibration error."""
+    name = stored.entry.name
+    if is_known(stored):
+        return read_known_sets()[name], known_calibration(name, size)
+    answers = {source: similarities_and_ratings(parts) for source, parts in rated_answers(stored.digest, results).items()}
+    check_sources(name, answers, results)
+    sets = [describe_set(source, source, *values) for source, values in answers.items()]
+    return sets, calibration_error(
+        {source: compare_sets(*values, draw_sets(values[1], size)) for source, values in answers.items()},
+        lambda left_out: SpreadMixture([known for known in sets if known.name != left_out], size))
+
+
+def is_known(stored: StoredEntry) -> bool:
+    """Return whether a metric is one whose sets of rated pairs were measured beforehand, and its file is unchanged."""
+    file = SUBMISSIONS / stored.entry.submission.filename
+    return stored.entry.name in read_known_sets() and file.exists() and file.read_bytes() == stored.entry.submission.source
+
+
+def find_entry(name: str, results: Results) -> StoredEntry:
     """Return the stored entry of that name."""
     entries = {stored.entry.name: stored for stored in results.entries()}
     if name not in entries:
@@ -147,19 +180,6 @@ def similarities_and_ratings(answers: list[RatedAnswers]) -> tuple[np.ndarray, n
     """Return the similarities and the ratings of all pairs of a dataset."""
     similarities = [part.scale.as_similarity(np.array(part.answers)) for part in answers]
     return np.concatenate(similarities), np.concatenate([part.human for part in answers])
-
-
-def compare_sets(answers: list[RatedAnswers], size: int) -> Comparisons:
-    """Return differences of mean scores of two sets of pairs, and whether their ratings differ in the same direction."""
-    similarity, human = similarities_and_ratings(answers)
-    rng, z = np.random.default_rng(SEED), scipy.stats.zscore(human)
-    means = np.empty((2, SETS, 2))
-    for side, draw in itertools.product(range(2), range(SETS)):
-        weights = np.exp(rng.normal(0, TILT if size > 1 else 0) * z)
-        rows = np.searchsorted(np.cumsum(weights / weights.sum()), rng.random(size)).clip(max=len(human) - 1)
-        means[side, draw] = similarity[rows].mean(), human[rows].mean()
-    difference, real = (means[0] - means[1]).T
-    return judge_order(difference[real != 0], real[real != 0])
 
 
 def compare_corpora(digest: str, size: int, results: Results) -> tuple[dict[str, Comparisons], int]:
@@ -194,11 +214,6 @@ def compare_distances(observation: MixtureDistances) -> Comparisons:
     return judge_order(difference[keep], real[keep])
 
 
-def judge_order(difference: np.ndarray, real: np.ndarray) -> Comparisons:
-    """Return absolute differences, and 1 where they have the real sign, 1/2 where they are 0."""
-    return np.abs(difference), (1 + np.sign(difference) * np.sign(real)) / 2
-
-
 def fit_curve(differences: np.ndarray, order: np.ndarray) -> Curve:
     """Return the curve of maximum likelihood among those that do not fall."""
     positive = differences[differences > 0]
@@ -212,23 +227,21 @@ def fit_curve(differences: np.ndarray, order: np.ndarray) -> Curve:
     return Curve(scale, root, linear)
 
 
-def calibration_error(by_source: Mapping[str, Comparisons]) -> float:
+def fit_sources(by_source: Mapping[str, Comparisons], left_out: str | None = None) -> Curve:
+    """Return the curve of all sources, or of all but one."""
+    used = [comparisons for source, comparisons in by_source.items() if source != left_out]
+    return fit_curve(*map(np.concatenate, zip(*used, strict=True)))
+
+
+def calibration_error_of_curves(by_source: Mapping[str, Comparisons]) -> float:
     """Return the calibration error over all sources, each predicted from the others."""
-    predicted, observed = [], []
-    for left_out, (differences, order) in by_source.items():
-        others = [comparisons for source, comparisons in by_source.items() if source != left_out]
-        curve = fit_curve(*map(np.concatenate, zip(*others, strict=True)))
-        predicted.append(curve.probability(differences))
-        observed.append(order)
-    p, y = np.concatenate(predicted), np.concatenate(observed)
-    groups = np.array_split(np.argsort(p, kind="stable"), BINS)
-    return float(sum(len(rows) * abs(p[rows].mean() - y[rows].mean()) for rows in groups if len(rows)) / len(p))
+    return calibration_error(by_source, lambda left_out: fit_sources(by_source, left_out))
 
 
-def needed_difference(curve: Curve, share: float, largest: float) -> float | None:
+def needed_difference(predictor: Predictor, share: float, largest: float) -> float | None:
     """Return the smallest observed difference whose probability reaches a share."""
     grid = np.geomspace(largest / 10_000, largest, 2_000) if largest > 0 else np.zeros(1)
-    reached = np.flatnonzero(curve.probability(grid) >= share)
+    reached = np.flatnonzero(predictor.probability(grid) >= share)
     return float(grid[reached[0]]) if len(reached) else None
 
 
@@ -236,8 +249,9 @@ def needed_difference(curve: Curve, share: float, largest: float) -> float | Non
 
 @dataclass(frozen=True)
 class DomainThreshold:
-    """The similarity that a share of the dissimilar pairs of a dataset exceeds; raw scores of the metric."""
+    """The score that a share of the dissimilar pairs of a dataset exceeds, or for a distance falls below."""
 
+    metric: str
     dataset: str
     false_alarms: float
     value: float
@@ -246,15 +260,19 @@ class DomainThreshold:
 
 
 def thresholds_by_domain(name: str, results: Results) -> list[DomainThreshold]:
-    """Return thresholds of a text metric for each dataset of rated pairs; pairs below the middle of the scale are dissimilar."""
+    """Return thresholds of a text metric for each set of rated pairs; pairs below the middle of the scale are dissimilar."""
     stored = find_entry(name, results)
     if stored.entry.header.kind != "text":
         raise TouchstoneError(f'"{name}" compares corpora; thresholds are for pairs of texts. Use --difference.')
-    thresholds = []
-    for dataset, answers in rated_answers(stored.digest, results).items():
-        similarity, human = similarities_and_ratings(answers)
-        middle = (human.min() + human.max()) / 2
-        sign = 1 if stored.entry.header.returns == "similarity" else -1
-        thresholds += [DomainThreshold(dataset, item.false_alarms, sign * item.value, item.detected, item.negatives)
-                       for item in find_thresholds(similarity[human < middle], similarity[human >= middle])]
-    return thresholds
+    sets = read_known_sets()[name] if is_known(stored) else [
+        describe_set(source, source, *similarities_and_ratings(parts))
+        for source, parts in rated_answers(stored.digest, results).items()]
+    sign = 1 if stored.entry.header.returns == "similarity" else -1
+    return [DomainThreshold(name, known.name, item.false_alarms, sign * item.value + 0.0, item.detected, item.negatives)
+            for known in sets for item in known.thresholds]
+
+
+def all_thresholds(results: Results) -> list[DomainThreshold]:
+    """Return the thresholds of all text metrics with results, without controls."""
+    return [threshold for stored in results.entries() if stored.entry.header.kind == "text" and not stored.entry.header.control
+            for threshold in thresholds_by_domain(stored.entry.name, results)]

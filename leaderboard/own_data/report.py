@@ -22,6 +22,11 @@ NUMBER = re.compile(r"[-+<>]?[\d.,]+[%*]?( (to|of) -?[\d.,]+%?)?|-||(yes|no)")
 FOOTER = "Made by touchstone on this machine; no text has left it."
 
 
+def show_line(text: str) -> str:
+    """Return text as it is shown in a cell: one line without control characters, cut."""
+    return printable(text, CELL_CHARACTERS)
+
+
 @dataclass(frozen=True)
 class Section:
     """A part of a report."""
@@ -30,6 +35,11 @@ class Section:
     sentences: Sequence[str] = ()
     headings: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
+
+    @property
+    def printed(self) -> list[list[str]]:
+        """The rows as they are shown."""
+        return [[show_line(cell) for cell in row] for row in self.rows]
 
     @cached_property
     def numeric(self) -> set[int]:
@@ -54,7 +64,7 @@ class Report:
 
 ENVIRONMENT = Environment(loader=PackageLoader("leaderboard.own_data"), autoescape=True, undefined=StrictUndefined,
                           trim_blocks=True)
-ENVIRONMENT.filters["line"] = lambda text: printable(text, CELL_CHARACTERS)
+ENVIRONMENT.filters["line"] = show_line
 
 
 def format_estimate(estimate: Estimate) -> str:

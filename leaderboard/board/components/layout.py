@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from leaderboard.board.rendering import render
 
-PAGES = {"board": "Ranking", "compare": "Compare", "choose": "Which metric?", "map": "Map", "try": "Try it", "tasks": "Tasks", "submit": "Submit",
+PAGES = {"board": "Ranking", "compare": "Compare", "choose": "Which metric?", "map": "Map", "difference": "Differences", "try": "Try it", "tasks": "Tasks", "submit": "Submit",
          "about": "Cite and about"}
-HEADED = ("compare", "choose", "about")    # pages with controls between heading and content
-SERVER_ONLY = ("compare", "choose")         # pages that a static copy does not have
+HEADED = ("compare", "choose", "difference", "about")    # pages with controls between heading and content
+SERVER_ONLY = ("compare", "choose", "difference")         # pages that a static copy does not have
 STATIC = Path(__file__).parents[1] / "static"
 
 

@@ -12,6 +12,7 @@ from leaderboard.board.interface.frame import PRIVATE, SITE, Frame, add_frame, a
 from leaderboard.board.interface.submissions import add_submission_form
 from leaderboard.board.pages.choose import list_questions
 from leaderboard.board.pages.compare import MOST_METRICS
+from leaderboard.board.pages.difference import current_question, list_metrics
 from leaderboard.board.pages.info import EXAMPLE
 from leaderboard.board.pages.try_it import CORPORA, EXAMPLE_CORPORA, EXAMPLE_TEXTS, KINDS, TEXTS, stream_corpora, stream_texts
 from leaderboard.board.router import Library
@@ -78,6 +79,31 @@ def add_choose(library: Library, blocks: gr.Blocks) -> None:
     for control in controls:
         control.input(choose, controls, [content, *controls], js=script, **PRIVATE)
     restore_content(library, frame, "choose", content, *controls, values=updates)
+
+
+def add_difference(library: Library, blocks: gr.Blocks) -> None:
+    """Add the page on what a difference means; its content needs all answers, so it is not rendered at the start."""
+    frame, question = add_frame(library, blocks, "difference"), current_question(library.first, {})
+    with gr.Row(elem_classes="ts-controls"):
+        controls = [gr.Dropdown(list_metrics(library.first), value=question["name"], label="Metric", elem_id="difference-name"),
+                    gr.Textbox(question["difference"], label="Difference of two values", elem_id="difference-value"),
+                    gr.Textbox(question["size"], label="Texts per corpus, or pairs per mean", elem_id="difference-size")]
+    content = add_html("", min_height=200)
+
+    def updates(query: Mapping[str, str]) -> list[Any]:
+        selected, _ = library.selected(query)
+        current = current_question(selected, query)
+        return [gr.Dropdown(list_metrics(selected), value=current["name"]), current["difference"], current["size"]]
+
+    def explain(request: gr.Request, *answers: str) -> str:
+        return str(library.page("difference", {**read_query(request), **dict(zip(question, answers, strict=True))}).content)
+    script = f"(...answers) => {{ Touchstone.remember(Object.fromEntries({list(question)}.map((name, index) => [name, answers[index]]))); return answers; }}"
+    for event in (controls[0].input, controls[1].submit, controls[1].blur, controls[2].submit, controls[2].blur):
+        event(explain, controls, content, js=script, **PRIVATE)
+    def show(request: gr.Request) -> str:
+        return str(library.page("difference", read_query(request)).content)
+    blocks.load(show, None, content, **PRIVATE)
+    restore_content(library, frame, "difference", content, *controls, values=updates)
 
 
 def add_metric(library: Library, blocks: gr.Blocks) -> None:
@@ -168,4 +194,4 @@ def answer_with(library: Library, stream: Any) -> Any:
     return run
 
 
-ADDERS = {"compare": add_compare, "choose": add_choose, "try": add_try, "submit": add_submit, "about": add_about}
+ADDERS = {"compare": add_compare, "choose": add_choose, "difference": add_difference, "try": add_try, "submit": add_submit, "about": add_about}

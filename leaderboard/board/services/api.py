@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -22,6 +23,7 @@ from leaderboard.board.services.api_docs import render_api_docs
 from leaderboard.board.services.downloads import FORMS, Ordering, make_table, write_table
 from leaderboard.board.services.lookup import NotFound, find_compared, find_entries, find_snapshot, find_track, split_names
 from leaderboard.board.snapshot import Snapshot
+from leaderboard.own_data.differences import DifferenceMeaning, DomainThreshold, explain_difference, thresholds_by_domain
 from leaderboard.publishing.citations import OVERALL, cite
 from leaderboard.report.build import build_comparison
 from leaderboard.report.schema import Comparison, EntryReport, Report
@@ -155,6 +157,26 @@ def add_api(site: FastAPI, library: Library) -> None:
         """Return the differences of each pair of metrics on every ranked task, with intervals and p-values."""
         snapshot = find_snapshot(library, release, suite)
         return respond_model(request, compare_in_track(snapshot, track, find_compared(snapshot, metrics, track)))
+
+    @api.get("/difference", summary="What a difference of a metric means", tags=["Differences"], response_model=DifferenceMeaning)
+    def difference(request: Request, metric: Annotated[str, Query(description="the metric", max_length=500, examples=["energy"])],
+                   difference: Annotated[float, Query(description="the difference of two values, other than 0", examples=[0.004])],
+                   size: Annotated[int, Query(description="texts per corpus, or pairs of texts per mean", examples=[100])] = 100,
+                   corpora: Annotated[bool, Query(description="distances of corpora also for a text metric, which is lifted")] = False,
+                   release: ReleaseName = None, suite: SuiteName = None) -> Response:
+        """Return the probability that the difference has the real order, with its calibration error."""
+        snapshot = find_snapshot(library, release, suite)
+        find_entries(snapshot, metric)
+        meaning = explain_difference(metric, difference, size, snapshot.answers, corpora)
+        return respond_json(request, {**asdict(meaning), "sentence": meaning.sentence})
+
+    @api.get("/thresholds", summary="Thresholds of a text metric", tags=["Differences"], response_model=list[DomainThreshold])
+    def thresholds(request: Request, metric: Annotated[str, Query(description="the text metric", max_length=500, examples=["cosine"])],
+                   release: ReleaseName = None, suite: SuiteName = None) -> Response:
+        """Return the scores that 1%, 5% and 10% of the dissimilar pairs exceed, by dataset."""
+        snapshot = find_snapshot(library, release, suite)
+        find_entries(snapshot, metric)
+        return respond_json(request, [asdict(item) for item in thresholds_by_domain(metric, snapshot.answers)])
 
     @api.get("/cite", summary="A citation of a released score", tags=["Citations"], response_class=Response, responses=binary("text/plain"))
     def citation(request: Request, metric: Annotated[str, Query(description="the metric or ensemble", max_length=500, examples=["energy"])],

@@ -16,19 +16,21 @@ from leaderboard.scoring.custom_order import check_weights
 
 LONGEST = 300                               # characters of a description
 MOST_METRICS = 4                            # that a page compares
-NEED_ENTRIES = ("/", "/metric", "/compare", "/choose", "/map")
-KEPT = {"/metric": ("name",), "/compare": ("metrics",), "/choose": ("track",)}    # in canonical addresses
+NEED_ENTRIES = ("/", "/metric", "/compare", "/choose", "/map", "/difference")
+KEPT = {"/metric": ("name",), "/compare": ("metrics",), "/choose": ("track",), "/difference": ("name", "difference", "size")}    # in canonical addresses
 PAGES = {
     "/": ("ranking of text-similarity metrics", ""),
     "/metric": ("metric", ""),
     "/compare": ("compare metrics", "Paired differences of two to four text-similarity metrics on every task, with intervals and adjusted p-values."),
     "/choose": ("which metric?", "A few questions about texts, cost and models, and the text-similarity metrics that meet them, with reasons."),
     "/map": ("map", "Accuracy against cost of text-similarity metrics, and which of them are redundant."),
+    "/difference": ("what a difference means", "The probability that a difference of a text-similarity metric is real, and thresholds by dataset."),
     "/try": ("try it", "Compare two texts or two corpora with fast text-similarity metrics. Nothing is stored."),
     "/tasks": ("tasks", "What each task of the benchmark measures, on which data, and the score of chance."),
     "/submit": ("submit a metric", "How to submit a text-similarity metric: one Python file, checked and run in a sandbox."),
     "/submission": ("submission", "The state of a submitted metric: check, queue, run, results."),
     "/changes": ("changes between releases", "Which ranks and scores moved from a release to the next one, and why."),
+    "/own": ("your data", "Which text-similarity metric for your texts? They are read by this machine only."),
     "/about": ("about and cite", "How the scores are made, how to cite them, the releases with their errata, and the API."),
 }
 

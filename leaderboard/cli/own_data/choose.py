@@ -81,8 +81,6 @@ def choose(
     if pairs is None:
         wanted = select_candidates("corpus" if corpora is not None else "text", metric or [], progress)
         if corpora is not None:
-            if not metric:
-                wanted = [entry for entry in wanted if entry.header.kind == "corpus"]
             sources = [*corpora, *([] if like is None else [like])]
             read = [read_texts(source) for source in sources]
             report = report_on_corpora(choose_by_corpora(read[:2], sources, wanted, progress, like=read[2] if like else None,

@@ -41,6 +41,8 @@ def serve(
     auth: Annotated[str, typer.Option(metavar="none|token|oauth", help="How owners of submissions are identified.",
                                       rich_help_panel="Submissions")] = "none",
     log: LogOption = "text",
+    own_data: Annotated[bool, typer.Option("--own-data", help="Add a page that chooses a metric by files on this machine; only "
+                                           "for browsers on this machine.")] = False,
 ) -> None:
     """Show the board in a browser: the results of your store among the published ones.  Works offline.
 
@@ -62,6 +64,8 @@ def serve(
         except OSError as error:
             raise TouchstoneError(f"{host}:{port} is not available ({error.strerror}). Choose another with --port or "
                                   "--host.") from None
+    if own_data and (host not in ("127.0.0.1", "localhost", "::1") or submissions):
+        raise TouchstoneError("--own-data reads files of this machine, so it needs --host 127.0.0.1 and no --submissions.")
     if with_runner and not submissions:
         raise TouchstoneError("--with-runner needs --submissions.")
     service = open_service(store, auth, log) if submissions else None
@@ -71,7 +75,7 @@ def serve(
         messages.print(first.empty_message, soft_wrap=True, markup=False)
     messages.print(f"http://{host}:{port}  ({first.title}; stop with Ctrl-C)", soft_wrap=True)
     with run_beside(store, suite, log) if with_runner else contextlib.nullcontext():
-        app.serve(Library(first, suites, service=service), host, port)
+        app.serve(Library(first, suites, service=service, own_data=own_data), host, port)
 
 
 def open_service(store: str | None, auth: str, log: str) -> Service:

@@ -3,8 +3,8 @@
 With 80 pairs the standard error of a correlation is about .1, and the best of many metrics on these pairs is often not the best
 on others. So the agreement on the pairs is combined with the agreement on sets with known ratings (`known_agreement.csv`):
 
-- The prior mean of a candidate is its mean agreement on the known sets, and the prior covariance is half of that between the
-  known sets, plus a term that makes candidates whose answers to the pairs are correlated agree with people alike.
+- The prior mean of a candidate is its mean agreement on the known sets, and the prior covariance is a quarter of that between
+  the known sets, plus a term that makes candidates whose answers to the pairs are correlated agree with people alike.
 - The noise of the agreement is the covariance of its influences over clusters of pairs.
 - Candidates are metrics, and means of the standardized scores of two or three metrics from a fixed list, which have no weights to
   be fitted to few pairs.
@@ -90,7 +90,7 @@ def prior(names: Sequence[str], without: Collection[str] = ()) -> tuple[np.ndarr
     available, families, table = read_known()
     table = table[[family not in without for family in families]]
     deviations = table - table.mean(axis=1, keepdims=True)
-    spread = np.cov(deviations, rowvar=False) / 2
+    spread = np.cov(deviations, rowvar=False) / 4
     rows = np.array([row for row, name in enumerate(names) if name in available], dtype=int)
     columns = np.array([available.index(names[row]) for row in rows], dtype=int)
     mean, covariance = np.full(len(names), table.mean()), np.diag(np.full(len(names), float(np.diagonal(spread).mean())))

@@ -193,7 +193,8 @@ def test_theme_survives_navigation(page, address):
     assert page.evaluate("document.body.classList.contains('dark')") != before
 
 
-QUERIES = ["", "?track=text", "metric?name=energy", "compare?metrics=energy,zipf", "choose", "map", "tasks", "submit", "about", "try", "docs", "changes"]
+QUERIES = ["", "?track=text", "metric?name=energy", "compare?metrics=energy,zipf", "choose", "difference", "map", "tasks", "submit", "about", "try",
+           "docs", "changes"]
 
 
 @pytest.mark.parametrize("query", QUERIES)

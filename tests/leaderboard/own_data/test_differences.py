@@ -9,7 +9,8 @@ from harness.base.errors import TouchstoneError
 from harness.evaluation.score_scale import ScoreScale
 from leaderboard.own_data.differences import (
     Curve,
-    calibration_error,
+    all_thresholds,
+    calibration_error_of_curves,
     compare_distances,
     explain_difference,
     fit_curve,
@@ -60,8 +61,8 @@ def test_the_calibration_error_is_that_of_sources_that_are_left_out():
     def source(slope: float):
         x = rng.exponential(1, 20_000)
         return x, (rng.random(20_000) < Curve(1.0, 0.0, slope).probability(x)).astype(float)
-    assert calibration_error({"a": source(1), "b": source(1), "c": source(1)}) < 0.01
-    assert calibration_error({"a": source(0.1), "b": source(4)}) > 0.1
+    assert calibration_error_of_curves({"a": source(1), "b": source(1), "c": source(1)}) < 0.01
+    assert calibration_error_of_curves({"a": source(0.1), "b": source(4)}) > 0.1
 
 
 def test_the_needed_difference():
@@ -76,7 +77,9 @@ def test_larger_differences_are_more_probable(results, name, kind):
     assert 0.5 < small.probability < large.probability <= 1
     assert (large.kind, large.difference) == (kind, 0.02)
     assert len(large.sources) >= 2
-    assert large.sentence.endswith(f"with a probability of {large.probability:.0%}.")
+    assert " differ by 0.02, " in large.sentence
+    assert f"with a probability of {large.probability:.0%}" in large.sentence
+    assert (large.low is None) == (kind == "corpus")
 
 
 def test_a_text_metric_is_lifted_to_corpora_on_request(results):
@@ -88,7 +91,7 @@ def test_a_text_metric_is_lifted_to_corpora_on_request(results):
 
 def test_doubtful_answers_are_marked(results):
     far = explain_difference("bleu", 0.8, 100, results)
-    assert any("No difference as large occurs" in note for note in far.notes)
+    assert any("No difference as large is expected" in note for note in far.notes)
     assert any("calibration error" in note for note in far.notes) == (far.calibration_error > 0.03)
     assert any("nearest to 500" in note for note in explain_difference("energy", 0.1, 500, results).notes)
 
@@ -106,9 +109,29 @@ def test_wrong_questions_are_refused(results, name, difference, size, message):
         explain_difference(name, difference, size, results)
 
 
+def test_a_metric_that_was_not_measured_beforehand_is_explained_by_its_answers(results):
+    """BERTScore needs a model that the table was made without."""
+    meaning = explain_difference("bertscore", 0.05, 100, results)
+    assert meaning.sources == ("sts_benchmark", "lee")
+    assert 0.5 < meaning.low <= meaning.probability <= meaning.high <= 1
+
+
+def test_a_changed_file_of_a_known_name_is_explained_by_its_answers(results, tmp_path, monkeypatch):
+    monkeypatch.setattr("leaderboard.own_data.differences.SUBMISSIONS", tmp_path)
+    (tmp_path / "chrf.py").write_text("changed")
+    assert explain_difference("chrf", 0.05, 10, results).sources == ("sts_benchmark", "lee")
+
+
+def test_all_thresholds_are_in_one_table(results):
+    table = all_thresholds(results)
+    assert {"cosine", "bertscore", "levenshtein"} <= {item.metric for item in table}
+    assert "constant" not in {item.metric for item in table}
+    assert [item for item in table if item.metric == "cosine"] == thresholds_by_domain("cosine", results)
+
+
 def test_thresholds_by_domain(results):
     thresholds = thresholds_by_domain("cosine", results)
-    assert {item.dataset for item in thresholds} == {"sts_benchmark", "lee"}
+    assert {"stsb", "lee", "summeval", "paralex, also random"} <= {item.dataset for item in thresholds}
     by_share = {item.false_alarms: item.value for item in thresholds if item.dataset == "lee"}
     assert by_share[0.01] > by_share[0.05] > by_share[0.10]
     distances = {item.false_alarms: item.value for item in thresholds_by_domain("pos_distance", results) if item.dataset == "lee"}

@@ -71,7 +71,7 @@ def test_status(path, query, status, sentence, library):
 def test_a_board_without_results_is_missing_only_where_results_are_shown(board_snapshot):
     empty = Library(with_values(board_snapshot, report_values(board_snapshot) | {"entries": []}))
     assert {path: page_meta(empty, path, {"name": "energy"}, BASE).status for path in PAGES} == {
-        path: 404 if path in ("/", "/metric", "/compare", "/choose", "/map") else 200 for path in PAGES}
+        path: 404 if path in ("/", "/metric", "/compare", "/choose", "/map", "/difference") else 200 for path in PAGES}
     assert "touchstone run" in page_meta(empty, "/", {}, BASE).description
 
 

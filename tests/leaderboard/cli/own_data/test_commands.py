@@ -95,6 +95,9 @@ def test_explain_a_difference_and_thresholds():
     meaning = json.loads(touchstone("explain", "energy", "--difference", "0.004", "--json", "--release", "2026.4").stdout)
     assert 0.5 < meaning["probability"] <= 1
     assert "with a probability of" in touchstone("explain", "energy", "--difference", "0.004", "--release", "2026.4").stdout
-    assert "sts_benchmark" in touchstone("explain", "cosine", "--release", "2026.4").stdout
+    assert "summeval" in touchstone("explain", "cosine", "--release", "2026.4").stdout
+    assert {"chrf", "cosine"} <= {item["metric"] for item in json.loads(touchstone("explain", "--json", "--release", "2026.4").stdout)}
+    assert "levenshtein" in touchstone("explain", "--release", "2026.4").stdout
+    assert "Name the metric" in refusal("explain", "--difference", "1")
     assert "not both" in refusal("explain", "cosine", "a", "b", "--difference", "1")
     assert "two texts, or none" in refusal("explain", "cosine", "a")

@@ -237,6 +237,10 @@ class TokenVectorCache(VectorCache):
             self.refresh()
         return len(missing)
 
+    def add(self, keys: Sequence[bytes], vectors: np.ndarray) -> int:
+        """Refuse: vectors of another machine do not say how many tokens a text has."""
+        raise NotImplementedError("vectors of tokens are not exchanged between machines")
+
     def refresh(self) -> None:
         keys = self.folder / "keys"
         if not keys.exists():

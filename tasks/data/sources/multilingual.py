@@ -51,7 +51,7 @@ class Language(NamedTuple):
 
 
 LANGUAGES = {language.code: language for language in (
-    Language("am", "Amharic", "Ethiopic", "amh"),
+    Language("am", "Amharic", "Ethiopic", "amh", spaces=False),      # the declaration separates words by U+1361
     Language("ar", "Arabic", "Arabic", "arb", "ar-MA", True),
     Language("bn", "Bengali", "Bengali", "ben", "", True),
     Language("bo", "Tibetan", "Tibetan", "bod", spaces=False),

@@ -234,8 +234,8 @@ def test_the_band_is_pooled_over_the_units_of_a_source():
 
 
 DETERMINISTIC = [entry for submission in load_available(SUBMISSIONS) for entry in submission.entries
-                 if entry.header.kind == "corpus" and entry.header.name not in ("random", "mauve_text")]    # its answer for equal
-                 # histograms, 1 or 0.75, depends on the order of points with equal abscissa
+                 if entry.header.kind == "corpus" and entry.header.name not in ("random", "mauve_text")]    # it sorts points
+                 # with equal abscissa by a sort that is not stable: of equal histograms it answers 1 or 0.75 (docs/submissions.md)
 
 
 @pytest.mark.parametrize("entry", DETERMINISTIC, ids=lambda entry: entry.name)

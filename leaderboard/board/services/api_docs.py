@@ -72,7 +72,7 @@ def make_example(path: str, parameters: list[Schema], base: str) -> str:
     needed = [item["name"] for item in parameters if item["in"] == "query" and item["required"]]
     optional = [item["name"] for item in parameters if item["in"] == "query" and not item["required"] and item["name"] in values]
     query = {name: values[name] for name in (needed or optional[:1])}
-    filled = path.format(**{item["name"]: quote(values[item["name"]]) for item in parameters if item["in"] == "path"})
+    filled = path.format(**{item["name"]: quote(values.get(item["name"], item["name"].upper())) for item in parameters if item["in"] == "path"})
     target = filled if not query else f"{filled}?{urlencode(query, safe=',')}"
     return f"curl '{base}{target}'"
 

@@ -10,31 +10,35 @@ from leaderboard.board.router import Library
 from leaderboard.board.services.api import Problem, make_tag, respond, respond_json
 from leaderboard.board.services.sharing import BEST, LABEL, RANKED, SVG, UNKNOWN, Badge, draw_badge
 from leaderboard.scoring.scores import CLAIMED
+from leaderboard.service.access import Service
 from leaderboard.service.epochs.ledger import Epoch, UnknownEpoch
 from leaderboard.service.epochs.views import Level, Verification, find_verification
 
 COLORS = {Level.VERIFIED: BEST, Level.REPRODUCED: RANKED, Level.CLAIMED: UNKNOWN}
 
 
-def add_verification(site: FastAPI, library: Library) -> None:
-    """Add the routes of epochs and of verification badges; before those of `/api`, whose last route matches everything."""
-    service = library.service
+def add_epochs(site: FastAPI, service: Service) -> None:
+    """Add the routes of epochs; before those of `/api`, whose last route matches everything."""
 
     @site.get("/api/epochs", tags=["Epochs"], summary="The epochs", response_model=list[Epoch])
     def epochs() -> list[Epoch]:
         """Return the epochs, the oldest first; of one that is open only the commitment and the times."""
-        return [] if service is None else [epoch.visible for epoch in service.epochs.list()]
+        return [epoch.visible for epoch in service.epochs.list()]
 
     @site.get("/api/epochs/{name}", tags=["Epochs"], summary="An epoch", response_model=Epoch,
               responses={404: {"model": Problem, "description": "There is no such epoch."}})
     def epoch(name: str) -> Epoch | JSONResponse:
         """Return an epoch; once it is closed, with all that is needed to derive its draw (`touchstone epoch verify FILE`)."""
         try:
-            if service is None:
-                raise UnknownEpoch("This server has no epochs.")
             return service.epochs.get(name[:40]).visible
         except UnknownEpoch as error:
             return JSONResponse({"error": str(error)}, 404)
+
+
+def add_verification(site: FastAPI, library: Library) -> None:
+    """Add the routes of verification badges and, if the server accepts submissions, of epochs."""
+    if library.service is not None:
+        add_epochs(site, library.service)
 
     @site.get("/badge/{metric}/verification.svg", include_in_schema=False)
     def image(request: Request, metric: str) -> Response:

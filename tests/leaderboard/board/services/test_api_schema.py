@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import schemathesis
+from fastapi.testclient import TestClient
 from hypothesis import HealthCheck, given, settings
 from schemathesis.checks import not_a_server_error
 from schemathesis.specs.openapi.checks import content_type_conformance, response_schema_conformance, status_code_conformance
@@ -29,7 +30,8 @@ def service(tmp_path_factory) -> Service:
 def test_every_answer_is_documented_and_no_request_breaks_the_server(service, board_snapshot):
     """The stream of events of a submission that waits has no end, so it is left out."""
     record, _ = service.submissions.receive("ada", "ada", "mine.py", make_file("mine"))
-    document = schemathesis.openapi.from_asgi("/openapi.json", make_site(Library(board_snapshot, service=service)))
+    site = make_site(Library(board_snapshot, service=service))
+    document = schemathesis.openapi.from_asgi("/openapi.json", site)
     operations = [result.ok() for result in document.exclude(path_regex="events").get_all_operations()]
     assert len(operations) >= 14
 
@@ -39,5 +41,8 @@ def test_every_answer_is_documented_and_no_request_breaks_the_server(service, bo
         def send(case: schemathesis.Case) -> None:
             case.call_and_validate(checks=CHECKS)
         send()
+    docs = TestClient(site).get("/docs")
+    assert docs.status_code == 200
+    assert "/api/submissions/IDENTIFIER/queue" in docs.text
     assert service.submissions.get(record.id).state is State.SCREENED
     assert service.submissions.counts()[State.REFUSED] > 0              # uploads arrived

@@ -5,9 +5,6 @@ from __future__ import annotations
 import re
 from importlib import metadata
 
-from packaging.requirements import Requirement
-from packaging.utils import canonicalize_name
-
 from harness.base.paths import is_clone
 
 PACKAGE = "touchstone-benchmark"
@@ -17,6 +14,9 @@ EXTRA = re.compile(r"extra == [\"']([a-z]+)[\"']")
 
 def find_extra(module: str) -> str | None:
     """Return the first extra that brings a module, if there is one."""
+    from packaging.requirements import Requirement  # here, because every command imports this module
+    from packaging.utils import canonicalize_name
+
     top = module.partition(".")[0]
     name = canonicalize_name(IMPORTED_AS.get(top, top))
     for requirement in map(Requirement, metadata.requires(PACKAGE) or ()):

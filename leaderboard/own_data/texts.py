@@ -1,7 +1,8 @@
 """Choose a text metric by English texts of a user, without judgements.
 
-Three kinds of questions are made from the texts: edits of one word or phrase that change the meaning against edits of the same
-kind that keep it, typing errors against edits that change the meaning, and shares of a text that are replaced by other words.
+Four kinds of questions are made from the texts: edits of one word or phrase that change the meaning against edits of the same
+kind that keep it, typing errors against edits that change the meaning, paraphrases by several edits that keep the meaning against
+other texts with many of the same words, and shares of a text that are replaced by other words.
 """
 
 from __future__ import annotations
@@ -40,13 +41,14 @@ class TextRow:
     name: str
     contrast: Estimate | None               # share of pairs of edits in which the one that keeps the meaning is closer
     robustness: Estimate | None             # share of typing errors that are more similar than a change of meaning
+    paraphrases: Estimate | None            # share of paraphrases that are more similar than another text with many equal words
     sensitivity: Estimate | None            # mean rank correlation of the share that is kept and the similarity
     trivial: bool
 
     @property
     def score(self) -> float:
-        """The mean of the three, each from 0 for chance to 1."""
-        parts = [2 * part.value - 1 for part in (self.contrast, self.robustness) if part is not None]
+        """The mean of the four, each from 0 for chance to 1."""
+        parts = [2 * part.value - 1 for part in (self.contrast, self.robustness, self.paraphrases) if part is not None]
         return float(np.mean([*parts, *([] if self.sensitivity is None else [self.sensitivity.value])]))
 
 
@@ -72,12 +74,13 @@ def choose_by_texts(texts: Sequence[str], name: str, entries: Sequence[Entry], p
                               f"{MOST_CHARACTERS:,} characters; {FEWEST_TEXTS} are required.")
     usable = draw_texts(usable, MOST_TEXTS, np.random.default_rng(SEED))
     contrast, phenomena = contrast_triples(usable)
-    robustness, sensitivity = robustness_triples(usable), replacement_pairs(usable)
-    triples = [*contrast, *robustness]
+    robustness, paraphrases, sensitivity = robustness_triples(usable), paraphrase_triples(usable), replacement_pairs(usable)
+    triples = [*contrast, *robustness, *paraphrases]
     pairs = [(anchor, same) for anchor, same, _ in triples] + [(anchor, other) for anchor, _, other in triples] + sensitivity
     answers = score_pairs([a for a, _ in pairs], [b for _, b in pairs], entries, progress, model=model, jobs=jobs)
-    rows = [read_row(answer, len(contrast), len(robustness)) for answer in answers if answer.failure is None]
-    counts = {"contrast": len(contrast), "robustness": len(robustness), "sensitivity": len(sensitivity) // len(SHARES)}
+    rows = [read_row(answer, len(contrast), len(robustness), len(paraphrases)) for answer in answers if answer.failure is None]
+    counts = {"contrast": len(contrast), "robustness": len(robustness), "paraphrases": len(paraphrases),
+              "sensitivity": len(sensitivity) // len(SHARES)}
     notes = [f"Only {count} questions of {kind} could be made from these texts; they are left out."
              for kind, count in counts.items() if count < FEWEST_QUESTIONS]
     return TextChoice(name, len(usable), counts, phenomena, sorted(rows, key=lambda row: -row.score),
@@ -115,6 +118,22 @@ def robustness_triples(texts: Sequence[str]) -> list[tuple[str, str, str]]:
     return triples
 
 
+def paraphrase_triples(texts: Sequence[str]) -> list[tuple[str, str, str]]:
+    """Return (text, paraphrase by all edits that keep its meaning, other text with the largest share of equal words)."""
+    words = [frozenset(text.lower().split()) for text in texts]
+    triples = []
+    for number, text in enumerate(texts):
+        paraphrase = text
+        for phenomenon in PHENOMENA:
+            edits = SourcePair(paraphrase, paraphrase, "public").keeping(phenomenon, 0)
+            paraphrase = edits[0].apply(paraphrase) if edits else paraphrase
+        if paraphrase != text:
+            shares = [len(words[number] & other) / len(words[number] | other) if row != number else -1.0
+                      for row, other in enumerate(words)]
+            triples.append((text, paraphrase, texts[int(np.argmax(shares))]))
+    return triples
+
+
 def replacement_pairs(texts: Sequence[str]) -> list[tuple[str, str]]:
     """Return each text with copies of which growing shares are replaced by the words of another text."""
     pairs = []
@@ -126,23 +145,23 @@ def replacement_pairs(texts: Sequence[str]) -> list[tuple[str, str]]:
     return pairs
 
 
-def read_row(answer: MetricAnswers, contrast: int, robustness: int) -> TextRow:
+def read_row(answer: MetricAnswers, contrast: int, robustness: int, paraphrases: int) -> TextRow:
     """Return how a metric answers from its scores: of all triples the same, then the changed texts, then the replaced ones."""
-    similarities, count = answer.similarities, contrast + robustness
+    similarities, count = answer.similarities, contrast + robustness + paraphrases
     right = (1 + np.sign(similarities[:count] - similarities[count:2 * count])) / 2
     kept = 1 - np.array(SHARES)
     correlations = np.array([rank_correlation(kept, row) for row in similarities[2 * count:].reshape(-1, len(SHARES))])
 
     def estimate(values: np.ndarray, low: float) -> Estimate | None:
         return stratified_mean([values.tolist()], (low, 1.0)) if len(values) >= FEWEST_QUESTIONS else None
-    return TextRow(answer.name, estimate(right[:contrast], 0.0), estimate(right[contrast:], 0.0), estimate(correlations, -1.0),
-                   answer.trivial)
+    edited, typed, reworded = (estimate(values, 0.0) for values in np.split(right, [contrast, contrast + robustness]))
+    return TextRow(answer.name, edited, typed, reworded, estimate(correlations, -1.0), answer.trivial)
 
 
 def best_of_each(choice: TextChoice) -> list[str]:
     """Return the best metric by each kind of question, trivial baselines excluded."""
     sentences = []
-    for kind in ("contrast", "robustness", "sensitivity"):
+    for kind in ("contrast", "robustness", "paraphrases", "sensitivity"):
         scored = [(estimate.value, row.name) for row in choice.rows if not row.trivial
                   and (estimate := getattr(row, kind)) is not None]
         if scored:
@@ -168,10 +187,11 @@ def report_on_texts(choice: TextChoice) -> Report:
         f"From {choice.texts} texts of {choice.name}, with 95% intervals. Contrast ({choice.questions['contrast']} questions): "
         "an edit that keeps the meaning should be more similar than one that changes it; chance is 0.5. Robustness "
         f"({choice.questions['robustness']}): a copy with typing errors should be more similar than a negated or shuffled one; "
-        f"chance is 0.5. Sensitivity ({choice.questions['sensitivity']}): the similarity should fall as more is replaced; chance "
-        "is 0."],
-        ("metric", "score", "contrast", "robustness", "sensitivity", "notes"),
-        [(row.name, f"{row.score:.2f}", show(row.contrast), show(row.robustness), show(row.sensitivity),
+        f"chance is 0.5. Paraphrases ({choice.questions['paraphrases']}): a text reworded by all edits that keep its meaning "
+        "should be more similar than the other text with the most equal words; chance is 0.5. Sensitivity "
+        f"({choice.questions['sensitivity']}): the similarity should fall as more is replaced; chance is 0."],
+        ("metric", "score", "contrast", "robustness", "paraphrases", "sensitivity", "notes"),
+        [(row.name, f"{row.score:.2f}", show(row.contrast), show(row.robustness), show(row.paraphrases), show(row.sensitivity),
           "trivial baseline" if row.trivial else "") for row in choice.rows])]
     if choice.phenomena:
         sections.append(Section("Edits", ["Edits that change the meaning, by phenomenon."], ("phenomenon", "number"),

@@ -286,6 +286,7 @@ class RunInfo(Model):
     suite: str
     fingerprint: str
     started: str
+    node: str | None = None                 # of a cluster; None: the machine that the command was run on
 
 
 class Standing(Model):

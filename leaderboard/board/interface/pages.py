@@ -85,7 +85,7 @@ def add_difference(library: Library, blocks: gr.Blocks) -> None:
     """Add the page on what a difference means; its content needs all answers, so it is not rendered at the start."""
     frame, question = add_frame(library, blocks, "difference"), current_question(library.first, {})
     with gr.Row(elem_classes="ts-controls"):
-        controls = [gr.Dropdown(list_metrics(library.first), value=question["name"], label="Metric", elem_id="difference-name"),
+        controls = [gr.Dropdown(list_metrics(library.first), value=question["name"] or None, label="Metric", elem_id="difference-name"),
                     gr.Textbox(question["difference"], label="Difference of two values", elem_id="difference-value"),
                     gr.Textbox(question["size"], label="Texts per corpus, or pairs per mean", elem_id="difference-size")]
     content = add_html("", min_height=200)
@@ -93,7 +93,7 @@ def add_difference(library: Library, blocks: gr.Blocks) -> None:
     def updates(query: Mapping[str, str]) -> list[Any]:
         selected, _ = library.selected(query)
         current = current_question(selected, query)
-        return [gr.Dropdown(list_metrics(selected), value=current["name"]), current["difference"], current["size"]]
+        return [gr.Dropdown(list_metrics(selected), value=current["name"] or None), current["difference"], current["size"]]
 
     def explain(request: gr.Request, *answers: str) -> str:
         return str(library.page("difference", {**read_query(request), **dict(zip(question, answers, strict=True))}).content)

@@ -26,9 +26,9 @@ def list_metrics(snapshot: Snapshot) -> list[str]:
 
 def current_question(snapshot: Snapshot, query: Mapping[str, str]) -> dict[str, str]:
     """Return the metric, difference and size that the parameters of an address name, by default an example."""
-    question = {key: query.get(key) or value for key, value in EXAMPLE.items()}
     names = list_metrics(snapshot)
-    return {**question, "name": names[0]} if "name" not in query and names and question["name"] not in names else question
+    default = EXAMPLE if EXAMPLE["name"] in names else {**EXAMPLE, "name": next(iter(names), "")}
+    return {key: query.get(key) or value for key, value in default.items()}
 
 
 def read_size(text: str) -> int:

@@ -60,7 +60,7 @@ def read_operation(openapi: Schema, method: str, path: str, operation: Schema, b
     described = [Parameter(item["name"], item["in"], item["required"], describe_type(openapi, item["schema"]), str(item["schema"].get("default", "")),
                            item.get("description", "")) for item in parameters]
     responses = {status: response["description"] + "".join(
-        f" ({describe_type(openapi, content['schema'])})" for content in list(response.get("content", {}).values())[:1])
+        f" ({describe_type(openapi, content.get('schema', {}))})" for content in list(response.get("content", {}).values())[:1])
         for status, response in operation["responses"].items()}
     return Operation(operation["operationId"], method.upper(), path, operation["tags"][0], operation["summary"], operation.get("description", ""),
                      described, make_example(path, parameters, base), responses)

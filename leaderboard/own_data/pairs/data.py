@@ -8,13 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import scipy
 
 from harness.base.errors import TouchstoneError
 from leaderboard.own_data.pairs.agreement import Judgements
 from tasks.data.loading import get_dataset, load_dataset
-from tasks.data.own.columns import describe_columns
-from tasks.data.own.registry import OwnSource, is_path, make_source
+from tasks.data.own.columns import describe_columns, guess_form
+from tasks.data.own.files import read_tables
+from tasks.data.own.registry import OwnSource, is_path, make_source, source_of_path
 from tasks.data.schema import fingerprint_tables
 
 FEWEST_PAIRS, MOST_PAIRS = 20, 5_000
@@ -51,16 +53,22 @@ def read_judged_pairs(source: str, columns: Mapping[str, str] | None = None, pos
         TouchstoneError: There are no judgements, too few pairs, or nothing that could be predicted.
     """
     if is_path(source):
-        shaped = make_source([source], "pairs", columns, positive).shaped()
+        declared, of_path = source_of_path(source)
+        form = declared or guess_form([*read_tables(of_path.files)[0][1].columns, *(columns or {})])
+        shaped = make_source(of_path.files, "choices" if form == "choices" else "pairs", columns, positive).shaped()
         tables, described, notes = shaped.tables, describe_columns(shaped.columns), list(shaped.notes)
     else:
         dataset = get_dataset(source)
-        if dataset.kind not in ("pairs", "rated_summaries"):
+        if dataset.kind not in ("pairs", "rated_summaries", "preferences"):
             raise TouchstoneError(f'The dataset "{source}" has the kind {dataset.kind}; judged pairs are required.')
         own = dataset.source.shaped() if isinstance(dataset.source, OwnSource) else None
         tables, notes = load_dataset(source).tables, [] if own is None else list(own.notes)
         described = "" if own is None else describe_columns(own.columns)
-    rows = tables["data"].rename(columns={"document": "text_a", "summary": "text_b", "overall": "score"})
+    rows = tables["data"]
+    if "choice" in rows.columns:
+        rows = label_choices(rows)
+        notes.append("Choices are used as labels: a document and the chosen text are similar, a document and the other are not.")
+    rows = rows.rename(columns={"document": "text_a", "summary": "text_b", "overall": "score"})
     fingerprint = fingerprint_tables(tables)
     if "score" not in rows.columns:
         raise TouchstoneError(f"{source} has pairs without ratings or labels; name their column with --column judgement=NAME, or "
@@ -97,6 +105,13 @@ def read_judged_pairs(source: str, columns: Mapping[str, str] | None = None, pos
     notes += describe_language([*a, *b])
     return JudgedPairs(source, a, b, Judgements(human, labelled, clusters), (float(human.min()), float(human.max())),
                        fingerprint, described, notes)
+
+
+def label_choices(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return choices of one of two texts as pairs that are labelled as similar if the text was chosen."""
+    sides = [pd.DataFrame({"text_a": rows.document, "text_b": rows[name], "score": (rows.choice == number).where(
+        rows.choice.notna()).astype(float)}) for number, name in enumerate(("summary_a", "summary_b"))]
+    return pd.concat(sides, ignore_index=True)
 
 
 def group_pairs(a: Sequence[str], b: Sequence[str]) -> np.ndarray:

@@ -12,6 +12,7 @@ from leaderboard.own_data.texts import (
     SHARES,
     choose_by_texts,
     contrast_triples,
+    paraphrase_triples,
     replacement_pairs,
     report_on_texts,
     robustness_triples,
@@ -39,6 +40,16 @@ def test_typing_errors_and_replacements():
     text = BRIDGES[0].split()
     kept = [sum(word == other for word, other in zip(reversed(text), reversed(copy.split()), strict=False)) for _, copy in pairs[:4]]
     assert kept == sorted(kept, reverse=True)
+
+
+def test_paraphrases_and_the_nearest_other_text():
+    triples = paraphrase_triples(BRIDGES[:12])
+    assert triples
+    for anchor, paraphrase, other in triples:
+        words = [set(text.lower().split()) for text in (anchor, other)]
+        assert len({anchor, paraphrase, other}) == 3
+        assert len(words[0] & words[1]) >= len(words[0]) - 2         # the bridges differ in three words, the nearest in one
+        assert other in BRIDGES
 
 
 def test_a_metric_that_compares_lengths_is_not_recommended():

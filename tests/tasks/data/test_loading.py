@@ -23,6 +23,7 @@ from tasks.data import mirror
 from tasks.data.loading import DATASETS, LoadedDataset, dataset_fingerprint, load_dataset
 from tasks.data.schema import FORMS, check_tables, fingerprint_rows, fingerprint_tables
 from tasks.data.sources import synthetic
+from tasks.data.sources.multilingual import MULTILINGUAL_DATASETS
 from tasks.data.sources.web_and_snapshots import decode_demetr
 from tasks.data.types import ArchiveSource, HubSource, SnapshotSource, SyntheticSource
 from tests.support.command import touchstone
@@ -257,7 +258,9 @@ def archived(cache):
 
 
 def test_every_archived_dataset_is_counted_here():
-    assert {name for name, dataset in DATASETS.items() if isinstance(dataset.source, ArchiveSource)} == COUNTS.keys()
+    """But for the datasets in other languages, whose counts are in their table of fingerprints."""
+    archived = {name for name, dataset in DATASETS.items() if isinstance(dataset.source, ArchiveSource)}
+    assert archived - {dataset.name for dataset in MULTILINGUAL_DATASETS} == COUNTS.keys()
 
 
 @pytest.mark.network

@@ -49,6 +49,19 @@ def test_a_dataset_of_the_registry_and_one_that_has_no_pairs():
         read_judged_pairs("made_weather")
 
 
+def test_choices_are_labels_of_pairs_that_share_a_document(tmp_path):
+    path = tmp_path / "choices.csv"
+    pd.DataFrame({"document": [f"a long report about matter {i}" for i in range(12)], "summary_a": [f"report {i}" for i in range(12)],
+                  "summary_b": [f"nothing {i}" for i in range(12)], "choice": ["a", "b"] * 6}).to_csv(path, index=False)
+    pairs = read_judged_pairs(str(path))
+    assert (len(pairs), pairs.judgements.labelled, pairs.judgements.clusters.max() + 1) == (24, True, 12)
+    labels = dict(zip(zip(pairs.a, pairs.b, strict=True), pairs.judgements.human, strict=True))
+    assert labels["a long report about matter 0", "report 0"] == labels["a long report about matter 1", "nothing 1"] == 1
+    assert labels["a long report about matter 0", "nothing 0"] == 0
+    assert any("used as labels" in note for note in pairs.notes)
+    assert len(read_judged_pairs(f"choices:{path}")) == 24
+
+
 def test_of_many_pairs_some_are_drawn(tmp_path):
     rated = read_judged_pairs(write(tmp_path, 6_000))
     assert len(rated) == MOST_PAIRS

@@ -48,7 +48,7 @@ class SubmissionView(BaseModel):
     progress: dict[str, Any] | None
     events: list[EventView]
     check: list[dict[str, Any]] | None = Field(description="the reports of the check, one for each entry")
-    bundle: bool = Field(description="whether there is a bundle that the reader may download")
+    bundle: bool = Field(False, description="whether there is a bundle that the reader may download")
     results: dict[str, Any] | None = Field(description="positions among the published metrics, once they may be seen")
     tries: int = Field(1, description="scored submissions of its family, that is, of near variants by the same owner")
     private: list[PrivateView] = Field([], description="rounded scores on private draws, once they may be seen")

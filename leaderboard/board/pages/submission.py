@@ -46,7 +46,7 @@ def render_queue(service: Service) -> Markup:
     return render("queue.html", waiting=waiting, published=published, time=format_time)
 
 
-def render_introduction(service: Service, site: str, reader: Account | None) -> Markup:
+def render_introduction(service: Service, site: str, reader: Account | None = None) -> Markup:
     """Return how to submit a metric to this server."""
     return render("submit_here.html", settings=service.submissions.settings, site=site.rstrip("/"), providers=service.providers, reader=reader,
                   epochs=service.epochs.list()[::-1])

@@ -275,9 +275,9 @@ def changes_view(changes: Changes) -> RenderableType:
     parts: list[RenderableType] = [Text(f"{changes.old} to {changes.new}", style="bold")]
     parts += [Text(sentence) for sentence in changes.suite or ["The suite is the same."]]
     for track, moves in changes.moves.items():
-        rows = [(printable(move.name), *("-" if rank is None else str(rank) for rank in (move.old_rank, move.new_rank)),
+        rows = [(escape(printable(move.name)), *("-" if rank is None else str(rank) for rank in (move.old_rank, move.new_rank)),
                  *("-" if score is None else f"{score:.3f}" for score in (move.old_score, move.new_score)),
-                 printable(move.reason)) for move in moves]
+                 escape(printable(move.reason))) for move in moves]
         table = plain_table(("Metric", "rank", "now", "score", "now", "reason"), rows) if rows else Text("No metric moved.")
         parts += [Text(""), Text(f"{track.capitalize()} metrics", style="bold"), table]
     return Group(*parts, Text(""))

@@ -182,6 +182,7 @@ def network() -> Iterator[Network]:
         built.remove()
 
 
+@pytest.mark.benchmark           # two minutes, most of them waiting
 def test_kills_and_a_link_that_is_down_for_half_a_minute(tmp_path, network, database, write):
     """One run on three nodes and PostgreSQL: a worker, a link, the scheduler and the coordinator are lost, one after the other."""
     path = write("sleepy", SLEEPY.replace("0.02", "0.15"))

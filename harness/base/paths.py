@@ -9,6 +9,7 @@ import platformdirs
 
 PROJECT = Path(__file__).resolve().parents[2]
 SUBMISSIONS = PROJECT / "submissions"
+DISTRIBUTION = "touchstone-benchmark"        # the name of the package in the index
 
 
 def cache_folder() -> Path:

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from harness.base.paths import PROJECT
+from harness.base.paths import DISTRIBUTION, PROJECT
 from harness.sandbox.limits import Limits
-
-DISTRIBUTION = "touchstone-benchmark"
 
 
 @dataclass(frozen=True)

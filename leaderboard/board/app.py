@@ -22,7 +22,7 @@ from starlette.middleware import Middleware
 from harness.base.memory import limit_arenas, return_freed_memory
 from leaderboard.board.components.layout import PAGES, STATIC
 from leaderboard.board.interface.own_data import add_own_data
-from leaderboard.board.interface.pages import ADDERS, add_metric, add_page
+from leaderboard.board.interface.pages import ADDERS, add_changes, add_metric, add_page
 from leaderboard.board.interface.ranking import add_ranking
 from leaderboard.board.interface.submissions import add_submission_page
 from leaderboard.board.middleware import LocalOnly, Pages
@@ -55,7 +55,7 @@ def build(library: Library) -> gr.Blocks:
     with blocks.route("Metric", "/metric", show_in_navbar=False):
         add_metric(library, blocks)
     with blocks.route("Changes", "/changes", show_in_navbar=False):
-        add_page(library, blocks, "changes")
+        add_changes(library, blocks)
     if library.own_data:
         with blocks.route("Your data", "/own"):
             add_own_data(library, blocks)

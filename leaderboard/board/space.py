@@ -8,10 +8,9 @@ from importlib import metadata
 from pathlib import Path
 
 from harness.base.errors import TouchstoneError
+from harness.base.paths import DISTRIBUTION
 from harness.results.provenance import harness_version
 from leaderboard.board.rendering import render
-
-PACKAGE = "touchstone-benchmark"
 
 
 def write_space(folder: Path, wheel: Path | None = None) -> list[Path]:
@@ -26,7 +25,7 @@ def write_space(folder: Path, wheel: Path | None = None) -> list[Path]:
     version = harness_version()
     facts = {"version": version, "gradio": metadata.version("gradio"), "python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     contents: dict[str, str] = {name: render(f"space/{name}.jinja", **facts) + "\n" for name in ("app.py", "README.md")}
-    contents["requirements.txt"] = f"./{wheel.name}\n" if wheel is not None else f"{PACKAGE}=={version}\n"
+    contents["requirements.txt"] = f"./{wheel.name}\n" if wheel is not None else f"{DISTRIBUTION}=={version}\n"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from importlib import metadata
 
-from harness.base.paths import is_clone
+from harness.base.paths import DISTRIBUTION, is_clone
 
-PACKAGE = "touchstone-benchmark"
 IMPORTED_AS = {"faiss": "faiss-cpu", "ot": "POT", "sklearn": "scikit-learn"}        # others differ in hyphens at most
 EXTRA = re.compile(r"extra == [\"']([a-z]+)[\"']")
 
@@ -19,7 +18,7 @@ def find_extra(module: str) -> str | None:
 
     top = module.partition(".")[0]
     name = canonicalize_name(IMPORTED_AS.get(top, top))
-    for requirement in map(Requirement, metadata.requires(PACKAGE) or ()):
+    for requirement in map(Requirement, metadata.requires(DISTRIBUTION) or ()):
         if canonicalize_name(requirement.name) == name and (extra := EXTRA.search(str(requirement.marker or ""))):
             return extra[1]
     return None
@@ -28,6 +27,6 @@ def find_extra(module: str) -> str | None:
 def describe_missing(module: str) -> str | None:
     """Return how to install the extra that brings a module; None if no extra does."""
     extra = find_extra(module)
-    target = "-e '.[{}]'" if is_clone() else "'" + PACKAGE + "[{}]'"
+    target = "-e '.[{}]'" if is_clone() else "'" + DISTRIBUTION + "[{}]'"
     return None if extra is None else (f'This needs {module.partition(".")[0]}, which the extra "{extra}" brings: '
                                        f"pip install {target.format(extra)}")

@@ -116,7 +116,7 @@ def explain_difference(name: str, difference: float, size: int, results: Results
     else:
         sets, error = describe_rated(stored, size, results)
         predictor = mixture = SpreadMixture(sets, size)
-        largest, sources = mixture.largest, tuple(known.name for known in sets)
+        largest, sources = mixture.largest, tuple(rated.name for rated in sets)
         low, high = mixture.interval(min(absolute, largest))
     if absolute > largest:
         notes.append(f"No difference as large is expected, so the probability is that of the largest, {largest:.3g}. "
@@ -146,7 +146,7 @@ def describe_rated(stored: StoredEntry, size: int, results: Results) -> tuple[li
     sets = [describe_set(source, source, *values) for source, values in answers.items()]
     return sets, calibration_error(
         {source: compare_sets(*values, draw_sets(values[1], size)) for source, values in answers.items()},
-        lambda left_out: SpreadMixture([known for known in sets if known.name != left_out], size))
+        lambda left_out: SpreadMixture([rated for rated in sets if rated.name != left_out], size))
 
 
 def is_known(stored: StoredEntry) -> bool:
@@ -268,8 +268,8 @@ def thresholds_by_domain(name: str, results: Results) -> list[DomainThreshold]:
         describe_set(source, source, *similarities_and_ratings(parts))
         for source, parts in rated_answers(stored.digest, results).items()]
     sign = 1 if stored.entry.header.returns == "similarity" else -1
-    return [DomainThreshold(name, known.name, item.false_alarms, sign * item.value + 0.0, item.detected, item.negatives)
-            for known in sets for item in known.thresholds]
+    return [DomainThreshold(name, rated.name, item.false_alarms, sign * item.value + 0.0, item.detected, item.negatives)
+            for rated in sets for item in rated.thresholds]
 
 
 def all_thresholds(results: Results) -> list[DomainThreshold]:

@@ -37,8 +37,8 @@ def compare_releases(old: Report, new: Report) -> Changes:
     for track in dict.fromkeys([*new.suite.tracks, *old.suite.tracks]):
         before, after = ({entry.name: entry for entry in report.entries if entry.track == track} for report in (old, new))
         names = [*after, *(name for name in before if name not in after)]
-        found = (describe_move(name, before.get(name), after.get(name), bool(suite)) for name in names)
-        moves[track] = [move for move in found if move.reason]
+        compared = (describe_move(name, before.get(name), after.get(name), bool(suite)) for name in names)
+        moves[track] = [move for move in compared if move.reason]
     return Changes(old.release or "", new.release or "", suite, moves)
 
 

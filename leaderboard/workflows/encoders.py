@@ -80,8 +80,8 @@ def describe_row(entry: Entry, task: Task[Any], scored: Mapping[str, Mapping[str
     answers = {model: [None if (observation := result.observed.get(unit.id)) is None else task.answers(observation)
                        for unit in suites[model].units(task)] for model, result in results.items() if result is not None}
     pairs = [correlate_answers(a, b) for a, b in itertools.combinations(answers.values(), 2)]
-    known = [value for value in pairs if value is not None]
-    return EncoderRow(entry.name, task.name, scores, float(np.mean(known)) if known else None, min(known, default=None))
+    values = [value for value in pairs if value is not None]
+    return EncoderRow(entry.name, task.name, scores, float(np.mean(values)) if values else None, min(values, default=None))
 
 
 def correlate_answers(a: Sequence[np.ndarray | None], b: Sequence[np.ndarray | None]) -> float | None:

@@ -15,8 +15,8 @@ from typing import Any
 from distributed import Client, Future, KilledWorker, LocalCluster
 
 from harness.base.errors import TouchstoneError, printable
+from harness.base.paths import DISTRIBUTION
 from harness.evaluation.cluster.node import Requirements, find_refusal
-from harness.results.provenance import DISTRIBUTION
 
 CONNECT_SECONDS = 10
 CHECK_SECONDS = 2.0                         # without a result, after which the connection is checked

@@ -10,7 +10,7 @@ import numpy as np
 
 from harness.base.errors import TouchstoneError
 from harness.base.remote_cache import DamagedObject, remote_cache
-from harness.models.vector_cache import SEGMENT_ROWS, VectorCache
+from harness.models.vector_cache import KEY_BYTES, SEGMENT_ROWS, VectorCache
 
 LOG = logging.getLogger("touchstone.cluster")
 
@@ -65,7 +65,8 @@ def add_vectors(vectors: Sequence[Vectors], cache: VectorCache) -> dict[str, str
         try:
             part.add_to(cache.sibling(part.model))
         except (DamagedObject, TouchstoneError) as error:
-            assert isinstance(part, StoredVectors)
+            if not isinstance(part, StoredVectors):     # the cache of the node cannot be written
+                raise
             unreadable[part.digest] = "its content is damaged" if isinstance(error, DamagedObject) else str(error)
     return unreadable
 
@@ -96,10 +97,10 @@ class VectorProvider:
     def _store(self, cache: VectorCache, number: int, missing: MissingVectors) -> str:
         """Write a segment to the remote cache unless it is there, and return its digest."""
         assert self._remote is not None
-        known = self._digests.get((cache.model.name, number))
-        if known is None or known in missing.unreadable:
+        digest = self._digests.get((cache.model.name, number))
+        if digest is None or digest in missing.unreadable:
             content = cache.read_segment(number)
-            known = self._remote.write_content(content, replace=bool(missing.unreadable))
-            if len(content) == SEGMENT_ROWS * (32 + 4 * cache.model.dimensions):
-                self._digests[cache.model.name, number] = known
-        return known
+            digest = self._remote.write_content(content, replace=bool(missing.unreadable))
+            if len(content) == SEGMENT_ROWS * (KEY_BYTES + 4 * cache.model.dimensions):
+                self._digests[cache.model.name, number] = digest
+        return digest

@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 
 import gradio as gr
 
+from harness.base.errors import TouchstoneError
 from leaderboard.board.components.layout import HEADED, PAGES
 from leaderboard.board.rendering import render
 from leaderboard.board.router import Library
@@ -62,3 +63,11 @@ def parse_query(query: str) -> dict[str, str]:
 def read_query(request: gr.Request) -> dict[str, str]:
     """Return the parameters of the address of the page that sends a request."""
     return parse_query(str(request.query_params))
+
+
+def call(function: Any, *values: Any, **options: Any) -> Any:
+    """Call a function for an event; an error is shown as its sentence."""
+    try:
+        return function(*values, **options)
+    except TouchstoneError as refusal:
+        raise gr.Error(str(refusal), print_exception=False) from None

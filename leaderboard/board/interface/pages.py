@@ -28,6 +28,20 @@ def add_page(library: Library, blocks: gr.Blocks, name: str) -> None:
     restore_content(library, frame, name, add_html(library.page(name, {}).content))
 
 
+def add_changes(library: Library, blocks: gr.Blocks) -> None:
+    """Add the page on what changed between releases; it reads another release, so it is not rendered at the start."""
+    frame, content = add_frame(library, blocks, "changes"), add_html("", min_height=200)
+    load_content(library, blocks, "changes", content)
+    restore_content(library, frame, "changes", content)
+
+
+def load_content(library: Library, blocks: gr.Blocks, name: str, content: gr.HTML) -> None:
+    """Render the content whenever the page is opened."""
+    def show(request: gr.Request) -> str:
+        return str(library.page(name, read_query(request)).content)
+    blocks.load(show, None, content, **PRIVATE)
+
+
 def restore_content(library: Library, frame: Frame, name: str, content: gr.HTML, *others: Any,
                     values: Callable[[Mapping[str, str]], list[Any]] = lambda query: []) -> None:
     """Render the content for the parameters of the address when the page is opened, and set other components to `values`."""
@@ -100,9 +114,7 @@ def add_difference(library: Library, blocks: gr.Blocks) -> None:
     script = f"(...answers) => {{ Touchstone.remember(Object.fromEntries({list(question)}.map((name, index) => [name, answers[index]]))); return answers; }}"
     for event in (controls[0].input, controls[1].submit, controls[1].blur, controls[2].submit, controls[2].blur):
         event(explain, controls, content, js=script, **PRIVATE)
-    def show(request: gr.Request) -> str:
-        return str(library.page("difference", read_query(request)).content)
-    blocks.load(show, None, content, **PRIVATE)
+    load_content(library, blocks, "difference", content)
     restore_content(library, frame, "difference", content, *controls, values=updates)
 
 

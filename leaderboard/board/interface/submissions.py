@@ -7,8 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from harness.base.errors import TouchstoneError
-from leaderboard.board.interface.frame import PRIVATE, add_frame, add_html, read_query
+from leaderboard.board.interface.frame import PRIVATE, add_frame, add_html, call, read_query
 from leaderboard.board.pages.submission import load_submission_page, render_introduction, render_queue
 from leaderboard.board.router import Library
 from leaderboard.board.services.sign_in import browser_sender, read_account
@@ -54,8 +53,8 @@ def add_submission_form(service: Service, blocks: gr.Blocks) -> None:
     issue.click(issue_token, None, issued, **ACTION)
 
     def open_page(request: gr.Request) -> list[Any]:
-        reader = read_account(scope_of(request))
-        site = str(request.request.base_url) if request.request else ""
+        reader = read_account(request.request)
+        site = str(request.request.base_url)
         return [str(render_introduction(service, site, reader)), str(render_queue(service)), gr.Row(visible=reader is not None)]
     blocks.load(open_page, None, [introduction, queue, account], **PRIVATE)
     gr.Timer(QUEUE_SECONDS).tick(lambda: str(render_queue(service)), None, queue, **PRIVATE)
@@ -94,24 +93,10 @@ def add_submission_page(library: Library, service: Service, blocks: gr.Blocks) -
 
 def sender_of(request: gr.Request, token: str = "") -> Sender:
     """Return what an event of a page says about its sender."""
-    host = request.client.host if request.client is not None else ""
-    return browser_sender(host, scope_of(request), f"{BEARER}{token}" if token else None)
-
-
-def scope_of(request: gr.Request) -> dict[str, Any]:
-    """Return the scope of an event's request, which has the session."""
-    return dict(request.request.scope) if request.request is not None else {}
+    return browser_sender(request.request, f"{BEARER}{token}" if token else None)
 
 
 def read_upload(path: str, service: Service) -> bytes:
     """Return an uploaded file, at most one byte more than allowed."""
     with open(path, "rb") as file:
         return file.read(service.submissions.settings.file_bytes + 1)
-
-
-def call(function: Any, *values: Any, **options: Any) -> Any:
-    """Call a function of the service; its refusals are shown as their sentences."""
-    try:
-        return function(*values, **options)
-    except TouchstoneError as refusal:
-        raise gr.Error(str(refusal), print_exception=False) from None

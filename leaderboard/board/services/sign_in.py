@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import MutableMapping
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -78,13 +77,18 @@ def refuse(sentence: str, status: int) -> Response:
     return PlainTextResponse(sentence + "\n", status)
 
 
-def read_account(scope: MutableMapping[str, Any]) -> Account | None:
+def client_host(request: Request) -> str:
+    """Return the address of the client."""
+    return request.client.host if request.client is not None else ""
+
+
+def read_account(request: Request) -> Account | None:
     """Return the account in the session of a request, if there is one."""
-    account = scope.get("session", {}).get(ACCOUNT)
+    account = request.scope.get("session", {}).get(ACCOUNT)
     return None if account is None else Account(*account)
 
 
-def browser_sender(host: str, scope: MutableMapping[str, Any], authorization: str | None = None) -> Sender:
+def browser_sender(request: Request, authorization: str | None = None) -> Sender:
     """Return what a request of a page says about its sender."""
-    account = read_account(scope)
-    return Sender(host, authorization, None if account is None else account.owner)
+    account = read_account(request)
+    return Sender(client_host(request), authorization, None if account is None else account.owner)

@@ -14,7 +14,7 @@ from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, Field
 
 from leaderboard.board.services.api import Problem
-from leaderboard.board.services.sign_in import browser_sender
+from leaderboard.board.services.sign_in import browser_sender, client_host
 from leaderboard.service.access import Sender, Service
 from leaderboard.service.database import DatabaseAway
 from leaderboard.service.epochs.views import fold_families
@@ -61,7 +61,7 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
 
     def may_see(record: Record, request: Request, authorization: str | None) -> bool:
         """Return whether the caller may see results; the session of a browser counts, because nothing is changed."""
-        return service.may_see_results(record, browser_sender(client_host(request), request.scope, authorization))
+        return service.may_see_results(record, browser_sender(request, authorization))
 
     def view(record: Record, request: Request, authorization: str | None) -> SubmissionView:
         return view_submission(service.submissions, service.epochs, record, may_see(record, request, authorization))
@@ -221,11 +221,6 @@ async def read_bounded(request: Request, most: int) -> bytes:
 def sender_of(request: Request, authorization: str | None) -> Sender:
     """Return the sender of a request that changes something. Cookies do not count, so no other site can act for a reader."""
     return Sender(client_host(request), authorization)
-
-
-def client_host(request: Request) -> str:
-    """Return the address of the client."""
-    return request.client.host if request.client is not None else ""
 
 
 def list_records(records: list[Record], families: Mapping[str, str]) -> list[WaitingView]:

@@ -50,12 +50,12 @@ def add_verification(site: FastAPI, library: Library) -> None:
 
     @site.get("/badge/{metric}/verification.json", include_in_schema=False)
     def values(request: Request, metric: str) -> Response:
-        found = verify_metric(library, metric)
-        badge = make_verification_badge(found)
+        verification = verify_metric(library, metric)
+        badge = make_verification_badge(verification)
         response = respond_json(request, {
             "schemaVersion": 1, "label": LABEL, "message": badge.message, "color": badge.color, "isError": not badge.known,
-            "level": None if found is None else found.level, "epoch": found.epoch if found is not None else None,
-            "expires": found.expires.isoformat() if found is not None and found.expires is not None else None})
+            "level": None if verification is None else verification.level, "epoch": verification.epoch if verification is not None else None,
+            "expires": verification.expires.isoformat() if verification is not None and verification.expires is not None else None})
         response.status_code = response.status_code if badge.known else 404
         return response
 

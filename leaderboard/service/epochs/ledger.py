@@ -143,7 +143,7 @@ class Epochs:
                 if row.name == epoch.name:
                     raise TouchstoneError(f"There is an epoch {epoch.name} already; change `name` in the recipe.")
                 if row.closed is None:
-                        raise TouchstoneError(f"The epoch {row.name} is open; close it first with `touchstone epoch close "
+                    raise TouchstoneError(f"The epoch {row.name} is open; close it first with `touchstone epoch close "
                                           f"{row.name}`.")
             values = epoch.model_dump() | {"opened": self.database.now(connection), "expires": epoch.expires.isoformat()}
             connection.execute(sa.insert(EPOCHS).values(**values))

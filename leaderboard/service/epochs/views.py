@@ -73,11 +73,11 @@ def view_result(epochs: Epochs, result: PrivateResult) -> PrivateView:
     scores = []
     for score in result.scores:
         before = [other for earlier in history for other in earlier.scores if other.task == score.task]
-        shown = climb_ladder(before)[-1] if is_open else LadderScore(score, True)
+        disclosed = climb_ladder(before)[-1] if is_open else LadderScore(score, True)
         compared = [other for entry in published for other in entry.scores if other.task == score.task]
-        scores.append(PrivateScoreView(task=score.task, title=score.title, value=shown.score.value, low=shown.score.low,
-                                       high=shown.score.high, improved=shown.improved, of=len(compared) + 1,
-                                       ranks=rank_range(shown.score, compared)))
+        scores.append(PrivateScoreView(task=score.task, title=score.title, value=disclosed.score.value, low=disclosed.score.low,
+                                       high=disclosed.score.high, improved=disclosed.improved, of=len(compared) + 1,
+                                       ranks=rank_range(disclosed.score, compared)))
     return PrivateView(epoch=result.epoch, name=result.name, tries=result.tries, flagged=result.flagged, scores=scores)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -83,20 +84,41 @@ def suite_fingerprint(name: str) -> str:
     return load_suite(name).fingerprint
 
 
-def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = None, model: str | None = None) -> Suite:
+def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = None, model: str | None = None,
+               datasets: Mapping[str, Sequence[str]] | None = None) -> Suite:
     """Return a suite with all its test units.
 
     Args:
         name: Name of a built-in suite, such as "smoke" or "core", or the path of a TOML file.
         overrides: Settings that replace those of the file, by the name of the task.
         model: The embedding model; default: that of the file. Test units then draw the same texts, and have other ids.
+        datasets: Names or paths of other datasets, by the name of the task; the suite then has these tasks only.
 
     Raises:
         TouchstoneError: If there is no such suite, or if its file is invalid.
     """
     content = read_suite_file(name)
+    if datasets is not None:
+        content = replace_datasets(content, datasets)
     tables = {task: {**table, **(overrides or {}).get(task, {})} for task, table in content.tasks.items()}
-    return build_suite(name, content.model_copy(update={"tasks": tables, "model": model or content.model}))
+    suite = build_suite(name, content.model_copy(update={"tasks": tables, "model": model or content.model}))
+    return suite if datasets is None else replace(suite, name=f"{suite.name}+data")
+
+
+def replace_datasets(content: SuiteFile, datasets: Mapping[str, Sequence[str]]) -> SuiteFile:
+    """Return the contents of a suite with some of its tasks only, each on other datasets."""
+    tables: dict[str, dict[str, Any]] = {}
+    for task, names in datasets.items():
+        if task not in content.tasks:
+            raise TouchstoneError(f'The suite has no task "{task}".{did_you_mean(task, content.tasks)} Its tasks are '
+                                  f"{', '.join(content.tasks)}.")
+        settings_type: Any = get_task(task).settings_type
+        try:
+            tables[task] = settings_type.replace_datasets(content.tasks[task], names)
+        except TouchstoneError as error:
+            raise TouchstoneError(f"The task {task} cannot use {', '.join(names)}: {error}") from None
+    return content.model_copy(update={"title": f"{content.title}, on other datasets", "tasks": tables, "axes": [],
+                                      "admission": None})
 
 
 def read_suite_file(name: str) -> SuiteFile:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.markup import escape
@@ -73,7 +73,7 @@ def ensemble(
         output.print()
 
 
-def ensemble_json(result: TaskEnsemble) -> dict[str, Any]:
+def ensemble_json(result: TaskEnsemble) -> dict[str, object]:
     """Return an ensemble as plain values."""
     learned = result.ensemble
     return {"learner": result.learner, "splits": result.splits, "score": learned.score, "low": learned.low, "high": learned.high,

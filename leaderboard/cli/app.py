@@ -31,6 +31,7 @@ from leaderboard.cli.options import (
     JsonOption,
     LimitOption,
     MemoryOption,
+    OwnDataOption,
     ReleaseOption,
     ResultsSuiteOption,
     SecondsOption,
@@ -43,6 +44,7 @@ from leaderboard.cli.options import (
     default_jobs,
     open_results,
     print_json,
+    read_datasets,
     read_limits,
     select_axis,
     set_mirror,
@@ -142,6 +144,7 @@ def run(
                                         rich_help_panel="What")] = False,
     refresh_env: Annotated[bool, typer.Option("--refresh-env", help="Run everything again, for example after a library "
                                               "update.", rich_help_panel="What")] = False,
+    data: OwnDataOption = None,
     store: StoreOption = None,
     data_dir: DataOption = None,
     jobs: JobsOption = None,
@@ -158,6 +161,7 @@ def run(
     [bold]touchstone run energy fid[/bold]                   two published metrics, anew
     [bold]touchstone run[/bold]                              what of submissions/ is not published yet
     [bold]touchstone run --all[/bold]                        all of submissions/
+    [bold]touchstone run cosine my_metric.py --data human_ordering=rated.csv[/bold]
     """
     from harness.base.paths import SUBMISSIONS
     from harness.evaluation.loop import RunInterrupted
@@ -175,8 +179,10 @@ def run(
         raise TouchstoneError("Name metrics or use --all, not both.")
     if cluster and trust:
         raise TouchstoneError("Use either --cluster or --trust: the nodes of a cluster always isolate metrics.")
+    if cluster and data:
+        raise TouchstoneError("With --cluster, name your datasets in a suite file and not with --data; see docs/own_data.md.")
     set_mirror(data_dir)
-    progress, read = ConsoleProgress(), load_suite(suite)
+    progress, read = ConsoleProgress(), load_suite(suite, datasets=read_datasets(data))
     published, reason = find_published(read)
     entries = select_entries(what, SUBMISSIONS) if what else default_entries(progress, None if every else published)
     for submission in {entry.submission.filename: entry.submission for entry in entries}.values():
@@ -193,6 +199,8 @@ def run(
                      "are left; repeat the command to continue.")
         sys.exit(STOPPED)
     report_run(tally)
+    if what and "corpus" not in read.tracks and (without := [entry.name for entry in entries if entry.header.kind == "corpus"]):
+        progress.say(f"{', '.join(without)}: no task of the suite {read.name} compares corpora.")
     if reason is not None:
         progress.say(f"Not ranked among the published metrics: {reason}")
     results = StoreView(Results(read, Store(path), published))
@@ -257,7 +265,7 @@ def check(
     from harness.submission.submission import load_submission
     from leaderboard.cli.console import ConsoleProgress
     from leaderboard.cli.tables import print_check
-    from leaderboard.workflows.check import FIRST_SECONDS, check_entries, check_json
+    from leaderboard.workflows.check import FIRST_SECONDS, check_entries, summarize_check
     from tasks.suite_files import load_suite
 
     set_mirror(data_dir)
@@ -266,7 +274,7 @@ def check(
     reports, confinement = check_entries(entries, read, trust, progress, read_limits(seconds, memory, limit),
                                          seconds or FIRST_SECONDS)
     if as_json:
-        print_json([check_json(report) for report in reports])
+        print_json([summarize_check(report).model_dump(mode="json") for report in reports])
     else:
         print_check(reports, confinement)
     sys.exit(ANSWERED if all(report.sound for report in reports) else SOME_FAILED)

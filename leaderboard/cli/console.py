@@ -95,7 +95,8 @@ def ranking_table(results: ResultsView, track: str) -> RenderableType:
             columns.append(column("95%", map(format_interval, scores), INTERVALS, label="intervals"))
         columns += [column(short, (format_number(entry.measures_on(task.name).get(name)) for entry in entries), MEASURES,
                            label="measures") for short, name in COLUMNS.get(task.name, ())]
-    columns.append(column("Axioms", (count_axioms(entry, suite) for entry in entries), 2, "ax."))
+    if any(task.presentation.axioms for task in suite.tasks):
+        columns.append(column("Axioms", (count_axioms(entry, suite) for entry in entries), 2, "ax."))
     columns.append(column("", (describe_notes(entry, results) for entry in entries), 3, label="notes"))
     of_track = f" · {track} metrics" if len(suite.tracks) > 1 else ""
     title = Text.assemble((suite.label, "bold"), f" · {suite.title}{of_track}")

@@ -30,6 +30,9 @@ ResultsSuiteOption = Annotated[str | None, typer.Option("--suite", help="Suite: 
                                                         rich_help_panel="What")]
 DataOption = Annotated[Path | None, typer.Option(help="Folder of Parquet snapshots that takes precedence over downloads.  \\["
                                                       "default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
+OwnDataOption = Annotated[list[str] | None, typer.Option("--data", metavar="TASK=DATASET,...", help="Run only this task, and on "
+                                                         "these datasets or files; may be repeated.", show_default=False,
+                                                         rich_help_panel="What")]
 ColumnOption = Annotated[list[str] | None, typer.Option(metavar="ROLE=NAME", help="Which column has a role, such as text_a=old; "
                                                         "may be repeated.", show_default=False)]
 PositiveOption = Annotated[str | None, typer.Option(metavar="LABEL", help="The label of similar pairs, if labels are words.",
@@ -70,6 +73,18 @@ def read_columns(options: Iterable[str] | None) -> dict[str, str]:
             raise TouchstoneError(f'--column "{option}" is not of the form ROLE=NAME, such as text_a=question.')
         columns[role.strip()] = name.strip()
     return columns
+
+
+def read_datasets(options: Iterable[str] | None) -> dict[str, list[str]] | None:
+    """Return the datasets by task from the options `TASK=DATASET,...`; None if there are no options."""
+    datasets: dict[str, list[str]] = {}
+    for option in options or ():
+        task, _, names = option.partition("=")
+        named = [name.strip() for name in names.split(",")]
+        if not (task and all(named)):
+            raise TouchstoneError(f'--data "{option}" is not of the form TASK=DATASET,..., such as human_ordering=tickets.')
+        datasets.setdefault(task.strip(), []).extend(named)
+    return datasets or None
 
 
 def write_file(path: Path, content: str) -> None:

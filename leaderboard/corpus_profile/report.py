@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from html import escape
-from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -72,7 +71,7 @@ def to_terminal(profile: Profile) -> RenderableType:
     return Group(table, Text(""), *map(Text, lines), Text(""), Text(describe_measures(profile), style="dim"))
 
 
-def to_json(profile: Profile) -> dict[str, Any]:
+def to_json(profile: Profile) -> dict[str, object]:
     """Return a profile as JSON values, with a limited number of copies."""
     return {"rows": [asdict(row) for row in profile.rows], "unique_curve": [list(point) for point in profile.unique_curve],
             "tests": [asdict(test) for test in profile.tests], "suspected_copies": len(profile.copies),

@@ -71,7 +71,7 @@ class Job:
 class Baselines:
     """The ensembles of a suite, from the results that a store keeps."""
 
-    def __init__(self, suite: Suite, scored: Sequence[Scored], kept: Mapping[str, Any]) -> None:
+    def __init__(self, suite: Suite, scored: Sequence[Scored], kept: Mapping[str, object]) -> None:
         self.suite, self.kept = suite, kept
         self.scored = {entry.name: entry for entry in scored if entry.entry.header.kind == "text"}
 

@@ -119,7 +119,7 @@ def draw_deviations(scored: Sequence[Scored]) -> go.Figure:
     return apply_layout(figure, "Deviations from the prototypes")
 
 
-def error_bar(estimate: Estimate) -> dict[str, Any]:
+def error_bar(estimate: Estimate) -> dict[str, object]:
     """Return the error bar of an estimate's interval; none if there is no interval."""
     if estimate.low is None or estimate.high is None:
         return {}

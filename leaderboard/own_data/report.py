@@ -54,7 +54,7 @@ class Report:
     title: str
     summary: Sequence[str]
     sections: Sequence[Section]
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: Mapping[str, object] = field(default_factory=dict)
     footer: str = FOOTER
 
     def to_html(self) -> str:

@@ -6,7 +6,6 @@ import csv
 import datetime
 import json
 from collections.abc import Iterator
-from typing import Any
 
 from harness.base.errors import TouchstoneError
 from leaderboard.publishing.release import SCORES, Release, releases, sha256
@@ -14,35 +13,10 @@ from leaderboard.report.schema import EntryReport
 from leaderboard.scoring.estimates import Estimate
 
 TERMS = (
-    "citeAs",
-    "column",
-    "equivalentProperty",
-    "examples",
-    "extract",
-    "field",
-    "fileObject",
-    "fileProperty",
-    "fileSet",
-    "format",
-    "includes",
-    "isLiveDataset",
-    "jsonPath",
-    "key",
-    "md5",
-    "parentField",
-    "path",
-    "recordSet",
-    "references",
-    "regex",
-    "repeated",
-    "replace",
-    "samplingRate",
-    "separator",
-    "source",
-    "subField",
-    "transform",
-)
-CONTEXT: dict[str, Any] = {
+    "citeAs", "column", "equivalentProperty", "examples", "extract", "field", "fileObject", "fileProperty", "fileSet",
+    "format", "includes", "isLiveDataset", "jsonPath", "key", "md5", "parentField", "path", "recordSet", "references",
+    "regex", "repeated", "replace", "samplingRate", "separator", "source", "subField", "transform")
+CONTEXT: dict[str, object] = {
     "@language": "en",
     "@vocab": "https://schema.org/",
     "cr": "http://mlcommons.org/croissant/",
@@ -76,7 +50,7 @@ def export_metadata(release: Release | None, form: str) -> str:
     return "".join(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n" for record in evaluation_records(release))
 
 
-def describe_release(release: Release) -> dict[str, Any]:
+def describe_release(release: Release) -> dict[str, object]:
     """Return a release as a Croissant 1.0 dataset, with the table of scores as its record set."""
     files = sorted(path for path in release.folder.iterdir() if path.is_file())
     with (release.folder / SCORES).open(encoding="utf-8", newline="") as table:
@@ -128,7 +102,7 @@ def describe_release(release: Release) -> dict[str, Any]:
     }
 
 
-def evaluation_records(release: Release) -> Iterator[dict[str, Any]]:
+def evaluation_records(release: Release) -> Iterator[dict[str, object]]:
     """Yield a record of Every Eval Ever for each metric in each track: its place on the axis, and its scores on the tasks."""
     report, made = release.report, release.report.made or "1970-01-01"
     created = str(int(datetime.datetime.fromisoformat(made).replace(tzinfo=datetime.UTC).timestamp()))
@@ -163,7 +137,7 @@ def evaluation_records(release: Release) -> Iterator[dict[str, Any]]:
             }
 
 
-def entry_scores(release: Release, entry: EntryReport) -> Iterator[dict[str, Any]]:
+def entry_scores(release: Release, entry: EntryReport) -> Iterator[dict[str, object]]:
     """Yield the results of an entry: the value on the axis of its track with the rank, and the scores on the tasks."""
     source = {
         "dataset_name": f"Touchstone suite {release.report.suite.name}",
@@ -171,7 +145,9 @@ def entry_scores(release: Release, entry: EntryReport) -> Iterator[dict[str, Any
         "additional_details": {"fingerprint": release.report.suite.fingerprint},
     }
 
-    def result(name: str, description: str, score: Estimate, bounds: dict[str, Any], details: dict[str, str]) -> dict[str, Any]:
+    def result(
+        name: str, description: str, score: Estimate, bounds: dict[str, object], details: dict[str, str]
+    ) -> dict[str, object]:
         interval = {"lower": score.low, "upper": score.high, "confidence_level": 0.95, "method": "bootstrap over clusters"}
         return {
             "evaluation_name": name,

@@ -236,23 +236,17 @@ def standing_on_axis(ranking: Ranking, name: str) -> AxisStanding:
 def describe_entry(placed: RankedEntry, ranking: Ranking, results: Results) -> DescribedEntry:
     """Return an entry's ranks and scores, its header, its counterexamples, and the conditions of its last run."""
     runs, published = results.provenance(placed.scored.stored.digest), results.published_details(placed.scored)
+    entry, header = placed.scored.entry, placed.scored.entry.header
+    low, high = (edge if math.isfinite(edge) else None for edge in header.range)
     return DescribedEntry(
-        **dict(describe_standing(placed, ranking)), **describe_header(placed.scored),
+        **dict(describe_standing(placed, ranking)), family=header.name, variant=entry.variant, summary=header.summary,
+        input=header.input, returns=header.returns, range=(low, high), symmetric=header.symmetric, repeatable=header.repeatable,
+        control=header.control, paper=header.paper, models=list(header.models), trained_on=list(header.trained_on),
+        filename=entry.submission.filename, source_sha256=hashlib.sha256(entry.submission.source).hexdigest(),
+        first_seen=placed.scored.stored.first_seen, authors=list(header.authors), year=header.year,
         task_ranks=task_ranks(ranking, placed.scored.name), unseen=ranking.unseen.get(placed.scored.name),
         worst_cases=published["worst_cases"] if published else find_counterexamples(placed.scored),
         environment=RunInfo.model_validate(runs[0]) if runs else None)
-
-
-def describe_header(scored: Scored) -> dict[str, Any]:
-    """Return what a submission declares about itself, by field of `DescribedEntry`."""
-    entry, header = scored.entry, scored.entry.header
-    low, high = (edge if math.isfinite(edge) else None for edge in header.range)
-    return {
-        "family": header.name, "variant": entry.variant, "summary": header.summary, "input": header.input,
-        "returns": header.returns, "range": (low, high), "symmetric": header.symmetric, "repeatable": header.repeatable,
-        "control": header.control, "paper": header.paper, "models": list(header.models), "trained_on": list(header.trained_on),
-        "filename": entry.submission.filename, "source_sha256": hashlib.sha256(entry.submission.source).hexdigest(),
-        "first_seen": scored.stored.first_seen, "authors": list(header.authors), "year": header.year}
 
 
 # Parts of an entry's report that are computed from observations, besides its counterexamples.
@@ -261,7 +255,7 @@ FROM_OBSERVATIONS: Mapping[str, Callable[[Scored], Any]] = {
 
 
 @cache
-def paper_authors() -> dict[str, dict[str, Any]]:
+def paper_authors() -> dict[str, dict[str, object]]:
     """Return the authors and the year of each paper that a published submission names, by address."""
     headers = [submission.header for submission in parse_folder(SUBMISSIONS)]
     return {header.paper: {"authors": list(header.authors), "year": header.year}

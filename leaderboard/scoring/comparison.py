@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -138,7 +138,7 @@ def count_better(p: Sequence[float], level: float = 1 - CONFIDENCE) -> int:
     return max((u for u in range(1, len(p) + 1) if partial_conjunction_p(p, u) <= level), default=0)
 
 
-def compare_metrics(samples: Samples, names: Sequence[str], tasks: Sequence[str]) -> dict[str, Any]:
+def compare_metrics(samples: Samples, names: Sequence[str], tasks: Sequence[str]) -> dict[str, object]:
     """Return all paired comparisons of some metrics on some tasks, as plain values."""
     pairs = []
     for a, b in itertools.combinations(names, 2):

@@ -127,7 +127,7 @@ class ServiceDatabase:
         """Open a transaction; on SQLite only one process at a time has one, unless it only reads."""
         try:
             with self._engine.execution_options(**{READING: reading}).begin() as connection:
-                changes: list[dict[str, Any]] = []
+                changes: list[dict[str, str]] = []
                 connection.info[CHANGES] = changes
                 yield connection
             for change in changes:

@@ -47,7 +47,7 @@ class Provider(NamedTuple):
         return {**common, "authorize_url": f"{pages}/authorize", "access_token_url": f"{pages}/access_token",
                 "userinfo_endpoint": f"{api}/user", "client_kwargs": {"code_challenge_method": "S256"}}     # needs no scope
 
-    def account(self, user: Mapping[str, Any]) -> Account:
+    def account(self, user: Mapping[str, object]) -> Account:
         """Return the account that the provider describes; names can change their holder, identifiers do not."""
         fields = ("id", "login") if self.name == GITHUB else ("sub", "preferred_username")
         identifier, name = map(user.get, fields)

@@ -10,8 +10,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from harness.base.errors import TouchstoneError
 from harness.base.progress import NoProgress
@@ -32,9 +31,17 @@ from leaderboard.scoring.results import Results
 from leaderboard.service.database import DatabaseAway
 from leaderboard.service.epochs.ledger import Epochs
 from leaderboard.service.epochs.scoring import Origin, PrivatePass, task_scores
-from leaderboard.service.states import IllegalTransition, State
+from leaderboard.service.states import (
+    CheckDetails,
+    Fault,
+    IllegalTransition,
+    RunDetails,
+    RunProgress,
+    State,
+    SubmittedPosition,
+)
 from leaderboard.service.submissions import LostLease, Record, Submissions
-from leaderboard.workflows.check import check_entries, check_json
+from leaderboard.workflows.check import check_entries, summarize_check
 from leaderboard.workflows.submit import State as Verdict
 from leaderboard.workflows.submit import make_bundle, submission_state, zip_bundle
 
@@ -115,12 +122,12 @@ class Runner:
         source = self._submissions.source(record.id)
         return Submission(record.filename, source, read_header(source, record.filename))
 
-    def _check(self, record: Record) -> tuple[State, str, dict[str, Any]]:
+    def _check(self, record: Record) -> tuple[State, str, CheckDetails]:
         conditions, entries = self._conditions, self._read(record).entries
         self._epochs.assign_family(record.id, record.owner, record.name or "", entries[0].submission.source)
         seconds = self._submissions.settings.check_seconds
         reports, _ = check_entries(entries, conditions.suite, False, NoProgress(), conditions.limits, seconds)
-        details = {"reports": [check_json(report) for report in reports]}
+        details = CheckDetails(reports=[summarize_check(report) for report in reports])
         for report in reports:
             if not report.sound:
                 reason = report.refusal or report.inversion or next((str(failure) for failure in report.failures), None)
@@ -131,7 +138,7 @@ class Runner:
                 )
         return State.CHECKED, "The check in the sandbox succeeded.", details
 
-    def _run(self, record: Record, heart: Heart) -> tuple[State, str, dict[str, Any]]:
+    def _run(self, record: Record, heart: Heart) -> tuple[State, str, RunDetails]:
         conditions, submission = self._conditions, self._read(record)
         entries = submission.entries
         suite, address = conditions.suite, self._submissions.database.address
@@ -148,7 +155,7 @@ class Runner:
                 make_executor=make_executor,
             )
         if summary.refused:
-            return State.FAILED, summary.refused[0], {"fault": "yours"}
+            return State.FAILED, summary.refused[0], RunDetails(fault=Fault.YOURS)
         store = Store(address, read_only=True)
         try:
             digests = {entry.digest for entry in entries}
@@ -157,19 +164,20 @@ class Runner:
             seconds = sum(
                 outcome.seconds for digest in digests for outcome in store.outcomes(digest, suite.observation_types).values()
             )
-            details = {
-                "seconds": seconds,
-                "suite": suite.name,
-                "fingerprint": suite.fingerprint,
-                "release": None if published is None else published.name,
-                "unranked": unpublished_reason,
-                "positions": [asdict(position) for entry in entries for position in find_positions(entry.name, rankings)],
-            }
+            positions = [position for entry in entries for position in find_positions(entry.name, rankings)]
+            details = RunDetails(
+                seconds=seconds,
+                suite=suite.name,
+                fingerprint=suite.fingerprint,
+                release=None if published is None else published.name,
+                unranked=unpublished_reason,
+                positions=[SubmittedPosition(**vars(position)) for position in positions],
+            )
             own = [scored for scored in results.scored if scored.stored.digest in digests]
             for scored in own:
                 verdict, reason = submission_state(scored, None)
                 if verdict is Verdict.REJECTED:
-                    return State.FAILED, f"{scored.name}: {reason}", {**details, "fault": "yours"}
+                    return State.FAILED, f"{scored.name}: {reason}", details.model_copy(update={"fault": Fault.YOURS})
             bundle = make_bundle(submission, suite, results, rankings, {})
             self._submissions.store_bundle(record, zip_bundle(submission, bundle))
             public = {scored.stored.digest: task_scores(scored) for scored in own}
@@ -186,7 +194,7 @@ class Heart:
     def __init__(self, submissions: Submissions, record: Record) -> None:
         self._submissions, self._record = submissions, record
         self._stopped = threading.Event()
-        self._progress: dict[str, Any] = {}
+        self._progress = RunProgress()
         self._thread = threading.Thread(target=self._beat, daemon=True)
         self.lost = False
 
@@ -202,7 +210,7 @@ class Heart:
         interval = min(2.0, self._submissions.settings.lease_seconds / 5)
         while not self._stopped.wait(interval):
             try:
-                self._submissions.beat(self._record, dict(self._progress))
+                self._submissions.beat(self._record, self._progress)
             except LostLease:
                 self.lost = True
                 _thread.interrupt_main()
@@ -214,28 +222,28 @@ class Heart:
 
     def stage(self, title: str, total: int, unit: str) -> HeartStage:
         """Begin a stage."""
-        return HeartStage(self._progress, title, total, unit)
+        self._progress = RunProgress(stage=title, total=total, unit=unit, message=self._progress.message)
+        return HeartStage(self._progress)
 
     def say(self, sentence: str) -> None:
         """Show a message until the next one."""
-        self._progress["message"] = sentence
+        self._progress.message = sentence
 
     def hide(self, sentence: str) -> None:
         """Show a message instead of the progress of a stage."""
-        self._progress.clear()
-        self.say(sentence)
+        self._progress = RunProgress(message=sentence)
 
 
 class HeartStage:
     """One stage of a run; the latest begun stage is shown."""
 
-    def __init__(self, progress: dict[str, Any], title: str, total: int, unit: str) -> None:
+    def __init__(self, progress: RunProgress) -> None:
         self._progress = progress
-        progress.update(stage=title, done=0, total=total, unit=unit, left=None)
 
     def advance(self, amount: int = 1, left: float | None = None, note: str = "") -> None:
         """Report completed work."""
-        self._progress.update(done=self._progress["done"] + amount, left=left)
+        self._progress.done += amount
+        self._progress.left = left
 
     def close(self) -> None:
         """Do nothing: the next stage replaces this one."""

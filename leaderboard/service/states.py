@@ -1,8 +1,18 @@
-"""The states of a submission, and which state may follow which."""
+"""The states of a submission, which state may follow which, and what is stored with them.
+
+A field that a later version adds has a default, so that everything that was stored can be read.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
+
+from pydantic import BaseModel, Field
+
+from leaderboard.report.position import Position
+from leaderboard.scoring.estimates import Estimate
+from leaderboard.workflows.check import CheckSummary
 
 
 class State(StrEnum):
@@ -34,6 +44,49 @@ FOLLOWING: dict[State, frozenset[State]] = {
 }
 FINAL = frozenset(state for state, following in FOLLOWING.items() if not following)
 WITHDRAWABLE = frozenset(state for state, following in FOLLOWING.items() if State.WITHDRAWN in following)
+
+
+class Fault(StrEnum):
+    """Whose fault a failure is."""
+
+    OURS = "ours"                           # nothing is charged, and the same file may be uploaded again
+    YOURS = "yours"
+
+
+class RunProgress(BaseModel):
+    """How far a check or a run is: the stage that began last, and the last message."""
+
+    stage: str | None = None
+    done: int = 0
+    total: int = 0
+    unit: str = ""
+    left: float | None = Field(default=None, description="seconds until the stage ends")
+    message: str | None = None
+
+
+class CheckDetails(BaseModel):
+    """What is stored of a check: a report for each entry."""
+
+    reports: list[CheckSummary]
+
+
+@dataclass(frozen=True)
+class SubmittedPosition(Position):
+    """A position, with the interval of the overall score at the level that the number of tries requires."""
+
+    overall_corrected: Estimate | None = None
+
+
+class RunDetails(BaseModel):
+    """What is stored of a run: its costs, and the positions among the published metrics."""
+
+    seconds: float = 0.0
+    suite: str | None = None
+    fingerprint: str | None = None
+    release: str | None = Field(default=None, description="the release whose metrics the entries are ranked among")
+    unranked: str | None = Field(default=None, description="why there is no such release")
+    positions: list[SubmittedPosition] = []
+    fault: Fault | None = Field(default=None, description="whose fault it is that the run failed")
 
 
 class IllegalTransition(Exception):

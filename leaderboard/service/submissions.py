@@ -5,21 +5,21 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import sqlalchemy as sa
+from pydantic import BaseModel, JsonValue
 
 from harness.base.errors import TouchstoneError, printable
 from leaderboard.service.database import BUNDLES, CHANGES, EVENTS, SUBMISSIONS, ServiceDatabase
 from leaderboard.service.quotas import Quotas, RefusedRequest
 from leaderboard.service.screening import screen
 from leaderboard.service.settings import DAY, Settings
-from leaderboard.service.states import FINAL, FOLLOWING, WITHDRAWABLE, IllegalTransition, State
+from leaderboard.service.states import FINAL, FOLLOWING, WITHDRAWABLE, Fault, IllegalTransition, RunDetails, RunProgress, State
 from leaderboard.workflows.check import comparable_name
 
-LOST, OURS = "the runner was lost", "ours"
+LOST = "the runner was lost"
 NAMED = (
     State.SCREENED,
     State.CHECKED,
@@ -48,7 +48,7 @@ class Event(NamedTuple):
     state: State
     reason: str
     time: float
-    details: dict[str, Any] | None
+    details: JsonValue
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Record:
     created: float
     changed: float
     attempts: int
-    progress: dict[str, Any] | None
+    progress: RunProgress | None
     runner: str | None
     queue: bool
 
@@ -135,7 +135,7 @@ class Submissions:
             details = connection.execute(
                 sa.select(EVENTS.c.details).where(EVENTS.c.submission == record.id, EVENTS.c.position == record.position)
             ).scalar_one()
-            return bool(details and details.get("fault") == OURS)
+            return bool(details and details.get("fault") == Fault.OURS)
         return record.state in (State.WITHDRAWN, State.EXPIRED)
 
     def _name_problem(self, connection: sa.Connection, owner: str, name: str) -> str | None:
@@ -246,12 +246,12 @@ class Submissions:
             raise UnknownSubmission("This submission has no bundle: it was not scored.")
         return bytes(content)
 
-    def beat(self, record: Record, progress: Mapping[str, Any] | None = None) -> None:
+    def beat(self, record: Record, progress: RunProgress | None = None) -> None:
         """Extend the lease of a runner and store its progress; raise LostLease if it has lost the submission."""
         with self.database.transaction() as connection:
-            values: dict[str, Any] = {"leased_until": self.database.now(connection) + self.settings.lease_seconds}
+            values: dict[str, object] = {"leased_until": self.database.now(connection) + self.settings.lease_seconds}
             if progress is not None:
-                values["progress"] = dict(progress)
+                values["progress"] = progress.model_dump(mode="json", exclude_defaults=True)
             if not connection.execute(
                 sa.update(SUBMISSIONS)
                 .where(
@@ -263,7 +263,7 @@ class Submissions:
             ).rowcount:
                 raise LostLease
 
-    def finish(self, record: Record, state: State, reason: str, details: dict[str, Any] | None = None) -> Record:
+    def finish(self, record: Record, state: State, reason: str, details: BaseModel | None = None) -> Record:
         """Record how the check or the run of a claimed submission ended; raise IllegalTransition if the lease was lost."""
         with self.database.transaction() as connection:
             self.database.serialize(connection)
@@ -276,10 +276,9 @@ class Submissions:
                 try:
                     self._queue(connection, current)
                 except RefusedRequest as refusal:
+                    progress = RunProgress(message=f"Not queued: {refusal}").model_dump(mode="json", exclude_defaults=True)
                     connection.execute(
-                        sa.update(SUBMISSIONS)
-                        .where(SUBMISSIONS.c.id == record.id)
-                        .values(queue=False, progress={"message": f"Not queued: {refusal}"})
+                        sa.update(SUBMISSIONS).where(SUBMISSIONS.c.id == record.id).values(queue=False, progress=progress)
                     )
             if state is State.SCORED:
                 self._move(
@@ -313,7 +312,7 @@ class Submissions:
                 record,
                 State.FAILED,
                 f"Not the metric's fault, and nothing is charged: {reason} ({attempts} attempts). Upload the file again.",
-                {"fault": OURS},
+                RunDetails(fault=Fault.OURS),
             )
         elif record.state is State.RUNNING:
             self._move(connection, record, State.QUEUED, f"Queued again: {reason}. The run continues where it ended.")
@@ -415,7 +414,7 @@ class Submissions:
         connection.execute(sa.update(SUBMISSIONS).where(SUBMISSIONS.c.id == record.id).values(attempts=0))
 
     def _move(
-        self, connection: sa.Connection, record: Record, state: State, reason: str, details: dict[str, Any] | None = None
+        self, connection: sa.Connection, record: Record, state: State, reason: str, details: BaseModel | None = None
     ) -> None:
         """Append the event that follows the latest one of a record; the only place where states change."""
         if state not in FOLLOWING[record.state]:
@@ -439,7 +438,7 @@ class Submissions:
         state: State,
         reason: str,
         now: float,
-        details: dict[str, Any] | None = None,
+        details: BaseModel | None = None,
     ) -> None:
         change = {"submission": identifier, "state": state.value, "reason": printable(reason, LOGGED_REASON)}
         connection.info[CHANGES].append(change)
@@ -451,7 +450,7 @@ class Submissions:
                 state=state,
                 reason=printable(reason, LONGEST_REASON),
                 time=now,
-                details=details,
+                details=None if details is None else details.model_dump(mode="json", exclude_defaults=True),
             )
         )
 
@@ -478,7 +477,7 @@ def make_record(row: Any) -> Record:
         row.created,
         row.changed,
         row.attempts,
-        row.progress,
+        None if row.progress is None else RunProgress.model_validate(row.progress),
         row.runner,
         row.queue,
     )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import datetime
 import statistics
-from typing import Any
+from dataclasses import replace
 
 import sqlalchemy as sa
 from pydantic import BaseModel, Field
 
-from leaderboard.scoring.estimates import Estimate
 from leaderboard.service.database import EVENTS, SUBMISSIONS
 from leaderboard.service.epochs.disclosure import correct_for_tries
 from leaderboard.service.epochs.ledger import Epochs
 from leaderboard.service.epochs.views import PrivateView, view_private
-from leaderboard.service.states import FINAL, State
+from leaderboard.service.states import FINAL, CheckDetails, RunDetails, RunProgress, State, SubmittedPosition
 from leaderboard.service.submissions import Record, Submissions
+from leaderboard.workflows.check import CheckSummary
 
 RECENT = 20                                 # runs from which the time of one is estimated
 
@@ -45,11 +45,11 @@ class SubmissionView(BaseModel):
     created: float
     place: int | None = Field(description="place in the queue, from 1")
     seconds_left: float | None = Field(description="estimate of the time until it is scored, from recent runs")
-    progress: dict[str, Any] | None
+    progress: RunProgress | None
     events: list[EventView]
-    check: list[dict[str, Any]] | None = Field(description="the reports of the check, one for each entry")
+    check: list[CheckSummary] | None = Field(description="the reports of the check, one for each entry")
     bundle: bool = Field(False, description="whether there is a bundle that the reader may download")
-    results: dict[str, Any] | None = Field(description="positions among the published metrics, once they may be seen")
+    results: RunDetails | None = Field(description="positions among the published metrics, once they may be seen")
     tries: int = Field(1, description="scored submissions of its family, that is, of near variants by the same owner")
     private: list[PrivateView] = Field([], description="rounded scores on private draws, once they may be seen")
 
@@ -59,25 +59,24 @@ def view_submission(submissions: Submissions, epochs: Epochs, record: Record, wi
     events = submissions.events(record.id)
     details = {event.state: event.details for event in events if event.details}
     position, seconds = find_place(submissions, record)
-    results = details.get(State.SCORED) or (details.get(State.FAILED) if record.state is State.FAILED else None)
-    report = details.get(State.CHECKED) or details.get(State.REFUSED) or {}
-    tries = epochs.tries_of_family(record.id) if results else 1
-    if results and tries > 1:
-        results = {**results, "positions": [correct_position(position, tries) for position in results.get("positions", ())]}
+    run = details.get(State.SCORED) or (details.get(State.FAILED) if record.state is State.FAILED else None)
+    checked = details.get(State.CHECKED) or details.get(State.REFUSED)
+    results = None if run is None else RunDetails.model_validate(run)
+    tries = 1 if results is None else epochs.tries_of_family(record.id)
+    if results is not None and tries > 1:
+        results.positions = [correct_position(position, tries) for position in results.positions]
     return SubmissionView(
         id=record.id, name=record.name, filename=record.filename, state=record.state, reason=events[-1].reason,
         final=record.state in FINAL, created=record.created, place=position, seconds_left=seconds, progress=record.progress,
         events=[EventView(state=event.state, reason=event.reason, time=event.time) for event in events],
-        check=report.get("reports"), bundle=with_results and State.SCORED in details, results=results if with_results else None,
+        check=None if checked is None else CheckDetails.model_validate(checked).reports,
+        bundle=with_results and State.SCORED in details, results=results if with_results else None,
         tries=tries, private=view_private(epochs, record.id) if results and with_results else [])
 
 
-def correct_position(position: dict[str, Any], tries: int) -> dict[str, Any]:
+def correct_position(position: SubmittedPosition, tries: int) -> SubmittedPosition:
     """Return a position with the interval of its overall score at the level that the number of tries requires."""
-    overall = position.get("overall")
-    if overall is None:
-        return position
-    return {**position, "overall_corrected": correct_for_tries(Estimate(**overall), tries).to_dict()}
+    return replace(position, overall_corrected=None if position.overall is None else correct_for_tries(position.overall, tries))
 
 
 def find_place(submissions: Submissions, record: Record) -> tuple[int | None, float | None]:
@@ -92,7 +91,7 @@ def find_place(submissions: Submissions, record: Record) -> tuple[int | None, fl
         durations = list(connection.execute(query).scalars())
         before = connection.execute(sa.select(sa.func.count()).select_from(SUBMISSIONS).where(
             SUBMISSIONS.c.state == State.QUEUED, SUBMISSIONS.c.changed < record.changed)).scalar_one()
-    left = (record.progress or {}).get("left")
+    left = None if record.progress is None else record.progress.left
     if record.state is State.RUNNING:
         return None, left
     return before + 1, statistics.median(durations) * (before + 1) if durations else None

@@ -6,9 +6,10 @@ import math
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+
+from pydantic import BaseModel, Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.paths import SUBMISSIONS, cache_folder
@@ -94,6 +95,34 @@ class CheckReport:
         """Whether the entry may be submitted."""
         awkward = self.worst.get("finite_when_awkward")
         return not self.failures and self.inversion is None and (awkward is None or is_deliberate_refusal(awkward.trial))
+
+
+class RefusedAttempt(BaseModel):
+    """Something that the sandbox does not allow, and the line that tried it."""
+
+    tried: str
+    place: str
+
+
+class CheckSummary(BaseModel):
+    """The report on an entry as plain values."""
+
+    name: str
+    digest: str
+    sound: bool = Field(description="whether the entry may be submitted")
+    inversion: str | None
+    axioms: dict[str, float | None] | None = Field(description="shares of the trials that satisfy each axiom")
+    worst: dict[str, str] = Field(description="the worst violation of each axiom that is violated")
+    answers: AnswerRange | None
+    accuracy_on_made_texts: float | None
+    texts: int | None = Field(description="in each of the synthetic corpora")
+    calls_per_second: float | None
+    seconds_on_core: float | None
+    failures: list[str]
+    refusal: str | None
+    refused: list[RefusedAttempt]
+    advice: list[str]
+    seconds: float
 
 
 def check(submission: Submission | Path | str, suite: Suite, *, trust: bool = False, limits: Limits | None = None,
@@ -320,15 +349,13 @@ def advise_on_range(report: CheckReport) -> list[str]:
     return []
 
 
-def check_json(report: CheckReport) -> dict[str, Any]:
-    """Return a report as plain values."""
-    return {
-        "name": report.entry.name, "digest": report.entry.digest, "sound": report.sound, "inversion": report.inversion,
-        "axioms": {name: report.axioms.values[name] for name in AXIOMS} if report.axioms else None,
-        "worst": {axiom: describe_verdict(verdict) for axiom, verdict in report.worst.items()},
-        "answers": None if report.answers is None else asdict(report.answers),
-        "accuracy_on_made_texts": report.accuracy, "texts": report.texts, "calls_per_second": report.calls_per_second,
-        "seconds_on_core": report.seconds_on_core, "failures": [str(failure) for failure in report.failures],
-        "refusal": report.refusal, "refused": [{"tried": what, "place": line} for what, line in report.refused],
-        "advice": give_advice(report), "seconds": report.seconds,
-    }
+def summarize_check(report: CheckReport) -> CheckSummary:
+    """Return a report as it is stored and printed as JSON."""
+    return CheckSummary(
+        name=report.entry.name, digest=report.entry.digest, sound=report.sound, inversion=report.inversion,
+        axioms={name: report.axioms.values[name] for name in AXIOMS} if report.axioms else None,
+        worst={axiom: describe_verdict(verdict) for axiom, verdict in report.worst.items()}, answers=report.answers,
+        accuracy_on_made_texts=report.accuracy, texts=report.texts, calls_per_second=report.calls_per_second,
+        seconds_on_core=report.seconds_on_core, failures=[str(failure) for failure in report.failures], refusal=report.refusal,
+        refused=[RefusedAttempt(tried=what, place=line) for what, line in report.refused], advice=give_advice(report),
+        seconds=report.seconds)

@@ -9,7 +9,6 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -125,6 +124,6 @@ def describe_classes(explanation: Explanation) -> str:
     return f"From the stored answers for {held}; ratings are scaled so that 5 is the highest of each dataset."
 
 
-def explanation_json(explanation: Explanation) -> dict[str, Any]:
+def explanation_json(explanation: Explanation) -> dict[str, object]:
     """Return an explanation as plain values."""
     return {**dataclasses.asdict(explanation), "sentence": explanation.sentence, "made_of": describe_classes(explanation)}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from harness.base.errors import TouchstoneError
 from harness.base.units import Unit
@@ -20,6 +20,36 @@ class TaskSettings(BaseModel):
     """Settings of a task in a suite; unknown names and wrong types are rejected."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    @classmethod
+    def replace_datasets(cls, table: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        """Return the table of the task in a suite with other datasets; by default those of its field `datasets`.
+
+        A task whose datasets have other fields overrides this, or can be given other datasets in a suite file only.
+        """
+        if "datasets" not in cls.model_fields:
+            raise TouchstoneError("its datasets differ in their roles; name them in a suite file, see docs/own_data.md.")
+        return {**table, "datasets": names}
+
+
+class SourcesSettings(TaskSettings):
+    """Settings of a task whose sources are tables with a name."""
+
+    @classmethod
+    def replace_datasets(cls, table: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        return {**table, "sources": [{"name": name} for name in names]}
+
+
+class PairsSettings(TaskSettings):
+    """Settings of a task that needs two different sources for each pair."""
+
+    pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
+
+    @classmethod
+    def replace_datasets(cls, table: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        if len(names) % 2:
+            raise TouchstoneError("it compares pairs of corpora; name an even number of datasets.")
+        return {**table, "pairs": list(zip(names[::2], names[1::2], strict=True))}
 
 
 class PooledTask(Task[Observation]):

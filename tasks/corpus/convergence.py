@@ -22,7 +22,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import AT_MOST_ONE, SHARE, Context, Curve, Measures, Presentation, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.base import PooledTask, TaskSettings
+from tasks.common.base import PairsSettings, PooledTask, TaskSettings
 from tasks.common.curves import mean_points
 from tasks.common.references import KOUR_2022
 from tasks.data.loading import load_corpus
@@ -30,10 +30,9 @@ from tasks.data.loading import load_corpus
 MIN_DEVIATIONS = 3.0                        # standard deviations between d* and the self-distance
 
 
-class Settings(TaskSettings):
+class Settings(PairsSettings):
     """Settings of the task in a suite."""
 
-    pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
     sizes: Annotated[tuple[Annotated[int, Field(ge=2)], ...], Field(min_length=1)]      # s
     total: Annotated[int, Field(ge=4)]                                                  # N, of unequal samples
     reference: Annotated[int, Field(ge=2)]                                              # sample size of d*

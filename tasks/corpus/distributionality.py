@@ -23,7 +23,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import CORRELATION, NONNEGATIVE, SHARE, Context, Measures, Presentation, Task, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.base import TaskSettings
+from tasks.common.base import SourcesSettings, TaskSettings
 from tasks.common.correlations import next_power_of_two, pearson
 from tasks.common.mixtures import separated_pairs
 from tasks.common.references import ACKERMAN
@@ -42,7 +42,7 @@ class Paraphrases(TaskSettings):
     least: float | None = None              # smallest score of a pair of paraphrases; None: use all pairs
 
 
-class Settings(TaskSettings):
+class Settings(SourcesSettings):
     """Settings of the task in a suite."""
 
     sources: Annotated[tuple[Paraphrases, ...], Field(min_length=1)]

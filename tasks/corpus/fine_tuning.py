@@ -25,7 +25,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import CORRELATION, Context, Measures, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.base import PooledTask, TaskSettings
+from tasks.common.base import PooledTask, SourcesSettings, TaskSettings
 from tasks.common.correlations import pearson
 from tasks.common.references import KOUR_2022
 from tasks.data.loading import load_corpus, load_dataset
@@ -43,7 +43,7 @@ class GeneratorSettings(TaskSettings):
     by_label: bool = False                  # generate by label, filtered by a classifier
 
 
-class Settings(TaskSettings):
+class Settings(SourcesSettings):
     """Settings of the task in a suite."""
 
     sources: Annotated[tuple[GeneratorSettings, ...], Field(min_length=1)]

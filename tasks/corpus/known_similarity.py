@@ -28,7 +28,7 @@ from harness.evaluation.task import (
     TaskInfo,
 )
 from harness.results.outcomes import StoredAs
-from tasks.common.base import TaskSettings
+from tasks.common.base import PairsSettings, TaskSettings
 from tasks.common.consistency import (
     RecheckedAnswer,
     context_marks,
@@ -55,10 +55,9 @@ class CorpusSize(TaskSettings):
     n: Annotated[int, Field(ge=2, le=10_000)]
 
 
-class Settings(TaskSettings):
+class Settings(PairsSettings):
     """Settings of the task in a suite."""
 
-    pairs: Annotated[tuple[tuple[str, str], ...], Field(min_length=1)]
     levels: Annotated[tuple[CorpusSize, ...], Field(min_length=1)]
     repetitions: Annotated[int, Field(ge=1, le=1000)]
     balanced: bool = False                  # draw texts of both sources in pairs of equal length

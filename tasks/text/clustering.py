@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Annotated, Any, ClassVar, Literal
@@ -35,6 +35,10 @@ class Settings(TaskSettings):
     samples: Annotated[int, Field(ge=1, le=100)]                       # disjoint samples per dataset
     more_samples: Annotated[dict[str, int], Field(default_factory=dict)]        # of larger datasets, instead
     of_a_label: Annotated[int, Field(ge=2, le=100)] = 25               # minimum per label
+
+    @classmethod
+    def replace_datasets(cls, table: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        return {**super().replace_datasets(table, names), "more_samples": {}}
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from harness.evaluation.metric_session import MetricSession
 from harness.evaluation.score_scale import ScoreScale
 from harness.evaluation.task import SHARE, Context, Measures, Presentation, TaskInfo
 from harness.results.outcomes import StoredAs
-from tasks.common.base import TaskSettings
+from tasks.common.base import SourcesSettings, TaskSettings
 from tasks.common.consistency import RecheckedAnswer, context_marks, context_measures
 from tasks.common.correlations import mean_of_arrays, weighted_means
 from tasks.common.sampling import CACHED_UNITS, batch_ranges
@@ -56,7 +56,7 @@ class SourceSettings(TaskSettings):
     least: float | None = None              # smallest score of a pair; None: all pairs
 
 
-class Settings(TaskSettings):
+class Settings(SourcesSettings):
     """Settings of the task in a suite."""
 
     sources: Annotated[tuple[SourceSettings, ...], Field(min_length=1)]
@@ -67,6 +67,10 @@ class Settings(TaskSettings):
     batch: Annotated[int, Field(ge=1, le=1_000)] = 50              # source pairs of a test unit
     selection: str | None = None            # of quads that is checked in; None: generated on first use and kept in the cache
     digest: str | None = None               # of its texts
+
+    @classmethod
+    def replace_datasets(cls, table: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+        return {**super().replace_datasets(table, names), "selection": None, "digest": None}
 
     @field_validator("phenomena")
     @classmethod

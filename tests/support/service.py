@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 import sqlalchemy as sa
 
 from leaderboard.service.database import EVENTS, SUBMISSIONS, ServiceDatabase
+from leaderboard.service.states import SubmittedPosition
+from leaderboard.workflows.check import CheckSummary
 from tests.support.submissions import HEADER
 
 BODY = "def distance(p, q): return float(abs(sum(map(len, p)) / len(p) - sum(map(len, q)) / len(q)))\n"
@@ -41,3 +43,18 @@ def wait_until(condition: Callable[[], bool], seconds: float = 60) -> None:
     while not condition():
         assert time.monotonic() < until, "it did not happen in time"
         time.sleep(0.02)
+
+
+def make_position(**changed) -> SubmittedPosition:
+    """Return rank 2 of 7 corpus metrics."""
+    return SubmittedPosition(**{
+        "name": "mine", "track": "corpus", "rank": 2, "rank_interval": (1, 3), "of": 7, "not_ranked": None, "overall": None, "axis": "Overall",
+        "unit": "0 is chance", "unseen": None, "unseen_level": 0.95, "better_than": (), "worse_than": (), "most_similar": (), "tasks": (), **changed})
+
+
+def make_check(**changed) -> CheckSummary:
+    """Return the report of a check without findings."""
+    return CheckSummary(**{
+        "name": "mine", "digest": "d", "sound": True, "inversion": None, "axioms": None, "worst": {}, "answers": None, "accuracy_on_made_texts": None,
+        "texts": None, "calls_per_second": None, "seconds_on_core": None, "failures": [], "refusal": None, "refused": [], "advice": [], "seconds": 1.0,
+        **changed})

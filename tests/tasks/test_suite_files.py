@@ -72,3 +72,35 @@ def test_unknown_axes_are_refused(smoke):
 def test_the_admission_rule_has_defaults(tmp_path):
     rule = suite_with('[admission.controls]\ntext = ["random"]\n', tmp_path).admission
     assert (rule.controls, rule.score, rule.weights) == ({"text": ("random",)}, 0.10, (0.5, 1.5))
+
+
+RATED = "text_a,text_b,score\n" + "".join(f"the {n} cats sat,the {n} dogs sat {'x ' * (n % 5)},{n % 5}\n" for n in range(40))
+
+
+def test_tasks_on_other_datasets(tmp_path):
+    (tmp_path / "rated.csv").write_text(RATED)
+    suite = load_suite("smoke", datasets={"human_ordering": [str(tmp_path / "rated.csv")], "known_similarity": ["made_kitchen", "made_trains"]})
+    assert suite.name == "smoke+data"
+    assert [task.name for task in suite.tasks] == ["human_ordering", "known_similarity"]
+    used = {source.name for task_unit in suite.task_units for source in task_unit.unit.data}
+    assert used == {str(tmp_path / "rated.csv"), "made_kitchen", "made_trains"}
+    assert all(task_unit.unit.id not in {other.unit.id for other in load_suite("smoke").task_units} for task_unit in suite.task_units)
+
+
+def test_settings_that_belong_to_the_datasets_are_left_out():
+    clustering = load_suite("core", datasets={"clustering": ["bbc_titles"]})
+    assert len(clustering.task_units) == 8                              # `samples` in core.toml, and not `more_samples`
+    contrast = load_suite("core", datasets={"contrast": ["made_paraphrases"]})
+    assert not any("selection" in task_unit.unit.parameters for task_unit in contrast.task_units)
+
+
+@pytest.mark.parametrize(("datasets", "message"), [
+    ({"human_odering": ["made_likeness"]}, 'no task "human_odering". Did you mean "human_ordering"?'),
+    ({"known_similarity": ["made_kitchen"]}, "The task known_similarity cannot use made_kitchen: it compares pairs of corpora"),
+    ({"diagnostics": ["made_kitchen"]}, "its datasets differ in their roles; name them in a suite file"),
+    ({"human_ordering": ["made_kitchen"]}, "made_kitchen"),
+    ({"human_ordering": ["absent.csv"]}, "/absent.csv.")])
+def test_other_datasets_that_cannot_be_used(datasets, message):
+    with pytest.raises(TouchstoneError) as refusal:
+        load_suite("smoke", datasets=datasets)
+    assert message in str(refusal.value)

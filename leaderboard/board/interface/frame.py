@@ -14,7 +14,8 @@ from leaderboard.board.components.layout import HEADED, PAGES
 from leaderboard.board.rendering import render
 from leaderboard.board.router import Library
 
-PRIVATE: dict[str, Any] = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}      # of events of the pages
+EventOptions = dict[str, Any]               # keyword arguments of Gradio's events
+PRIVATE: EventOptions = {"queue": False, "show_progress": "hidden", "api_visibility": "private"}      # of events of the pages
 LONGEST_PARAMETER = 2_000                   # characters
 SITE = "site"                               # the address of the board, which is no parameter of pages
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import gradio as gr
 
-from leaderboard.board.interface.frame import add_frame, add_html, call
+from leaderboard.board.interface.frame import EventOptions, add_frame, add_html, call
 from leaderboard.board.pages.own_data import render_report, report_corpora, report_pairs, report_texts
 from leaderboard.board.router import Library
 from leaderboard.own_data.report import Report
 
-RUN: dict[str, Any] = {"api_visibility": "private", "concurrency_limit": 1, "concurrency_id": "own-data"}
+RUN: EventOptions = {"api_visibility": "private", "concurrency_limit": 1, "concurrency_id": "own-data"}
 
 
 class ShownProgress:

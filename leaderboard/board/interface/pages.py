@@ -159,7 +159,7 @@ def add_about(library: Library, blocks: gr.Blocks) -> None:
     restore_content(library, frame, "about", content, citation, values=lambda query: [gr.Code(**release_citation(library.selected(query)[0]))])
 
 
-def release_citation(snapshot: Snapshot) -> dict[str, Any]:
+def release_citation(snapshot: Snapshot) -> dict[str, object]:
     """Return the citation of a release as a component has it; invisible if the results are not released."""
     released = snapshot.release is not None
     return {"value": cite_release(snapshot.release) if snapshot.release is not None else "", "visible": released}

@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from leaderboard.board.interface.frame import PRIVATE, add_frame, add_html, call, read_query
+from leaderboard.board.interface.frame import PRIVATE, EventOptions, add_frame, add_html, call, read_query
 from leaderboard.board.pages.submission import load_submission_page, render_introduction, render_queue
 from leaderboard.board.router import Library
 from leaderboard.board.services.sign_in import browser_sender, read_account
@@ -16,7 +16,7 @@ from leaderboard.service.states import FINAL, WITHDRAWABLE, State
 from leaderboard.service.submissions import UnknownSubmission
 
 QUEUE_SECONDS, PAGE_SECONDS = 5.0, 2.0
-ACTION: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": 20}     # queued: only then Gradio shows errors
+ACTION: EventOptions = {"show_progress": "hidden", "api_visibility": "private", "concurrency_limit": 20}     # queued: only then Gradio shows errors
 # The event ends before the page is left.
 OPEN = "(id) => { if (id) setTimeout(() => { location.href = `submission?id=${encodeURIComponent(id)}`; }, 100); }"
 

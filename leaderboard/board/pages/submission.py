@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from markupsafe import Markup
 
 from leaderboard.board.rendering import render
+from leaderboard.report.position import Position
 from leaderboard.service.access import NOBODY, Sender, Service
 from leaderboard.service.epochs.views import fold_families
 from leaderboard.service.providers import Account
@@ -17,21 +16,21 @@ SHOWN = 50                                  # of the queue, and of the published
 
 def render_submission(view: SubmissionView) -> Markup:
     """Return what happened to a submission, what it waits for, and its results."""
-    progress = view.progress or {}
+    progress = view.progress
     private = [(result, [(score, "–".join(map(str, dict.fromkeys(score.ranks)))) for score in result.scores]) for result in view.private]
-    share = progress["done"] / progress["total"] if progress.get("total") else None
-    return render("submission.html", view=view, share=share, progress=progress, results=view.results or {}, private=private, time=format_time,
-                  duration=format_minutes, positions=[describe_ranks(position) for position in (view.results or {}).get("positions", ())])
+    share = progress.done / progress.total if progress is not None and progress.total else None
+    return render("submission.html", view=view, share=share, progress=progress, private=private, time=format_time,
+                  duration=format_minutes, positions=[(position, *describe_ranks(position)) for position in view.results.positions] if view.results is not None else [])
 
 
-def describe_ranks(position: dict[str, Any]) -> dict[str, Any]:
-    """Return a position with its rank range and the ranks on tasks as text."""
-    tasks = [(task["title"], None if task["score"] is None else task["score"]["value"], format_range(task["rank"], task["rank_interval"]))
-             for task in position["tasks"]]
-    return {**position, "range": format_range(position["rank"], position["rank_interval"]), "rows": tasks}
+def describe_ranks(position: Position) -> tuple[str, list[tuple[str, float | None, str]]]:
+    """Return the rank range of a position as text, and for each task its title, the score and the rank range."""
+    tasks = [(task.title, None if task.score is None else task.score.value, format_range(task.rank, task.rank_interval))
+             for task in position.tasks]
+    return format_range(position.rank, position.rank_interval), tasks
 
 
-def format_range(rank: int | None, interval: list[int] | None) -> str:
+def format_range(rank: int | None, interval: tuple[int, int] | None) -> str:
     """Return a rank with its range."""
     if rank is None:
         return "not ranked"

@@ -93,7 +93,8 @@ class EntriesPage(BaseModel):
     entries: list[SelectedFields]
 
 
-ERRORS: dict[int | str, dict[str, Any]] = {
+Responses = dict[int | str, dict[str, Any]]             # as FastAPI declares them
+ERRORS: Responses = {
     304: {"description": "The client has it: the ETag is that of If-None-Match"},
     404: {"model": Problem, "description": "The address names something that does not exist"},
     422: {"model": Problem, "description": "A parameter is not valid"}}
@@ -109,7 +110,7 @@ Limit = Annotated[int | None, Query(description="the most entries of a page", ge
 Offset = Annotated[int | None, Query(description="entries before the page", ge=0)]
 
 
-def binary(*kinds: str) -> dict[int | str, dict[str, Any]]:
+def binary(*kinds: str) -> Responses:
     """Return the description of a successful response that is a file."""
     return {200: {"description": "The file", "content": {kind: {"schema": {"type": "string", "format": "binary"}} for kind in kinds}}}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import gradio as gr
 
@@ -18,17 +18,17 @@ Answer = TypeVar("Answer")
 def add_client_endpoints(library: Library) -> None:
     """Add the endpoints `board`, `card` and `compare`; inside a context of `gr.Blocks`."""
 
-    def board(release: str = "", suite: str = "") -> dict[str, Any]:
+    def board(release: str = "", suite: str = "") -> dict[str, object]:
         """Return the whole report, of a release or of another suite if one is named."""
         return answer(lambda: find_snapshot(library, release, suite).report.model_dump(mode="json"))
 
-    def card(metric: str, release: str = "", suite: str = "") -> list[dict[str, Any]]:
+    def card(metric: str, release: str = "", suite: str = "") -> list[dict[str, object]]:
         """Return everything about one metric, once per track."""
         return answer(lambda: [entry.model_dump(mode="json") for entry in find_entries(find_snapshot(library, release, suite), metric)])
 
-    def compare(metrics: str, track: str = "corpus", release: str = "", suite: str = "") -> dict[str, Any]:
+    def compare(metrics: str, track: str = "corpus", release: str = "", suite: str = "") -> dict[str, object]:
         """Return paired differences of comma-separated metrics."""
-        def differences() -> dict[str, Any]:
+        def differences() -> dict[str, object]:
             snapshot = find_snapshot(library, release, suite)
             return compare_in_track(snapshot, track, find_compared(snapshot, metrics, track)).model_dump(mode="json")
         return answer(differences)

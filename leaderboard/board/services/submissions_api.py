@@ -6,14 +6,14 @@ import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, FastAPI, Header, Query, Request, Response
 from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import JSONResponse, PlainTextResponse, StreamingResponse
 from pydantic import BaseModel, Field
 
-from leaderboard.board.services.api import Problem
+from leaderboard.board.services.api import Problem, Responses
 from leaderboard.board.services.sign_in import browser_sender, client_host
 from leaderboard.service.access import Sender, Service
 from leaderboard.service.database import DatabaseAway
@@ -48,7 +48,7 @@ class QueueView(BaseModel):
     published: list[WaitingView]
 
 
-REFUSALS: dict[int | str, dict[str, Any]] = {status: {"model": Problem, "description": description} for status, description in {
+REFUSALS: Responses = {status: {"model": Problem, "description": description} for status, description in {
     401: "The token is missing, unknown, expired or revoked.", 403: "The results are not published yet.", 404: "There is no such submission.",
     409: "The submission is in a state in which this is impossible.", 413: "The file is too large.", 415: "The content type is not accepted.",
     422: "A parameter is wrong.", 429: "A limit is reached.", 503: "The queue is full, or the database does not answer."}.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import time
@@ -32,7 +33,10 @@ from leaderboard.cli.options import (
 if TYPE_CHECKING:
     import httpx
 
+    from leaderboard.report.position import Position
+    from leaderboard.service.epochs.views import PrivateView
     from leaderboard.service.tokens import Tokens
+    from leaderboard.service.views import SubmissionView
 
 service_app = typer.Typer()
 tokens_app = typer.Typer(no_args_is_help=True, help="Create, list and revoke tokens of the submission service.")
@@ -180,9 +184,9 @@ def submit_to_server(file: Path, server: str, token: str | None, follow: bool = 
             content=source,
             headers={"Content-Type": "text/x-python"},
         )
-        messages.print(f"{server.rstrip('/')}/submission?id={submission['id']}", soft_wrap=True, markup=False)
+        messages.print(f"{server.rstrip('/')}/submission?id={submission.id}", soft_wrap=True, markup=False)
         messages.print("Ctrl-C ends only this display.")
-        follow_submission(client, submission["id"], follow)
+        follow_submission(client, submission.id, follow)
 
 
 def follow_submission(client: httpx.Client, identifier: str, follow: bool) -> None:
@@ -190,52 +194,47 @@ def follow_submission(client: httpx.Client, identifier: str, follow: bool) -> No
     from urllib.parse import quote
 
     from leaderboard.cli.console import output
+    from leaderboard.service.states import State
     from leaderboard.service.views import format_time
 
     printed, last = 0, ""
     while True:
         submission = send(client, "GET", f"/api/submissions/{quote(identifier, safe='')}")
-        for event in submission["events"][printed:]:
-            output.print(
-                f"{format_time(event['time'])}  {event['state']:9}  {printable(event['reason'])}", markup=False, soft_wrap=True
-            )
-        printed = len(submission["events"])
-        progress = submission["progress"] or {}
-        line = (
-            f"{progress['stage']}: {progress['done']:,} of {progress['total']:,} {progress['unit']}"
-            if "stage" in progress
-            else ""
-        )
+        for event in submission.events[printed:]:
+            output.print(f"{format_time(event.time)}  {event.state:9}  {printable(event.reason)}", markup=False, soft_wrap=True)
+        printed = len(submission.events)
+        progress = submission.progress
+        line = ("" if progress is None or progress.stage is None
+                else f"{progress.stage}: {progress.done:,} of {progress.total:,} {progress.unit}")
         if line != last and line and follow:
             output.print(f"{'':21}{printable(line)}", markup=False, soft_wrap=True)
             last = line
-        done = submission["final"] or submission["state"] in ("checked", "scored", "held")
+        done = submission.final or submission.state in (State.CHECKED, State.SCORED, State.HELD)
         if done or not follow:
-            for position in (submission["results"] or {}).get("positions", ()):
-                output.print(describe_position(position), markup=False, soft_wrap=True)
-            for line in (line for private in submission.get("private", ()) for line in describe_private(private)):
+            positions = [] if submission.results is None else submission.results.positions
+            private = itertools.chain.from_iterable(map(describe_private, submission.private))
+            for line in (*map(describe_position, positions), *private):
                 output.print(line, markup=False, soft_wrap=True)
-            sys.exit(SOME_FAILED if submission["state"] in ("refused", "failed") else ANSWERED)
+            sys.exit(SOME_FAILED if submission.state in (State.REFUSED, State.FAILED) else ANSWERED)
         time.sleep(POLL_SECONDS)
 
 
-def describe_position(position: dict[str, Any]) -> str:
+def describe_position(position: Position) -> str:
     """Return the rank of an entry in a track as a line."""
-    name = printable(position["name"])
-    if position["rank"] is None:
-        return f"{name}: not ranked among the {position['track']} metrics: {printable(position['not_ranked'] or '')}"
-    low, high = position["rank_interval"] or (position["rank"], position["rank"])
-    return f"{name}: rank {position['rank']} (95% {low}-{high}) of {position['of']} {position['track']} metrics"
+    name, track = printable(position.name), printable(position.track)
+    if position.rank is None:
+        return f"{name}: not ranked among the {track} metrics: {printable(position.not_ranked or '')}"
+    low, high = position.rank_interval or (position.rank, position.rank)
+    return f"{name}: rank {position.rank} (95% {low}-{high}) of {position.of} {track} metrics"
 
 
-def describe_private(private: dict[str, Any]) -> list[str]:
+def describe_private(private: PrivateView) -> list[str]:
     """Return the scores of an entry on a private draw, one per line."""
-    name = f"{printable(private['name'])}, private draw {printable(private['epoch'])}"
-    lines = [f"{name}: {printable(score['title'])} {score['value']} (95% {score['low']} to {score['high']})"
-             + ("" if score["improved"] else ", the best so far of its owner, which it does not exceed")
-             for score in private["scores"]]
-    return [*lines, *(f"{name}: the public score on {printable(task)} is not confirmed"
-                      for task in private["flagged"])]
+    name = f"{printable(private.name)}, private draw {printable(private.epoch)}"
+    lines = [f"{name}: {printable(score.title)} {score.value} (95% {score.low} to {score.high})"
+             + ("" if score.improved else ", the best so far of its owner, which it does not exceed")
+             for score in private.scores]
+    return [*lines, *(f"{name}: the public score on {printable(task)} is not confirmed" for task in private.flagged)]
 
 
 def connect(server: str, token: str | None) -> httpx.Client:
@@ -247,20 +246,24 @@ def connect(server: str, token: str | None) -> httpx.Client:
     return httpx.Client(base_url=server, timeout=30, headers={"Authorization": f"Bearer {token}"} if token else {})
 
 
-def send(client: httpx.Client, method: str, path: str, **options: Any) -> dict[str, Any]:
-    """Return the JSON of a response; raise with the sentence of the server if it refuses the request."""
+def send(client: httpx.Client, method: str, path: str, **options: Any) -> SubmissionView:
+    """Return the submission of a response; raise with the sentence of the server if it refuses the request."""
     import httpx
+
+    from leaderboard.service.views import SubmissionView
 
     try:
         response = client.request(method, path, **options)
-        content: dict[str, Any] = response.json()
+        content = response.json()
+        if not response.is_error:
+            return SubmissionView.model_validate(content)
+        sentence = printable(str(content["error"]))
     except httpx.HTTPError as error:
         raise TouchstoneError(f"{client.base_url} does not answer ({error}). Check the address and the connection.") from None
-    except ValueError:
-        raise TouchstoneError(f"{client.base_url} is not a Touchstone server that accepts submissions.") from None
-    if response.is_error:
-        raise TouchstoneError(printable(str(content.get("error", f"The server answered with status {response.status_code}."))))
-    return content
+    except (ValueError, LookupError, TypeError):
+        raise TouchstoneError(f"{client.base_url} answered with status {response.status_code}, but not as a Touchstone server "
+                              "that accepts submissions does. Check the address.") from None
+    raise TouchstoneError(sentence)
 
 
 def open_tokens(store: str | None) -> Tokens:

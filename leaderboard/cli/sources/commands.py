@@ -32,7 +32,7 @@ def data_list(data_dir: DataOption = None, as_json: JsonOption = False) -> None:
     set_mirror(data_dir)
     rows = describe_all()
     if as_json:
-        print_json(rows)
+        print_json([row._asdict() for row in rows])
     else:
         print_list(rows)
 
@@ -64,7 +64,7 @@ def data_add(
 
     added = add_dataset(name, files, form, columns=read_columns(column), positive=positive, replace=replace)
     if as_json:
-        print_json({**describe(added.dataset), "columns": added.shaped.columns, "notes": added.shaped.notes})
+        print_json({**describe(added.dataset)._asdict(), "columns": added.shaped.columns, "notes": added.shaped.notes})
     else:
         print_added(added)
 
@@ -90,7 +90,7 @@ def data_show(name: Annotated[str, typer.Argument(help="A dataset's name.")], da
     set_mirror(data_dir)
     described = describe_one(name, ConsoleProgress())
     if as_json:
-        print_json(described)
+        print_json(described._asdict())
     else:
         print_one(described)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rich.text import Text
 
@@ -20,47 +20,67 @@ from tasks.data.schema import Tables
 from tasks.data.types import Dataset
 
 
-def describe(dataset: Dataset) -> dict[str, Any]:
+class DatasetRow(NamedTuple):
+    """What is printed of a dataset; the last two are known once its rows were read."""
+
+    name: str
+    yours: bool
+    kind: str
+    title: str
+    rows: int | None
+    source: str
+    size: int | None                        # of the download, in bytes
+    licence: str
+    citation: str | None
+    language: str | None
+    displayable: bool
+    stands_for: str | None
+    fingerprint: str | None
+    status: str
+    here: bool
+    tables: dict[str, str] | None = None
+    read_from: str | None = None
+
+
+def describe(dataset: Dataset) -> DatasetRow:
     """Return what the registry says about a dataset, without reading its rows."""
     own = isinstance(dataset.source, OwnSource)
-    return {"name": dataset.name, "yours": own, "kind": dataset.kind, "title": dataset.title, "rows": dataset.rows,
-            "source": dataset.source.describe_origin(), "size": dataset.source.download_size(), "licence": dataset.licence,
-            "citation": dataset.citation, "language": dataset.language, "displayable": dataset.displayable,
-            "stands_for": dataset.stands_for, "fingerprint": dataset.fingerprint,
-            "status": "" if own else "pinned" if dataset.fingerprint else "unverified", "here": is_local(dataset)}
+    return DatasetRow(
+        dataset.name, own, dataset.kind, dataset.title, dataset.rows, dataset.source.describe_origin(),
+        dataset.source.download_size(), dataset.licence, dataset.citation, dataset.language, dataset.displayable,
+        dataset.stands_for, dataset.fingerprint, "" if own else "pinned" if dataset.fingerprint else "unverified",
+        is_local(dataset))
 
 
-def describe_all() -> list[dict[str, Any]]:
+def describe_all() -> list[DatasetRow]:
     """Return what is known about every dataset, those of the user first."""
-    return sorted((describe(dataset) for dataset in all_datasets().values()), key=lambda entry: not entry["yours"])
+    return sorted((describe(dataset) for dataset in all_datasets().values()), key=lambda row: not row.yours)
 
 
-def describe_one(name: str, progress: Progress) -> dict[str, Any]:
+def describe_one(name: str, progress: Progress) -> DatasetRow:
     """Return everything about a dataset, including its rows if it is available locally."""
-    description = describe(get_dataset(name))
-    if not description["here"]:
-        return description
+    row = describe(get_dataset(name))
+    if not row.here:
+        return row
     loaded = load_dataset(name, progress)
     tables = {table: f"{len(rows):,} rows of {', '.join(rows.columns)}" for table, rows in loaded.tables.items()}
-    return {**description, "rows": max(map(len, loaded.tables.values())), "tables": tables, "read_from": loaded.origin,
-            "fingerprint": loaded.fingerprint, "status": "verified" if loaded.verified else "unverified"}
+    return row._replace(rows=max(map(len, loaded.tables.values())), tables=tables, read_from=loaded.origin,
+                        fingerprint=loaded.fingerprint, status="verified" if loaded.verified else "unverified")
 
 
-def print_list(descriptions: Sequence[dict[str, Any]]) -> None:
+def print_list(datasets: Sequence[DatasetRow]) -> None:
     """Print one table per kind of dataset."""
-    own = [entry for entry in descriptions if entry["yours"]]
+    own, others = [row for row in datasets if row.yours], [row for row in datasets if not row.yours]
     if own:
         output.print(plain_table(("yours", "kind", "rows", "", "files"), [
-            (Text(entry["name"], style="bold"), entry["kind"].replace("_", " "), f"{entry['rows']:,}",
-             "" if entry["here"] else Text("missing", style="red"), Text(printable(entry["source"]))) for entry in own]))
+            (Text(row.name, style="bold"), row.kind.replace("_", " "), f"{row.rows:,}",
+             "" if row.here else Text("missing", style="red"), Text(printable(row.source))) for row in own]))
         output.print()
-    descriptions = [entry for entry in descriptions if not entry["yours"]]
-    for kind in dict.fromkeys(entry["kind"] for entry in descriptions):
+    for kind in dict.fromkeys(row.kind for row in others):
         table = plain_table((kind.replace("_", " "), "rows", "", "", "source", "licence"), [
-            (Text(entry["name"], style="bold"), f"{entry['rows']:,}" if entry["rows"] else "?", "here" if entry["here"] else "",
-             entry["status"],
-             Text(entry["source"] + (f" (in place of {entry['stands_for']})" if entry["stands_for"] else "")),
-             Text(entry["licence"], style="dim")) for entry in descriptions if entry["kind"] == kind])
+            (Text(row.name, style="bold"), f"{row.rows:,}" if row.rows else "?", "here" if row.here else "", row.status,
+             Text(row.source + (f" (in place of {row.stands_for})" if row.stands_for else "")),
+             Text(row.licence, style="dim")) for row in others if row.kind == kind])
         output.print(table)
         output.print()
     output.print("`touchstone data show NAME` describes one dataset, and `touchstone data add NAME FILE` adds your own. "
@@ -93,10 +113,10 @@ def describe_judgements(tables: Tables) -> list[str]:
     return [f"Ratings: {rows.score.min():g} to {rows.score.max():g}{raters}; higher must mean more similar."]
 
 
-def print_one(description: dict[str, Any]) -> None:
+def print_one(row: DatasetRow) -> None:
     """Print the description of one dataset."""
     table = plain_table(("", ""), [(Text(key.replace("_", " "), style="dim"), Text(format_value(key, value)))
-                                   for key, value in description.items() if value is not None])
+                                   for key, value in row._asdict().items() if value is not None])
     output.print(table)
 
 

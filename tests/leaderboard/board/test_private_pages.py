@@ -5,20 +5,20 @@ from __future__ import annotations
 import pytest
 
 from leaderboard.board.pages.submission import render_introduction, render_queue, render_submission
+from leaderboard.scoring.estimates import Estimate
 from leaderboard.service.access import Auth, Service
 from leaderboard.service.database import ServiceDatabase
 from leaderboard.service.epochs.scoring import open_epoch
 from leaderboard.service.epochs.views import PrivateScoreView, PrivateView
 from leaderboard.service.settings import Settings
-from leaderboard.service.states import State
+from leaderboard.service.states import RunDetails, State
 from leaderboard.service.views import SubmissionView, correct_position
-from tests.support.service import make_file
+from tests.support.service import make_file, make_position
 from tests.support.serving import HOSTILE
 
 SECRET = b"s" * 32
 RECIPE = 'name = "2031Q1"\nsuite = "smoke"\nexpires = 2031-06-30\nleave_out = ["fine_tuning", "diagnostics"]\n'
-POSITION = {"name": HOSTILE, "track": "corpus", "rank": 2, "rank_interval": [1, 3], "of": 7, "not_ranked": None, "better_than": [], "worse_than": [],
-            "tasks": [], "overall": {"value": 0.5, "low": 0.5 - 0.195996, "high": 0.5 + 0.195996, "units": 50}}
+POSITION = make_position(name=HOSTILE, overall=Estimate(0.5, 0.5 - 0.195996, 0.5 + 0.195996, 50))
 
 
 def score(**changed) -> PrivateScoreView:
@@ -29,7 +29,7 @@ def score(**changed) -> PrivateScoreView:
 def view(tries: int, *private: PrivateView) -> SubmissionView:
     return SubmissionView(
         id="1", name=HOSTILE, filename="mine.py", state=State.HELD, reason="Published in 7 days.", final=False, created=0.0, place=None,
-        seconds_left=None, progress=None, events=[], check=None, results={"positions": [correct_position(POSITION, tries)]}, tries=tries,
+        seconds_left=None, progress=None, events=[], check=None, results=RunDetails(positions=[correct_position(POSITION, tries)]), tries=tries,
         private=list(private))
 
 

@@ -8,15 +8,17 @@ import httpx
 import pytest
 
 from leaderboard.board.router import Library
+from leaderboard.report.position import TaskPosition
+from leaderboard.scoring.estimates import Estimate
 from leaderboard.service.access import Auth, Service
 from leaderboard.service.database import ServiceDatabase
 from leaderboard.service.settings import Settings
-from leaderboard.service.states import State
-from tests.support.service import make_file
+from leaderboard.service.states import CheckDetails, RunDetails, RunProgress, State
+from tests.support.service import make_check, make_file, make_position
 from tests.support.serving import HOSTILE, served, watched
 
-POSITION = {"name": "mine", "track": "corpus", "rank": 2, "rank_interval": [1, 3], "of": 7, "not_ranked": None, "better_than": ["zipf"], "worse_than": [],
-            "tasks": [{"title": "Known similarity", "score": {"value": 0.75}, "rank": 2, "rank_interval": [1, 4]}]}
+POSITION = make_position(better_than=("zipf",), tasks=(
+    TaskPosition("known_similarity", "Known similarity", Estimate(0.75, None, None, 4), 2, (1, 4)),))
 
 
 @pytest.fixture
@@ -43,15 +45,15 @@ def test_from_upload_to_results(browser, service, address, tmp_path):
         page.get_by_role("heading", name="mine").wait_for()
         identifier = page.url.partition("id=")[2]
         submissions.finish(submissions.claim("runner"), State.CHECKED, "The check in the sandbox succeeded.",
-                           {"reports": [{"name": "mine", "failures": [], "advice": [HOSTILE]}]})
+                           CheckDetails(reports=[make_check(advice=[HOSTILE])]))
         page.get_by_role("button", name="Run it").click()
         page.get_by_text("Place 1 in the queue").wait_for()
         assert page.get_by_text(HOSTILE).is_visible()                   # as text
         record = submissions.claim("runner")
-        submissions.beat(record, {"stage": "Running", "done": 30, "total": 120, "unit": "units", "left": 90.0})
+        submissions.beat(record, RunProgress(stage="Running", done=30, total=120, unit="units", left=90.0))
         page.get_by_text("Running: 30 of 120 units, about 2 min left").wait_for()
         assert not page.get_by_role("button", name="Withdraw").is_visible()
-        submissions.finish(record, State.SCORED, "All test units have an outcome.", {"seconds": 1.0, "positions": [POSITION], "release": "2031.1"})
+        submissions.finish(record, State.SCORED, "All test units have an outcome.", RunDetails(seconds=1.0, positions=[POSITION], release="2031.1"))
         page.get_by_role("heading", name="mine: rank 2 (1\N{EN DASH}3) of 7 corpus metrics").wait_for()
         assert page.get_by_text("Significantly better than zipf.").is_visible()
         assert page.title() != "owned"

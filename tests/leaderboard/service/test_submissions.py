@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from leaderboard.service.database import EVENTS, SUBMISSIONS, ServiceDatabase
 from leaderboard.service.quotas import RefusedRequest
 from leaderboard.service.settings import DAY, HOUR, Settings
-from leaderboard.service.states import FINAL, FOLLOWING, IllegalTransition, State
+from leaderboard.service.states import FINAL, FOLLOWING, Fault, IllegalTransition, RunDetails, RunProgress, State
 from leaderboard.service.submissions import LostLease, Submissions, UnknownSubmission
 from tests.support.service import age, make_file
 
@@ -51,7 +51,7 @@ def scored(submissions: Submissions, name: str, owner: str = "ada", seconds: flo
     checked(submissions, name, owner)
     record = submissions.claim("runner")
     assert (record.name, record.state) == (name, State.RUNNING)
-    return submissions.finish(record, State.SCORED, "It has results.", {"seconds": seconds})
+    return submissions.finish(record, State.SCORED, "It has results.", RunDetails(seconds=seconds))
 
 
 def states(submissions: Submissions, identifier: str) -> list[str]:
@@ -62,7 +62,7 @@ def test_the_way_of_a_submission_to_publication(submissions):
     record, new = upload(submissions, queue=True)
     assert (record.state, new) == (State.SCREENED, True)
     submissions.finish(submissions.claim("a"), State.CHECKED, "It is valid.")
-    submissions.finish(submissions.claim("b"), State.SCORED, "It has results.", {"seconds": 2.0})
+    submissions.finish(submissions.claim("b"), State.SCORED, "It has results.", RunDetails(seconds=2.0))
     assert submissions.get(record.id).state is State.HELD
     age(submissions.database, 7 * DAY + 1)
     submissions.tidy()
@@ -196,11 +196,11 @@ def test_a_sign_of_life_extends_the_lease_and_shows_progress(submissions):
     checked(submissions)
     record = submissions.claim("runner")
     age(submissions.database, LENIENT.lease_seconds - 1)
-    submissions.beat(record, {"done": 3, "total": 10})
+    submissions.beat(record, RunProgress(done=3, total=10))
     age(submissions.database, LENIENT.lease_seconds - 1)
     submissions.tidy()
     assert submissions.get(record.id).state is State.RUNNING
-    assert submissions.get(record.id).progress == {"done": 3, "total": 10}
+    assert submissions.get(record.id).progress == RunProgress(done=3, total=10)
 
 
 def test_a_stopped_runner_gives_back_what_it_has_without_a_charge(submissions):
@@ -261,10 +261,10 @@ def test_limit_of_scored_submissions_counts_waiting_ones_and_ends(submissions):
     checked(few, "second")
     third = checked(few, "third")
     assert third.state is State.CHECKED
-    assert "The limit is 2 scored submissions in 30 days; 1 were scored and 1 wait" in third.progress["message"]
-    few.finish(few.claim("runner"), State.FAILED, "The metric failed.", {"fault": "yours"})
+    assert "The limit is 2 scored submissions in 30 days; 1 were scored and 1 wait" in third.progress.message
+    few.finish(few.claim("runner"), State.FAILED, "The metric failed.", RunDetails(fault=Fault.YOURS))
     assert few.enqueue(third.id).state is State.QUEUED          # only scored ones count
-    few.finish(few.claim("runner"), State.SCORED, "It has results.", {"seconds": 1.0})
+    few.finish(few.claim("runner"), State.SCORED, "It has results.", RunDetails(seconds=1.0))
     fourth = checked(few, "fourth")
     with pytest.raises(RefusedRequest, match=r"Try again in 30 days") as refusal:
         few.enqueue(fourth.id)

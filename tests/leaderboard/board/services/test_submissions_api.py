@@ -21,7 +21,7 @@ from leaderboard.service.access import Auth, Service
 from leaderboard.service.database import TOKENS, ServiceDatabase
 from leaderboard.service.logs import JsonLines
 from leaderboard.service.settings import Settings
-from leaderboard.service.states import State
+from leaderboard.service.states import RunDetails, State
 from tests.support.service import age, make_file
 
 PYTHON = {"Content-Type": "text/x-python"}
@@ -118,7 +118,7 @@ def test_results_are_the_owners_until_they_are_published(tmp_path):
     token, submissions = service.tokens.create("ada"), service.submissions
     identifier = post(client, token=token, queue=True).json()["id"]
     submissions.finish(submissions.claim("runner"), State.CHECKED, "valid")
-    submissions.finish(submissions.claim("runner"), State.SCORED, "scored", {"positions": [], "seconds": 1.0})
+    submissions.finish(submissions.claim("runner"), State.SCORED, "scored", RunDetails(seconds=1.0))
     address = f"/api/submissions/{identifier}"
     assert client.get(address).json()["results"] is None
     assert client.get(address, headers={"Authorization": f"Bearer {token}"}).json()["results"]["seconds"] == 1.0

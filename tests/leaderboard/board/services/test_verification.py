@@ -20,7 +20,7 @@ from leaderboard.service.epochs.ledger import PrivateResult
 from leaderboard.service.epochs.scoring import open_epoch
 from leaderboard.service.epochs.views import Level
 from leaderboard.service.settings import DAY, Settings
-from leaderboard.service.states import State
+from leaderboard.service.states import RunDetails, State
 from tests.support.service import age, make_file
 from tests.support.serving import HOSTILE, report_values, with_values
 
@@ -93,7 +93,7 @@ def test_a_badge_of_a_submission_needs_its_publication(library, tmp_path):
     (tmp_path / "mine.py").write_bytes(source)
     record, _ = submissions.receive("ada", "address", "mine.py", source, True)
     submissions.finish(submissions.claim("runner"), State.CHECKED, "It is valid.")
-    submissions.finish(submissions.claim("runner"), State.SCORED, "It has results.", {"seconds": 1.0})
+    submissions.finish(submissions.claim("runner"), State.SCORED, "It has results.", RunDetails(seconds=1.0))
     save(library, parse_file(tmp_path / "mine.py").entries[0].digest, "mine", record.id)
     assert client.get("/badge/mine/verification.json").status_code == 404
     age(submissions.database, 8 * DAY)

@@ -43,6 +43,26 @@ def test_a_dataset_is_added_listed_shown_used_and_removed(folder, monkeypatch):
     assert "yours" not in refusal("data", "show", "mine").splitlines()[0]
 
 
+def test_a_task_is_run_on_own_data(folder):
+    words = ("run", "levenshtein", "chrf", "--suite", "smoke", "--store", "own.sqlite", "--data", "human_ordering=rated.csv")
+    done = touchstone(*words, "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["suite"] == "smoke+data"
+    assert {entry["name"] for entry in result["entries"]} >= {"levenshtein", "chrf"}
+    assert all(set(entry["tasks"]) <= {"human_ordering"} for entry in result["entries"])
+    again = touchstone(*words)
+    assert "Nothing to run" in again.stderr
+    assert "core" not in again.stderr               # no release has results on these data, and none is expected to
+
+
+@pytest.mark.parametrize(("option", "message"), [
+    ("human_ordering", 'is not of the form TASK=DATASET,...'), ("human_ordering=absent", 'There is no dataset "absent"'),
+    ("human_ordering=weather.txt", "weather.txt")])
+def test_other_data_that_cannot_be_used(folder, option, message):
+    assert message in refusal("run", "chrf", "--suite", "smoke", "--store", "own.sqlite", "--data", option)
+
+
 def test_terminal_codes_in_columns_and_texts_are_not_printed(folder, monkeypatch):
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(folder / "cache"))
     pd.DataFrame({"a\x1b[31m": ["x \x1b[2J y", "k l"], "b": ["z \x07 w", "m n"], "score": [1, 2]}).to_csv("codes.csv", index=False)

@@ -70,16 +70,16 @@ def download_archive(archive: Archive, partial: Path, progress: Progress) -> Pat
         if (folder / archive.filename).is_file() and sha256_of(folder / archive.filename) == archive.sha256:
             try:
                 shutil.copyfile(folder / archive.filename, partial)
-            except OSError as wrong:
-                raise TouchstoneError(unwritable_message(partial, wrong)) from None
+            except OSError as error:
+                raise TouchstoneError(unwritable_message(partial, error)) from None
             partial.replace(path)
             return path
     tried = []
     for host, find_url in archive.locations():
         try:
             download(find_url(), partial, archive.filename, archive.bytes, progress)
-        except IndexUnreachable as wrong:
-            tried.append(f"{host}: {wrong}")
+        except IndexUnreachable as error:
+            tried.append(f"{host}: {error}")
             continue
         digest = sha256_of(partial)
         if digest != archive.sha256:
@@ -105,8 +105,8 @@ def fetch_url(address: str, name: str, progress: Progress) -> Path:
             if not path.exists():
                 download(address, partial, name, None, progress)
                 partial.replace(path)
-        except IndexUnreachable as wrong:
-            raise TouchstoneError(f"{name} could not be fetched from {host_of(address)} ({wrong}).{resume_note(partial)} Check "
+        except IndexUnreachable as error:
+            raise TouchstoneError(f"{name} could not be fetched from {host_of(address)} ({error}).{resume_note(partial)} Check "
                                   "the connection, or name a folder of snapshots with TOUCHSTONE_DATA.") from None
     return path
 
@@ -117,8 +117,8 @@ def exclusive_download(partial: Path) -> Iterator[None]:
     with contextlib.ExitStack() as held:
         try:
             held.enter_context(file_lock(cache_folder() / "locks" / partial.name))
-        except OSError as wrong:
-            raise TouchstoneError(unwritable_message(partial, wrong)) from None
+        except OSError as error:
+            raise TouchstoneError(unwritable_message(partial, error)) from None
         yield
 
 
@@ -131,8 +131,8 @@ def partial_path(path: Path) -> Path:
     """Return where a download is collected, and create the folder."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as wrong:
-        raise TouchstoneError(unwritable_message(path, wrong)) from None
+    except OSError as error:
+        raise TouchstoneError(unwritable_message(path, error)) from None
     return path.with_name(path.name + ".partial")
 
 
@@ -171,8 +171,8 @@ def find_download_url(archive: Archive, index: str) -> str:
             page = client.get_project_page(archive.project, timeout=TIMEOUT)
     except NoSuchProjectError:
         raise IndexUnreachable(f"does not have {archive.project}") from None
-    except (requests.RequestException, UnsupportedContentTypeError) as wrong:
-        raise IndexUnreachable(failure_reason(wrong)) from None
+    except (requests.RequestException, UnsupportedContentTypeError) as error:
+        raise IndexUnreachable(failure_reason(error)) from None
     for package in page.packages:
         if package.filename == archive.filename:
             return package.url
@@ -206,10 +206,10 @@ def download(address: str, partial: Path, name: str, size: int | None, progress:
                     stage.advance(len(piece))
         if expected is not None and partial.stat().st_size < expected:
             raise IndexUnreachable("the connection ended before the file did")
-    except requests.RequestException as wrong:
-        raise IndexUnreachable(failure_reason(wrong)) from None
-    except OSError as wrong:
-        raise TouchstoneError(unwritable_message(partial, wrong)) from None
+    except requests.RequestException as error:
+        raise IndexUnreachable(failure_reason(error)) from None
+    except OSError as error:
+        raise TouchstoneError(unwritable_message(partial, error)) from None
     finally:
         if stage is not None:
             stage.close()
@@ -268,20 +268,20 @@ def host_of(address: str) -> str:
     return urlsplit(address).hostname or "the index"
 
 
-def failure_reason(wrong: Exception) -> str:
+def failure_reason(error: Exception) -> str:
     """Return a short description of a failed request."""
     import requests
 
-    if isinstance(wrong, requests.HTTPError) and wrong.response is not None:
-        return f"answered {wrong.response.status_code}"
-    if isinstance(wrong, requests.Timeout):
+    if isinstance(error, requests.HTTPError) and error.response is not None:
+        return f"answered {error.response.status_code}"
+    if isinstance(error, requests.Timeout):
         return "did not answer in time"
-    if isinstance(wrong, requests.ConnectionError):
+    if isinstance(error, requests.ConnectionError):
         return "could not be reached, or the connection broke"
-    return type(wrong).__name__
+    return type(error).__name__
 
 
-def unwritable_message(path: Path, wrong: OSError) -> str:
+def unwritable_message(path: Path, error: OSError) -> str:
     """Return the error message for a file that cannot be written to the cache."""
-    return (f"{path.name} cannot be written to {path.parent} ({wrong.strerror}). Free disk space there, or set "
+    return (f"{path.name} cannot be written to {path.parent} ({error.strerror}). Free disk space there, or set "
             "TOUCHSTONE_CACHE to a writable folder.")

@@ -32,8 +32,8 @@ def read_entries(path: Path) -> dict[str, Any]:
         notes: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as wrong:
-        raise TouchstoneError(f"{path} cannot be read ({wrong}); delete it, and a new file is created.") from None
+    except (OSError, ValueError) as error:
+        raise TouchstoneError(f"{path} cannot be read ({error}); delete it, and a new file is created.") from None
     if not isinstance(notes, dict):
         raise TouchstoneError(f"{path} cannot be read (it is not a JSON object); delete it, and a new file is created.")
     return notes
@@ -58,8 +58,8 @@ def _replace_entries(path: Path, name: str, change: Callable[[dict[str, Any]], d
         with file_lock(path.with_name(f"{path.name}.guard")):
             partial.write_text(json.dumps(change(read_entries(path)), indent=1, sort_keys=True) + "\n", encoding="utf-8")
             partial.replace(path)
-    except OSError as wrong:
+    except OSError as error:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)
-        raise TouchstoneError(f"{path} cannot be written ({wrong.strerror}), so {name} could not be recorded. Free disk space, "
+        raise TouchstoneError(f"{path} cannot be written ({error.strerror}), so {name} could not be recorded. Free disk space, "
                               "or set TOUCHSTONE_CACHE to a writable folder.") from None

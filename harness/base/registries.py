@@ -56,8 +56,8 @@ def find_tarball_url(archive: NpmArchive, registry: str) -> str:
         answer = requests.get(f"{registry}/{quote(archive.project, safe='@')}/{archive.version}", timeout=TIMEOUT)
         answer.raise_for_status()
         address = answer.json()["dist"]["tarball"]
-    except requests.RequestException as wrong:
-        raise IndexUnreachable(failure_reason(wrong)) from None
+    except requests.RequestException as error:
+        raise IndexUnreachable(failure_reason(error)) from None
     except (ValueError, KeyError, TypeError):
         raise IndexUnreachable(f"does not describe {archive.project} {archive.version}") from None
     if not isinstance(address, str) or urlsplit(address).scheme not in ("http", "https"):

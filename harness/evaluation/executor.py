@@ -60,9 +60,9 @@ class Executor:
         if self._added == self._expected:
             self._release_threads()
 
-    def fail(self, wrong: BaseException) -> None:
+    def fail(self, error: BaseException) -> None:
         """Raise an exception in the thread that takes the outcomes."""
-        self._results.put(wrong)
+        self._results.put(error)
 
     def _release_threads(self) -> None:
         """Let the threads end that find no assignment left."""
@@ -127,9 +127,9 @@ class Executor:
                     return                  # `stop` may have caused the fault
                 self._patience.note(entry, outcome)
                 self._results.put(outcome)
-        except BaseException as wrong:      # noqa: BLE001  # a fault of ours, raised again in the calling thread
+        except BaseException as error:      # noqa: BLE001  # a fault of ours, raised again in the calling thread
             if not self._stopping.is_set():
-                self._results.put(wrong)
+                self._results.put(error)
         finally:
             if slot is not None:
                 slot.close()
@@ -190,8 +190,8 @@ class WorkerSlot:
         try:
             session.start()
             return outcome(Status.ANSWERED, task_unit.task.observe(task_unit.unit, session))
-        except NotApplicable as wrong:
-            return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", str(wrong)))
+        except NotApplicable as error:
+            return outcome(Status.NOT_APPLICABLE, failure=Failure("not applicable", str(error)))
         except Fault as fault:
             failure = Failure(fault.kind.value, fault.sentence, fault.places, fault.output)
             return outcome(Status.FAILED, failure=failure)

@@ -36,7 +36,7 @@ class AssignmentExecutor(Protocol):
     jobs: int                               # assignments that are executed at the same time
 
     def add(self, assignments: Iterable[Assignment]) -> None: ...
-    def fail(self, wrong: BaseException) -> None: ...
+    def fail(self, error: BaseException) -> None: ...
     def outcomes(self) -> Iterable[Sequence[Outcome | None]]: ...
     def stop(self) -> list[Outcome]: ...
     def embed(self, cache: VectorCache, texts: Iterable[str], threads: int) -> Embedding: ...
@@ -249,7 +249,7 @@ class BackgroundEmbedding:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait for all vectors; raise what went wrong."""
+        """Wait for all vectors; raise what went error."""
         self._thread.join()
         if self._wrong is not None:
             raise self._wrong
@@ -266,10 +266,10 @@ class BackgroundEmbedding:
     def _run(self) -> None:
         try:
             self._embed()
-        except BaseException as wrong:      # noqa: BLE001  # raised again in the calling thread
+        except BaseException as error:      # noqa: BLE001  # raised again in the calling thread
             if not self._stopping:
-                self._wrong = wrong
-                self._executor.fail(wrong)
+                self._wrong = error
+                self._executor.fail(error)
 
     def _embed(self) -> None:
         requests = plan_embedding(self._assignments, self._cache)

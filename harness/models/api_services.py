@@ -64,19 +64,19 @@ class Service:
                 if vectors.ndim == 2 and len(vectors) == len(texts):
                     return vectors
                 raise ValueError(f"{len(texts)} texts were sent, and {vectors.shape} came back")
-            except urllib.error.HTTPError as wrong:
-                if wrong.code in (401, 403):
+            except urllib.error.HTTPError as error:
+                if error.code in (401, 403):
                     raise TouchstoneError(f"{self.company} does not accept the API key in {self.key}; set it to a valid "
                                           "key.") from None
-                if wrong.code not in (408, 409, 429) and wrong.code < 500:
-                    raise TouchstoneError(f"{self.company} refused the embedding request ({wrong.code}: "
-                                          f"{printable(wrong.read(2000).decode(errors='replace'), 200)}).") from None
-                reply, wait = f"{wrong.code} {wrong.reason}", wrong.headers.get("Retry-After", "")
-            except (urllib.error.URLError, TimeoutError, ConnectionError) as wrong:
-                reply, wait = str(wrong), ""
-            except (ValueError, KeyError, TypeError, IndexError) as wrong:
+                if error.code not in (408, 409, 429) and error.code < 500:
+                    raise TouchstoneError(f"{self.company} refused the embedding request ({error.code}: "
+                                          f"{printable(error.read(2000).decode(errors='replace'), 200)}).") from None
+                reply, wait = f"{error.code} {error.reason}", error.headers.get("Retry-After", "")
+            except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
+                reply, wait = str(error), ""
+            except (ValueError, KeyError, TypeError, IndexError) as error:
                 raise TouchstoneError(f"{self.company} returned a response that does not follow its documented API "
-                                      f"({printable(str(wrong), 99)}).") from None
+                                      f"({printable(str(error), 99)}).") from None
             if tried < TRIES:
                 time.sleep(min(LONGEST_WAIT, float(wait) if wait.replace(".", "", 1).isdigit() else 2.0 ** (tried - 1)))
         raise TouchstoneError(f"{self.company} did not return vectors in {TRIES} attempts ({printable(reply, 120)}); "

@@ -223,8 +223,8 @@ def main() -> None:
             serve_requests(settings["model"], settings["threads"], answers)
         else:
             fill_cache(settings, answers)
-    except TouchstoneError as wrong:
-        os.write(answers, json.dumps(str(wrong)).encode() + b"\n")
+    except TouchstoneError as error:
+        os.write(answers, json.dumps(str(error)).encode() + b"\n")
         sys.exit(2)
 
 

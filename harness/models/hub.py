@@ -152,9 +152,9 @@ def fetch_model(name: str, *, again: bool = False) -> HubModel:
     try:
         encoder = SentenceTransformerEncoder(folder, card.prompt if card else None)
         vector = encoder.encode(encoder.batches(["A sentence to try it with."])[0])[0]
-    except Exception as wrong:              # noqa: BLE001 - foreign files, read by three libraries: it may be anything
+    except Exception as error:              # noqa: BLE001 - foreign files, read by three libraries: it may be anything
         raise TouchstoneError(f'The model "{name}" was fetched, but sentence-transformers cannot read it '
-                              f"({type(wrong).__name__}: {printable(str(wrong), 200)}).") from None
+                              f"({type(error).__name__}: {printable(str(error), 200)}).") from None
     if not np.isfinite(vector).all() or not vector.any():
         raise TouchstoneError(f'The model "{name}" was fetched, but it returns no vector for a test sentence; use another model.')
     noted = LockedModel(folder=str(folder), files=files, revision=revision, fingerprint=fingerprint, dimensions=len(vector))
@@ -184,9 +184,9 @@ def _folder(name: str, revision: str | None) -> tuple[Path, str | None]:
     except RepositoryNotFoundError:
         raise TouchstoneError(f'The Hugging Face Hub has no model "{name}", or it is private: check the name, or set HF_TOKEN to '
                               'a token with access.') from None
-    except (HfHubHTTPError, OSError, ValueError) as wrong:
-        raise TouchstoneError(f'The model "{name}" could not be fetched from the Hugging Face Hub ({type(wrong).__name__}: '
-                              f"{printable(str(wrong), 160)}). Check the connection and the free disk space in "
+    except (HfHubHTTPError, OSError, ValueError) as error:
+        raise TouchstoneError(f'The model "{name}" could not be fetched from the Hugging Face Hub ({type(error).__name__}: '
+                              f"{printable(str(error), 160)}). Check the connection and the free disk space in "
                               f"{cache_folder()}, or clone the repository of the model to <folder>/{name} and set TOUCHSTONE_HUB "
                               "to the folder.") from None
     return folder, revision
@@ -200,9 +200,9 @@ def _check_description(name: str, folder: Path) -> None:
         own = "auto_map" in json.loads(config.read_text(encoding="utf-8")) if config.exists() else False
     except FileNotFoundError:
         raise TouchstoneError(f'"{name}" has no modules.json: it is not a sentence-transformers model.') from None
-    except (OSError, ValueError, KeyError, TypeError) as wrong:
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise TouchstoneError(f'The configuration of the model "{name}" in {folder} cannot be read '
-                              f'({printable(str(wrong), 100)}).') from None
+                              f'({printable(str(error), 100)}).') from None
     if own or any(not kind.startswith("sentence_transformers.") for kind in kinds):
         raise TouchstoneError(f'The model "{name}" cannot be used: {WANTS_CODE}, which Touchstone never runs.')
     if not (folder / "tokenizer.json").exists():

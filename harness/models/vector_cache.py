@@ -176,8 +176,8 @@ class VectorCache:
                 rows.flush()
                 os.fsync(rows.fileno())
                 stored.write(b"".join(keys))
-        except OSError as wrong:
-            raise TouchstoneError(f"The vectors cannot be written to {self.folder} ({wrong.strerror}). Free disk space there, or "
+        except OSError as error:
+            raise TouchstoneError(f"The vectors cannot be written to {self.folder} ({error.strerror}). Free disk space there, or "
                                   "set TOUCHSTONE_CACHE to a writable folder; completed work is kept.") from None
 
     def _whole(self, key_bytes: int) -> tuple[int, int]:

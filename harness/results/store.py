@@ -100,8 +100,8 @@ class Store:
         """Convert database errors to messages that say what is wrong and how to fix it."""
         try:
             yield
-        except (sa.exc.DBAPIError, sqlite3.Error, OSError) as wrong:
-            cause = str(getattr(wrong, "orig", None) or wrong)
+        except (sa.exc.DBAPIError, sqlite3.Error, OSError) as error:
+            cause = str(getattr(error, "orig", None) or error)
             raise TouchstoneError(f"{self._database.explain(cause)} Stored results are kept.") from None
 
     def _check_schema(self) -> None:
@@ -149,8 +149,8 @@ class Store:
         try:
             with self._database.claiming(self._engine, OUTCOMES, finished) as claims:
                 yield claims
-        except sa.exc.DBAPIError as wrong:
-            raise TouchstoneError(f"{self._database.explain(str(wrong.orig))} Stored results are kept.") from None
+        except sa.exc.DBAPIError as error:
+            raise TouchstoneError(f"{self._database.explain(str(error.orig))} Stored results are kept.") from None
 
     def finished_times(self) -> dict[Pair, str]:
         """Return when each outcome was stored, by unit id and entry digest."""

@@ -85,11 +85,11 @@ def probe_sandbox(trust: bool = False) -> Sandbox:
         confinement = Sandbox((*PROCESS_LAYERS, *REQUIRED_LAYERS, *optional), lacking)
         try:
             breaches_bits = find_breaches(confinement)
-        except (Fault, SupervisorLost, OSError) as wrong:
+        except (Fault, SupervisorLost, OSError) as error:
             if optional:
-                lacking[optional[-1]] = str(wrong)
+                lacking[optional[-1]] = str(error)
                 continue
-            raise TouchstoneError(f"The sandbox does not work on this machine ({wrong}), so no metric is run. It needs "
+            raise TouchstoneError(f"The sandbox does not work on this machine ({error}), so no metric is run. It needs "
                                   "Linux 6.7 or later. Use --trust for files that you have reviewed.") from None
         breaches = [what for bit, what in BREACHES.items() if breaches_bits & bit]
         if breaches:
@@ -108,6 +108,6 @@ def at_hand() -> dict[str, str]:
         lacking[BUBBLEWRAP] = "not installed (on Debian and Ubuntu: apt-get install bubblewrap)"
     try:
         ControlGroup(f"touchstone-{os.getpid()}-{secrets.token_hex(4)}", PROBED.memory_bytes, PROBED.threads).remove()
-    except OSError as wrong:
-        lacking[CGROUP] = f"{wrong}; in a session of systemd, systemd-run --user --scope -p Delegate=yes gives one"
+    except OSError as error:
+        lacking[CGROUP] = f"{error}; in a session of systemd, systemd-run --user --scope -p Delegate=yes gives one"
     return lacking

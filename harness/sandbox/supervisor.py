@@ -42,9 +42,9 @@ class Supervisor:
         self._folder = Path(tempfile.mkdtemp(prefix=f"touchstone-{os.getpid()}-"))
         try:
             self.group = confinement.group(self._folder.name, limits)
-        except OSError as wrong:
+        except OSError as error:
             remove_tree(str(self._folder))
-            raise SupervisorLost(f"A control group could be created before, but not any more ({wrong.strerror}).") from None
+            raise SupervisorLost(f"A control group could be created before, but not any more ({error.strerror}).") from None
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         wanted = {"control": theirs.fileno(), "libraries": self.ground.libraries, "preload": self.ground.preload,
                   "restrictions": confinement.entry_settings(self.ground, limits)}

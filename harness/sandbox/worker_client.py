@@ -235,15 +235,15 @@ class Worker:
             self._died()
         return packet
 
-    def _reported(self, wrong: Any) -> Fault:
+    def _reported(self, report: Any) -> Fault:
         """Return the fault that the worker describes: a claim, limited and sanitized."""
-        if not isinstance(wrong, dict):
-            wrong = {}
-        message, lines = sanitize_claim(wrong.get("message"), 400), wrong.get("places")
+        if not isinstance(report, dict):
+            report = {}
+        message, lines = sanitize_claim(report.get("message"), 400), report.get("places")
         traceback_lines = [sanitize_claim(line, 180) for line in lines[:8]] if isinstance(lines, list) else []
-        if wrong.get("form") is True:
+        if report.get("form") is True:
             return Fault(FaultKind.FORM, message, traceback_lines, self._output.last())
-        name = sanitize_claim(wrong.get("type"), 80)
+        name = sanitize_claim(report.get("type"), 80)
         sentence = (f"raised {name}: {message}" if message else f"raised {name}") + self._host.limits.explain_failure(
             name, message
         )

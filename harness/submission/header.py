@@ -249,8 +249,8 @@ def read_header(source: bytes, filename: str) -> Header:
                               f"a line such as `// {EXAMPLES['command']}`.")
     try:
         return Header.model_validate(_tuples(whole))
-    except ValidationError as wrong:
-        raise TouchstoneError(_sentence(wrong, lines, first_line, filename)) from None
+    except ValidationError as error:
+        raise TouchstoneError(_sentence(error, lines, first_line, filename)) from None
 
 
 def field_line(source: bytes, key: str) -> int:
@@ -267,8 +267,8 @@ def _decode(source: bytes, filename: str) -> str:
         raise TouchstoneError(f"{filename}: the file contains a NUL byte; a submission must be a plain UTF-8 text file.")
     try:
         text = source.decode("utf-8")
-    except UnicodeDecodeError as wrong:
-        line = source[: wrong.start].count(b"\n") + 1
+    except UnicodeDecodeError as error:
+        line = source[: error.start].count(b"\n") + 1
         raise TouchstoneError(f"{filename}, line {line}: the line is not valid UTF-8; save the file as UTF-8.") from None
     hidden = HIDDEN.search(text)
     if hidden:
@@ -325,8 +325,8 @@ def _block(text: str, filename: str) -> tuple[int, str]:
 def _parse(block: str, first_line: int, filename: str) -> dict[str, Any]:
     try:
         return tomllib.loads(block)
-    except tomllib.TOMLDecodeError as wrong:
-        match = re.search(r"^(?P<what>.*?)(?: \(at line (?P<line>\d+), column \d+\))?$", str(wrong).split("\n")[0])
+    except tomllib.TOMLDecodeError as error:
+        match = re.search(r"^(?P<what>.*?)(?: \(at line (?P<line>\d+), column \d+\))?$", str(error).split("\n")[0])
         what = printable(match["what"], 120) if match else "not TOML"
         number = int(match["line"]) if match and match["line"] else block.count("\n") + 1
         raise TouchstoneError(f"{filename}, line {first_line + number - 1}: the header is not valid TOML here: {what}.") from None
@@ -360,9 +360,9 @@ def _line(lines: list[str], first_line: int, key: str, variant: int | None = Non
     return _line(lines, first_line, "", variant) if variant is not None and key else first_line
 
 
-def _sentence(wrong: ValidationError, lines: list[str], first_line: int, filename: str) -> str:
+def _sentence(invalid: ValidationError, lines: list[str], first_line: int, filename: str) -> str:
     """Return the first validation error as one sentence: file and line, what is wrong, how to fix it."""
-    error = wrong.errors(include_url=False)[0]
+    error = invalid.errors(include_url=False)[0]
     path = list(error["loc"])
     variant = path[1] if len(path) > 1 and path[0] == "variants" and isinstance(path[1], int) else None
     names = [part for part in path if isinstance(part, str)]

@@ -125,7 +125,7 @@ def parse_file(path: Path) -> Submission:
     try:
         with path.open("rb") as file:
             source = file.read(FILE_BYTES + 1)
-    except OSError as wrong:
-        raise TouchstoneError(f"{path}: the file cannot be read ({wrong.strerror}).") from None
+    except OSError as error:
+        raise TouchstoneError(f"{path}: the file cannot be read ({error.strerror}).") from None
     return Submission(path.name, source, read_header(source, path.name))
 

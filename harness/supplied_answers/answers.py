@@ -70,8 +70,8 @@ def read_answers(path: Path) -> SuppliedAnswers:
                 if identifier in scores:
                     raise TouchstoneError(f"{path}, line {number}: the question {identifier} is answered twice; remove one line.")
                 scores[identifier] = score
-    except OSError as wrong:
-        raise TouchstoneError(f"{path}: the file cannot be read ({wrong.strerror}).") from None
+    except OSError as error:
+        raise TouchstoneError(f"{path}: the file cannot be read ({error.strerror}).") from None
     for identifier in sorted(scores):
         digest.update(f"{identifier} {scores[identifier]!r}\n".encode())
     return SuppliedAnswers(make_entry(metric, digest.hexdigest(), path), scores)

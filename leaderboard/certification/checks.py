@@ -264,8 +264,8 @@ class Certification:
         failed: list[CheckResult] = []
         try:
             yield failed
-        except TouchstoneError as wrong:
-            failed.append(CheckResult(check, Verdict.FAILED, reason_of(wrong)))
+        except TouchstoneError as error:
+            failed.append(CheckResult(check, Verdict.FAILED, reason_of(error)))
 
 
 @contextmanager
@@ -273,13 +273,13 @@ def refusals(failures: list[str], what: str) -> Iterator[None]:
     """Record a call that fails."""
     try:
         yield
-    except TouchstoneError as wrong:
-        failures.append(f"{what}: {reason_of(wrong)}")
+    except TouchstoneError as error:
+        failures.append(f"{what}: {reason_of(error)}")
 
 
-def reason_of(wrong: TouchstoneError) -> str:
+def reason_of(error: TouchstoneError) -> str:
     """Return why a call failed, without the name of the submission, which the user did not write."""
-    return str(wrong).partition(" failed: ")[2].rstrip(".") or str(wrong)
+    return str(error).partition(" failed: ")[2].rstrip(".") or str(error)
 
 
 def quoted(text: str) -> str:

@@ -110,10 +110,10 @@ def rerun(
     for rerun_entry in reruns:
         overall = {track: rerun_entry.scored.in_track(track).overall for track in rerun_entry.scored.tracks}
         output.print(
-            f"{rerun_entry.said.name}: {rerun_entry.state.value}"
+            f"{rerun_entry.claim.name}: {rerun_entry.state.value}"
             + (f": {rerun_entry.reason}" if rerun_entry.reason else "")
             + f"{describe_overall(overall) or ', no score'}, {rerun_entry.rank}; largest difference from the bundle "
-            f"{rerun_entry.off:.2g}",
+            f"{rerun_entry.difference:.2g}",
             soft_wrap=True,
             markup=False,
         )

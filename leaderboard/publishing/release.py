@@ -287,9 +287,9 @@ def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
         stated = {file: digest for digest, file in sums}
         present = {file.name for file in path.iterdir()} - {SUMS}
         expected = stated.keys() - (set() if is_clone() or folder != FOLDER else LEFT_OUT - present)
-        wrong = sorted(file for file in present | expected if file not in present or stated.get(file) != sha256(path / file))
-        if wrong:
-            raise TouchstoneError(f"The release {name} was modified: the checksums of {', '.join(wrong)} do not match. Restore "
+        altered = sorted(file for file in present | expected if file not in present or stated.get(file) != sha256(path / file))
+        if altered:
+            raise TouchstoneError(f"The release {name} was modified: the checksums of {', '.join(altered)} do not match. Restore "
                                   f"{path}.")
         report = complete(Report.model_validate_json((path / REPORT).read_bytes()))
     except ValidationError as error:

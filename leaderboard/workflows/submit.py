@@ -7,6 +7,7 @@ once its file is in submissions/ and a release lists it.
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import zipfile
 from collections.abc import Mapping, Sequence
@@ -80,10 +81,10 @@ class Bundle(BaseModel):
 class Rerun:
     """The result of running one entry of a bundle again."""
 
-    said: EntryClaim
+    claim: EntryClaim
     scored: Scored
     rank: str                               # in each track, among published entries and those of the store, or why not
-    off: float                              # largest difference of a test unit's score
+    difference: float                       # the largest of the scores of a test unit
     state: State
     reason: str | None
 
@@ -99,8 +100,8 @@ def write_bundle(
         target.mkdir(parents=True, exist_ok=True)
         for name, content in bundle_files(submission, made).items():
             (target / name).write_bytes(content)
-    except OSError as wrong:
-        raise TouchstoneError(f"The bundle cannot be written to {target} ({wrong.strerror}); choose another folder with "
+    except OSError as error:
+        raise TouchstoneError(f"The bundle cannot be written to {target} ({error.strerror}); choose another folder with "
                               "--to.") from None
     return target, made
 
@@ -174,8 +175,8 @@ def read_bundle(path: Path) -> tuple[Bundle, Submission]:
     try:
         with (path / FACTS).open("rb") as file:
             content = file.read(FACTS_BYTES + 1)
-    except OSError as wrong:
-        raise TouchstoneError(f"{path / FACTS} cannot be read ({wrong.strerror}); write a bundle with "
+    except OSError as error:
+        raise TouchstoneError(f"{path / FACTS} cannot be read ({error.strerror}); write a bundle with "
                               "`touchstone submit FILE`.") from None
     try:
         bundle = Bundle.model_validate(json.loads(content))
@@ -205,27 +206,22 @@ def rerun_bundle(path: Path, store: Path | str, limits: Limits, jobs: int, progr
     rankings = rank_suite(Results(suite, opened, find_published(suite)[0]), suite)
     reruns = []
     for claim in bundle.entries:
-        standing = {track: entry_standing(entries[claim.name].digest, ranking) for track, ranking in rankings.items()}
-        places = [
-            path
-            for ranking in rankings.values()
-            for path in ranking.places
-            if path.scored.stored.digest == entries[claim.name].digest
-        ]
-        scored = places[0].scored
-        now = {name: dict(score.by_unit) for name, score in scored.tasks.items() if score.by_unit}
-        off = largest_difference(claim.scores, now)
+        digest = entries[claim.name].digest
+        placed = itertools.chain.from_iterable(ranking.places for ranking in rankings.values())
+        scored = next(entry.scored for entry in placed if entry.scored.stored.digest == digest)
+        scores = {name: dict(score.by_unit) for name, score in scored.tasks.items() if score.by_unit}
+        difference = largest_difference(claim.scores, scores)
         state, reason = submission_state(scored, None)
-        if state is State.CHECKED and off > TOLERANCE and scored.entry.header.repeatable:
-            state, reason = State.REJECTED, f"its scores do not come out again: a unit's differs by {off:.4f}"
-        said_ranks = {track: words for track, words in standing.items() if words is not None}
-        ranks = "; ".join(words if len(said_ranks) == 1 else f"{track} metrics: {words}" for track, words in said_ranks.items())
-        reruns.append(Rerun(claim, scored, ranks, off, state, reason))
+        if state is State.CHECKED and difference > TOLERANCE and scored.entry.header.repeatable:
+            state, reason = State.REJECTED, f"its scores are not reproduced: that of a test unit differs by {difference:.4f}"
+        ranks = {track: rank for track, ranking in rankings.items() if (rank := describe_rank(digest, ranking)) is not None}
+        rank = "; ".join(rank if len(ranks) == 1 else f"{track} metrics: {rank}" for track, rank in ranks.items())
+        reruns.append(Rerun(claim, scored, rank, difference, state, reason))
     opened.close()
     return reruns
 
 
-def entry_standing(digest: str, ranking: Ranking) -> str | None:
+def describe_rank(digest: str, ranking: Ranking) -> str | None:
     """Return the rank of an entry in a track, or why it has none; None if it is not in the track."""
     for entry in ranking.places:
         if entry.scored.stored.digest == digest:

@@ -313,7 +313,7 @@ def run_metric(slot: WorkerSlot, trial: Trial, texts: Sequence[str], inputs: Inp
     try:
         session.start()
         return TriedMetric(trial.entry, tuple(trial.ask(session)), drawn=trial.drawn)
-    except (Fault, NotApplicable, SupervisorLost) as wrong:
-        return TriedMetric(trial.entry, (), wrong.sentence if isinstance(wrong, Fault) else str(wrong), trial.drawn)
+    except (Fault, NotApplicable, SupervisorLost) as error:
+        return TriedMetric(trial.entry, (), error.sentence if isinstance(error, Fault) else str(error), trial.drawn)
     finally:
         session.stop_worker()

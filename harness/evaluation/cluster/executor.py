@@ -111,9 +111,9 @@ class ClusterExecutor:
                 self._alone = self._alone or assignment[1].task.info.alone
         self._results.put(None)
 
-    def fail(self, wrong: BaseException) -> None:
+    def fail(self, error: BaseException) -> None:
         """Raise an exception in the thread that takes the outcomes."""
-        self._results.put(wrong)
+        self._results.put(error)
 
     def embed(self, cache: VectorCache, texts: Iterable[str], threads: int) -> Embedding:
         """Start embedding texts on the nodes, or in a child process with a model that is not a file."""

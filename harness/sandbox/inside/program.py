@@ -67,8 +67,8 @@ class Program:
                 environment = {**os.environ, "PERL_HASH_SEED": "0", "PERL_RAND_SEED": "0", "OPENSSL_CONF": "/dev/null"}
                 confine()
                 os.execve(self.command[0], [*self.command, self.filename], environment)
-            except BaseException as wrong:                  # noqa: BLE001  # nothing of the worker may run in this process
-                os.write(2, f"{self.command[0]} could not be started: {wrong}\n".encode())
+            except BaseException as error:                  # noqa: BLE001  # nothing of the worker may run in this process
+                os.write(2, f"{self.command[0]} could not be started: {error}\n".encode())
             finally:
                 os._exit(127)
         os.close(program_input)
@@ -103,8 +103,8 @@ class Program:
             raise self.wrong
         try:
             return self._answer(name, arguments, more)
-        except WrongLine as wrong:
-            self.wrong = wrong
+        except WrongLine as error:
+            self.wrong = error
             raise
 
     def _answer(self, name: str, arguments: tuple[Any, ...], more: dict[str, Any]) -> Any:

@@ -68,7 +68,7 @@ SandboxEntry = Callable[[list[str], str, Any], None]   # arguments: additional r
                                                        # a program, or None
 
 
-def supervise(control: socket.socket, walls: SandboxEntry | None) -> None:
+def supervise(control: socket.socket, enter_sandbox: SandboxEntry | None) -> None:
     """Fork workers and reap them until the harness closes the channel."""
     prctl = ctypes.CDLL(None).prctl
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
@@ -85,7 +85,7 @@ def supervise(control: socket.socket, walls: SandboxEntry | None) -> None:
             folder = tempfile.mkdtemp(dir=home)
             parent, worker = os.getpid(), os.fork()
             if worker == 0:
-                become_worker(control, descriptors, parent, prctl, folder, walls)
+                become_worker(control, descriptors, parent, prctl, folder, enter_sandbox)
             folders[worker] = folder
             for descriptor in descriptors:
                 os.close(descriptor)
@@ -108,7 +108,7 @@ def preload(modules: list[str]) -> None:
 
 
 def become_worker(control: socket.socket, descriptors: list[int], parent: int, prctl: Callable[..., int], folder: str,
-                  walls: SandboxEntry | None) -> None:
+                  enter_sandbox: SandboxEntry | None) -> None:
     """Serve one metric in this fresh process; never return."""
     code = 70                           # EX_SOFTWARE: an error of this file itself
     try:
@@ -124,7 +124,8 @@ def become_worker(control: socket.socket, descriptors: list[int], parent: int, p
         os.closerange(channel + 1, max(channel, output, 64) + 2)
         os.chdir(folder)
         os.environ["HOME"] = os.environ["TMPDIR"] = tempfile.tempdir = folder
-        serve(socket.socket(fileno=channel), None if walls is None else lambda models, start: walls(models, folder, start))
+        serve(socket.socket(fileno=channel),
+              None if enter_sandbox is None else lambda models, start: enter_sandbox(models, folder, start))
         code = 0
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else int(left.code is not None)
@@ -228,8 +229,8 @@ def serve(channel: socket.socket, confine: Callable[[list[str], Any], None] | No
         number, act = parse_frame(metric, packet, descriptors)
         try:
             reply = act()
-        except Exception as wrong:      # noqa: BLE001  # whatever a metric does wrong is reported, not suffered
-            reply = json.dumps({"n": number, "wrong": describe_exception(wrong)}).encode()
+        except Exception as error:      # noqa: BLE001  # whatever a metric does wrong is reported, not suffered
+            reply = json.dumps({"n": number, "wrong": describe_exception(error)}).encode()
         channel.send(reply)
 
 
@@ -403,13 +404,13 @@ def describe_type(value: Any) -> str:
     return f"{type(value).__name__}" + (f" of shape {tuple(shape)}" if isinstance(shape, tuple) else "")
 
 
-def describe_exception(wrong: BaseException) -> dict[str, Any]:
+def describe_exception(error: BaseException) -> dict[str, Any]:
     """Return what was raised and where: file names, lines and functions, without source lines."""
     try:
-        message = str(wrong)[:1000]
+        message = str(error)[:1000]
     except Exception:                   # noqa: BLE001  # a metric's own exception may not even say what it is
         message = "(its message could not be read)"
-    places, own, trace = [], [], wrong.__traceback__
+    places, own, trace = [], [], error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
         if os.path.dirname(code.co_filename) != os.path.dirname(__file__):
@@ -418,7 +419,7 @@ def describe_exception(wrong: BaseException) -> dict[str, Any]:
                 own = places[-1:]
         trace = trace.tb_next
     innermost = places[-8:]
-    return {"type": type(wrong).__name__[:80], "message": message, "form": type(wrong).__name__ in FORM_ERRORS,
+    return {"type": type(error).__name__[:80], "message": message, "form": type(error).__name__ in FORM_ERRORS,
             "places": innermost if not own or own[0] in innermost else own + innermost[1:]}
 
 

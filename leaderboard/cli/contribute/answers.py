@@ -40,8 +40,8 @@ def questions(
             for question in collect_questions(load_suite(suite), only or (), ConsoleProgress()):
                 lines.write(json.dumps({**question._asdict(), "canary": CANARY}, ensure_ascii=False) + "\n")
                 counts[question.task] += 1
-    except OSError as wrong:
-        raise TouchstoneError(f"{file} cannot be written ({wrong.strerror}); choose another file.") from None
+    except OSError as error:
+        raise TouchstoneError(f"{file} cannot be written ({error.strerror}); choose another file.") from None
     for task, count in counts.items():
         messages.print(f"{task}: {count:,} questions", markup=False)
     messages.print(f"{sum(counts.values()):,} questions are in {file}. Score each pair, write the answers as described in "

@@ -36,8 +36,8 @@ def wrap(
             written.write(submission_source(wrapped))
     except FileExistsError:
         raise TouchstoneError(f"{path} exists; remove it, or name another file with --to.") from None
-    except OSError as wrong:
-        raise TouchstoneError(f"{path} cannot be written ({wrong.strerror}); name another file with --to.") from None
+    except OSError as error:
+        raise TouchstoneError(f"{path} cannot be written ({error.strerror}); name another file with --to.") from None
     for model in wrapped.call.models:
         if "/" in model:
             messages.print(f"The model is fetched with `touchstone models fetch {model}`.", soft_wrap=True, markup=False)

@@ -1,4 +1,4 @@
-"""Environments of submissions: made from wheels alone, used behind the walls, locked by hash, or refused in a sentence."""
+"""Environments of submissions: made from wheels alone, used in the sandbox, locked by hash, or refused in a sentence."""
 
 from __future__ import annotations
 

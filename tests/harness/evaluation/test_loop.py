@@ -128,7 +128,7 @@ def test_a_second_run_asks_nothing_and_retry_asks_what_failed(write, smoke, tmp_
     culprit = load_submission(write("culprit", f"import os\ndef distance(p, q):\n    if not os.path.exists({str(flag)!r}): raise ValueError\n"
                                                "    return float(abs(len(p[0]) - len(q[0])))\n")).entries[0]
     path = tmp_path / "store.sqlite"
-    first = run([culprit], smoke, path, trust=True)                 # behind walls it would not see the flag
+    first = run([culprit], smoke, path, trust=True)                 # in the sandbox it would not see the flag
     assert first.failed_in_store == len(first.failures) == 3        # the axioms catch what their trials raise
     flag.touch()
     assert run([culprit], smoke, path, trust=True).planned == 0

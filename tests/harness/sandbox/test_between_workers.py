@@ -32,7 +32,7 @@ from tasks.suite_files import load_suite
 pytestmark = pytest.mark.sandbox
 
 
-@pytest.fixture(params=["all layers", "walls alone"])
+@pytest.fixture(params=["all layers", "required layers"])
 def host(request) -> Iterator[Supervisor]:
     made = Supervisor(probe_sandbox() if request.param == "all layers" else CONFINING, Limits())
     yield made

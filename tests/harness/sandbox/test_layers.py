@@ -1,7 +1,7 @@
 """Attacks of a hostile submission, each with a control outside of the sandbox.
 
-Each attack is tried twice on this machine: without walls, where it succeeds, and behind them, where it does not.  An attack
-that fails even without walls would prove nothing: it is skipped, with that reason.
+Each attack is tried twice on this machine: without the sandbox, where it succeeds, and in it, where it does not.  An attack
+that fails even without the sandbox would prove nothing: it is skipped, with that reason.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.support.attacks import ATTACKS, PRELUDE, filled
 pytestmark = pytest.mark.sandbox
 
 
-@pytest.fixture(scope="module", params=["all layers", "walls alone"])
+@pytest.fixture(scope="module", params=["all layers", "required layers"])
 def confined(request) -> Iterator[Supervisor]:
     """Behind everything that can be had here, and behind the least that a stranger's file is run behind."""
     host = Supervisor(probing.probe_sandbox() if request.param == "all layers" else CONFINING, Limits())
@@ -100,7 +100,7 @@ def test_an_attack_that_succeeds_without_walls_fails_behind_them(attack, confine
     assert sorted(path.name for path in target.iterdir()) == ["cut", "removable", "secret"]
     without = attempt(unconfined, ATTACKS[attack], target, dns)
     if without != 1.0:
-        pytest.skip(f"{attack}: without walls it fails here too ({without}), so nothing is proved")
+        pytest.skip(f"{attack}: without the sandbox it fails here too ({without}), so nothing is proved")
 
 
 def test_what_a_computation_needs_still_works(confined):

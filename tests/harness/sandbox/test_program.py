@@ -58,7 +58,7 @@ def supervisor(layers, **limits) -> Supervisor:
     return Supervisor(layers, Limits(**limits), default_environment(executable=PERL.executable))
 
 
-@pytest.fixture(scope="module", params=["all layers", "walls alone"])
+@pytest.fixture(scope="module", params=["all layers", "required layers"])
 def confined(request) -> Iterator[Supervisor]:
     host = supervisor(probe_sandbox() if request.param == "all layers" else CONFINING)
     yield host
@@ -235,7 +235,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_an_attack_that_succeeds_without_walls_fails_behind_them(attack, confined, unconfined, tmp_path):
+def test_an_attack_that_succeeds_without_the_sandbox_fails_in_it(attack, confined, unconfined, tmp_path):
     (tmp_path / "secret").write_text("of ours")
     body = f"my ($TARGET, $HARNESS) = ('{tmp_path}', {os.getpid()}); reply($call, (sub {{ {ATTACKS[attack]} }})->() ? 1 : 0);"
     assert ask(confined, body) == 0

@@ -62,8 +62,8 @@ def again(bundle: Path, tmp_path: Path):
 
 def test_a_bundle_comes_out_again_and_what_is_claimed_does_not(bundle, tmp_path):
     first = again(bundle, tmp_path)
-    assert (first.state, first.off) == (State.CHECKED, 0.0)
-    assert {"corpus": first.scored.overall} == first.said.overall
+    assert (first.state, first.difference) == (State.CHECKED, 0.0)
+    assert {"corpus": first.scored.overall} == first.claim.overall
     assert first.rank == "rank 1 of 1"
     said = json.loads((bundle / FACTS).read_text())
     scores = said["entries"][0]["scores"]["known_similarity"]
@@ -71,7 +71,7 @@ def test_a_bundle_comes_out_again_and_what_is_claimed_does_not(bundle, tmp_path)
     (bundle / FACTS).write_text(json.dumps(said))
     forged = again(bundle, tmp_path)
     assert forged.state is State.REJECTED
-    assert "do not come out again: a unit's differs by 0.0100" in forged.reason
+    assert "are not reproduced: that of a test unit differs by 0.0100" in forged.reason
 
 
 @pytest.mark.parametrize(("change", "sentence"), [

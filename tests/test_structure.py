@@ -1,4 +1,4 @@
-"""The house itself: which package may know which, what is installed, what is shadowed."""
+"""The structure of the project: imports, folders, what a wheel has."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import configparser
 import contextlib
-import hashlib
 import os
 import shutil
 import tomllib
@@ -22,6 +21,7 @@ from urllib.parse import urlsplit
 
 from harness.base.errors import TouchstoneError, format_bytes
 from harness.base.files import file_lock
+from harness.base.hashing import sha256_of
 from harness.base.paths import cache_folder
 from harness.base.progress import Progress
 
@@ -141,12 +141,6 @@ def resume_note(partial: Path) -> str:
     if not partial.exists():
         return ""
     return f" The first {format_bytes(partial.stat().st_size)} are kept; repeat the command to resume the download."
-
-
-def sha256_of(path: Path) -> str:
-    """Return the sha256 of a file, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def offline_folders() -> list[Path]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 
@@ -15,6 +16,12 @@ def canonical(value: Any) -> bytes:
 def digest_of(value: Any) -> str:
     """Return the sha256 of a JSON value's canonical form, in hexadecimal."""
     return hashlib.sha256(canonical(value)).hexdigest()
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 checksum of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def seed_of(*parts: object) -> int:

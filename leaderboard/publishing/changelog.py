@@ -7,7 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from leaderboard.publishing.release import FOLDER, REPORT, SUMS, read_errata, releases, sha256
+from harness.base.hashing import sha256_of
+from leaderboard.publishing.release import FOLDER, REPORT, SUMS, read_errata, releases
 
 
 class Published(NamedTuple):
@@ -47,7 +48,7 @@ def read_changelog(folder: Path = FOLDER) -> list[ReleaseNote]:
 def read_published(path: Path) -> Published | None:
     """Return what a release contains, read once because releases are immutable; None if its report is not as published."""
     try:
-        if f"{sha256(path / REPORT)}  {REPORT}" not in (path / SUMS).read_text(encoding="utf-8").splitlines():
+        if f"{sha256_of(path / REPORT)}  {REPORT}" not in (path / SUMS).read_text(encoding="utf-8").splitlines():
             return None
         report = json.loads((path / REPORT).read_bytes())
         suite = report["suite"]

@@ -8,7 +8,8 @@ import json
 from collections.abc import Iterator
 
 from harness.base.errors import TouchstoneError
-from leaderboard.publishing.release import SCORES, Release, releases, sha256
+from harness.base.hashing import sha256_of
+from leaderboard.publishing.release import SCORES, Release, releases
 from leaderboard.report.schema import EntryReport
 from leaderboard.scoring.estimates import Estimate
 
@@ -77,7 +78,7 @@ def describe_release(release: Release) -> dict[str, object]:
                 "contentUrl": path.name,
                 "contentSize": f"{path.stat().st_size} B",
                 "encodingFormat": MEDIA_TYPES.get(path.suffix, "text/plain"),
-                "sha256": sha256(path),
+                "sha256": sha256_of(path),
             }
             for path in files
         ],

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import csv
 import datetime
-import hashlib
 import io
 import re
 import shutil
@@ -22,6 +21,7 @@ import pyarrow.parquet as pq
 from pydantic import BaseModel, ValidationError
 
 from harness.base.errors import TouchstoneError, did_you_mean, printable
+from harness.base.hashing import sha256_of
 from harness.base.paths import PROJECT, is_clone
 from harness.evaluation.suite import Suite
 from harness.models.registry import find_model
@@ -102,7 +102,7 @@ class Release:
     @property
     def checksum(self) -> str:
         """The SHA-256 checksum of the list of checksums, which identifies the contents of the release."""
-        return sha256(self.folder / SUMS)
+        return sha256_of(self.folder / SUMS)
 
     def results(self, suite: Suite) -> ReleasedResults:
         """Return the answers and scores, to rank others among them; raise if there are none of this version of the suite."""
@@ -153,7 +153,7 @@ def release(name: str, suite: Suite, results: Results | Store, folder: Path = FO
         unit_scores(rankings.values()).to_parquet(partial / UNITS, index=False)
         resampled_scores(rankings.values()).to_parquet(partial / REPLICATES, index=False, compression="zstd")
         write_answers(partial, suite, results, (placed.scored for ranking in rankings.values() for placed in ranking.places))
-        sums = "".join(f"{sha256(file)}  {file.name}\n" for file in sorted(partial.iterdir()))
+        sums = "".join(f"{sha256_of(file)}  {file.name}\n" for file in sorted(partial.iterdir()))
         (partial / SUMS).write_text(sums, encoding="utf-8")
         partial.rename(folder / name)
     except OSError as error:
@@ -287,7 +287,7 @@ def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
         stated = {file: digest for digest, file in sums}
         present = {file.name for file in path.iterdir()} - {SUMS}
         expected = stated.keys() - (set() if is_clone() or folder != FOLDER else LEFT_OUT - present)
-        altered = sorted(file for file in present | expected if file not in present or stated.get(file) != sha256(path / file))
+        altered = sorted(file for file in present | expected if file not in present or stated.get(file) != sha256_of(path / file))
         if altered:
             raise TouchstoneError(f"The release {name} was modified: the checksums of {', '.join(altered)} do not match. Restore "
                                   f"{path}.")
@@ -334,9 +334,3 @@ def read_errata(folder: Path) -> dict[str, Erratum]:
         return {}
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, ValidationError) as error:
         raise TouchstoneError(f"{folder / 'errata.toml'} cannot be read: {error}.") from None
-
-
-def sha256(path: Path) -> str:
-    """Return the SHA-256 checksum of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

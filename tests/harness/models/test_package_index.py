@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.base.downloads import Archive, sha256_of
+from harness.base.downloads import Archive
 from harness.base.errors import TouchstoneError
+from harness.base.hashing import sha256_of
 from harness.base.paths import SUBMISSIONS
 from harness.base.progress import NoProgress
 from harness.environments.environment import prepare_environments

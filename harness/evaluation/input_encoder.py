@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from harness.base.hashing import digest_of
-from harness.models.embedding_process import time_embedding
+from harness.models.embedding_process import EmbeddingTimer
 from harness.models.vector_cache import VectorCache, text_key
 from harness.models.vector_composition import ComposedVectors, VectorSpec, vector_source
 from harness.sandbox.shared_memory import Content
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class InputEncoder:
-    """Encode texts as the input that an entry takes."""
+    """Encode texts as the input that an entry takes; close it to end the processes that it started."""
 
     def __init__(self, cache: VectorCache) -> None:
         self.cache = cache
@@ -28,6 +28,7 @@ class InputEncoder:
         self._tokens: dict[bytes, array[int]] = {}          # by key of the text, as numbers
         self._lock = threading.Lock()                       # threads share the vocabulary
         self._composed: dict[VectorSpec, VectorCache | ComposedVectors] = {}
+        self._timer = EmbeddingTimer()
         self._embedding_seconds: dict[tuple[VectorSpec, str], float] = {}       # by the digest of the texts
 
     @cached_property
@@ -62,8 +63,13 @@ class InputEncoder:
         key = (entry.vectors, digest_of(list(texts)))
         if key not in self._embedding_seconds:
             self._embedding_seconds[key] = sum(
-                time_embedding(cache, some) for cache, some in self.vectors_for(entry.vectors).embedded_texts(texts))
+                self._timer.seconds(cache.model.name, list(some))
+                for cache, some in self.vectors_for(entry.vectors).embedded_texts(texts))
         return self._embedding_seconds[key]
+
+    def close(self) -> None:
+        """End the processes that measure embedding."""
+        self._timer.close()
 
     def _tokenized(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the tokens of each text, memoized because many test units share texts."""

@@ -143,8 +143,9 @@ def execute_run(assignments: Sequence[Assignment], runs: RunRecord, cache: Vecto
         for pool in pools:
             for group in pool.outcomes():
                 outcomes = [outcome for outcome in group if outcome is not None]
-                summary.elsewhere += len(group) - len(outcomes)
-                stage.advance(len(group) - len(outcomes))
+                if elsewhere := len(group) - len(outcomes):
+                    summary.elsewhere += elsewhere
+                    stage.advance(elsewhere)
                 save(outcomes)
                 for outcome in outcomes:
                     stage.advance(1, forecast.left_after(outcome), names[outcome.entry_digest])
@@ -161,6 +162,7 @@ def execute_run(assignments: Sequence[Assignment], runs: RunRecord, cache: Vecto
         embedding.stop()
         for pool in pools:
             pool.stop()
+        inputs.close()
         stage.close()
         summary.seconds = time.monotonic() - started
     return summary
@@ -240,7 +242,7 @@ class BackgroundEmbedding:
         self._open: Counter[int] = Counter()            # requests that an assignment waits for
         self._process: Embedding | None = None
         self._lock, self._stopping = threading.Lock(), False
-        self._wrong: BaseException | None = None
+        self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def start(self) -> None:
@@ -249,10 +251,10 @@ class BackgroundEmbedding:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait for all vectors; raise what went error."""
+        """Wait for all vectors; raise what went wrong in the thread."""
         self._thread.join()
-        if self._wrong is not None:
-            raise self._wrong
+        if self._error is not None:
+            raise self._error
 
     def stop(self) -> None:
         """End the child process; completed vectors are kept."""
@@ -268,7 +270,7 @@ class BackgroundEmbedding:
             self._embed()
         except BaseException as error:      # noqa: BLE001  # raised again in the calling thread
             if not self._stopping:
-                self._wrong = error
+                self._error = error
                 self._executor.fail(error)
 
     def _embed(self) -> None:

@@ -1,10 +1,9 @@
 """Embed texts in a child process, so that this process never holds the embedding model.
 
 Usage: `python -m harness.models.embedding_process < request`, where a request is JSON lines: the settings, then one text a line.
-The child writes how many texts have got vectors, one number a line, or the sentence of an error. With the purpose `time` it
-stores no vectors and writes the seconds that the texts take; with the purpose `plan` it writes the rows of each batch. With the
-setting `resident` it keeps the model loaded: every further line is a list of texts, and the child writes their number and their
-dimensions as JSON, then the vectors.
+The child writes how many texts have got vectors, one number a line, or the sentence of an error. With the purpose `plan` it
+stores no vectors and writes the rows of each batch. With the setting `resident` it keeps the model loaded: every further line is
+a list of texts, and the child writes their number and their dimensions as JSON, then the vectors.
 """
 
 from __future__ import annotations
@@ -29,21 +28,23 @@ from harness.base.errors import TouchstoneError
 from harness.base.memory import limit_arenas, return_freed_memory
 from harness.base.paths import PROJECT
 from harness.base.progress import NoProgress
+from harness.models.api_services import SERVICES
 from harness.models.encoders import Encoder
 from harness.models.registry import find_model
 from harness.models.vector_cache import TokenVectorCache, VectorCache, VectorsInMemory, embed_batches
 
-Purpose = Literal["fill", "time", "plan"]
+Purpose = Literal["fill", "plan"]
 PR_SET_PDEATHSIG = 1
 MAPPED_BYTES = 8 << 20                      # an allocation of this size is returned as soon as it is freed
 NICENESS = 10                               # metrics that run meanwhile have limits on their time, embedding has none
+TIMED_SECONDS = 3_600                       # within which texts must be embedded whose embedding is timed
 IDLE_SECONDS = 900                          # without a request, after which a resident process ends
 WAKE_SECONDS = 0.5                          # between checks of whether to wait any longer
 PIPE_BYTES = 1 << 20
 
 
 class EmbeddingProcess:
-    """A child process that fills a vector cache, measures how long that takes, or plans it; it ends with this process."""
+    """A child process that fills a vector cache, or plans it; it ends with this process."""
 
     def __init__(self, cache: VectorCache, texts: Iterable[str], threads: int, purpose: Purpose = "fill") -> None:
         self._model = cache.model.name
@@ -55,7 +56,7 @@ class EmbeddingProcess:
             self._process = start_process(request)
 
     def advances(self) -> Iterator[Any]:
-        """Yield how many texts have got vectors, whenever some have, the seconds, or batches; raise if the process fails."""
+        """Yield how many texts have got vectors, whenever some have, or batches; raise if the process fails."""
         assert self._process.stdout is not None
         for line in self._process.stdout:
             message = json.loads(line)
@@ -155,6 +156,28 @@ class ResidentEmbedding:
             self._process = None
 
 
+class EmbeddingTimer:
+    """Measures how long one thread takes to embed texts, in processes that keep their models loaded."""
+
+    def __init__(self) -> None:
+        self._processes: dict[str, ResidentEmbedding] = {}
+
+    def seconds(self, model: str, texts: Sequence[str]) -> float:
+        """Return the seconds that embedding texts takes, without loading the model."""
+        if model in SERVICES:
+            return time_encoder(find_model(model).encoder(), texts)
+        process = self._processes.setdefault(model, ResidentEmbedding(model, threads=1))
+        process.embed(texts[:1], TIMED_SECONDS)             # starts the process, which loads the model
+        started = time.perf_counter()
+        process.embed(texts, TIMED_SECONDS)
+        return time.perf_counter() - started
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self._processes.values():
+            process.close()
+
+
 def start_process(request: BinaryIO | int) -> subprocess.Popen[bytes]:
     """Start the child process with a request as its standard input."""
     packages = os.pathsep.join(filter(None, [str(PROJECT), os.environ.get("PYTHONPATH")]))
@@ -171,11 +194,6 @@ class _PrintedProgress(NoProgress):
     def advance(self, amount: int = 1, left: float | None = None, note: str = "") -> None:
         os.write(self._descriptor, f"{amount}\n".encode())
         return_freed_memory()
-
-
-def time_embedding(cache: VectorCache, texts: Iterable[str]) -> float:
-    """Return the seconds that embedding texts takes on one thread, without loading the model."""
-    return float(sum(EmbeddingProcess(cache, texts, threads=1, purpose="time").advances()))
 
 
 def time_encoder(encoder: Encoder, texts: Sequence[str]) -> float:
@@ -229,17 +247,14 @@ def main() -> None:
 
 
 def fill_cache(settings: dict[str, Any], answers: int) -> None:
-    """Embed the texts of standard input, measure how long that takes, or plan it; end with the parent process."""
+    """Embed the texts of standard input, or plan it; end with the parent process."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != settings["parent"]:  # it ended before the call above
         sys.exit(1)
-    if settings["purpose"] != "time":
-        os.nice(NICENESS)
+    os.nice(NICENESS)
     cache = (TokenVectorCache if settings["tokens"] else VectorCache)(settings["model"], Path(settings["folder"]))
     texts = map(json.loads, sys.stdin.buffer)
-    if settings["purpose"] == "time":
-        os.write(answers, f"{time_encoder(cache.model.encoder(), list(texts))}\n".encode())
-    elif settings["purpose"] == "plan":
+    if settings["purpose"] == "plan":
         cache.model.verify()
         with os.fdopen(answers, "w") as output:
             output.writelines(json.dumps(batch.rows) + "\n" for batch in cache.model.encoder().batches(list(texts)))

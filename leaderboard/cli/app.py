@@ -173,7 +173,8 @@ def run(
     from leaderboard.publishing.views import StoreView
     from leaderboard.scoring.results import Results
     from leaderboard.workflows.check import check_name
-    from tasks.suite_files import load_suite
+    from tasks.data.drawn import keep_drawn
+    from tasks.suite_files import list_suites, load_suite
 
     if what and every:
         raise TouchstoneError("Name metrics or use --all, not both.")
@@ -183,6 +184,8 @@ def run(
         raise TouchstoneError("With --cluster, name your datasets in a suite file and not with --data; see docs/own_data.md.")
     set_mirror(data_dir)
     progress, read = ConsoleProgress(), load_suite(suite, datasets=read_datasets(data))
+    if suite in list_suites() and not data:
+        keep_drawn()
     published, reason = find_published(read)
     entries = select_entries(what, SUBMISSIONS) if what else default_entries(progress, None if every else published)
     for submission in {entry.submission.filename: entry.submission for entry in entries}.values():

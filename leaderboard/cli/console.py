@@ -367,9 +367,10 @@ class ConsoleStage:
         self._progress.update(self._task, advance=amount, left=left, note=escape(note), amount=self._amount())
         if not messages.is_terminal and time.monotonic() - self._said > 10:
             self._said = time.monotonic()
-            if left is None:
-                left = (time.monotonic() - self._started) * (self._total / max(1, self._done) - 1)
-            messages.print(f"{self._title}: {self._amount()}, {format_duration(left)} left", soft_wrap=True)
+            if left is None and self._done:
+                left = (time.monotonic() - self._started) * (self._total / self._done - 1)
+            estimate = "" if left is None else f", {format_duration(left)} left"
+            messages.print(f"{self._title}: {self._amount()}{estimate}", soft_wrap=True)
 
     def close(self) -> None:
         self._progress.remove_task(self._task)

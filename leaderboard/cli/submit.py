@@ -61,10 +61,13 @@ def submit(
     from leaderboard.scoring.results import Results
     from leaderboard.workflows.check import FIRST_SECONDS, check_entries
     from leaderboard.workflows.submit import State, write_bundle
-    from tasks.suite_files import load_suite
+    from tasks.data.drawn import keep_drawn
+    from tasks.suite_files import list_suites, load_suite
 
     set_mirror(data_dir)
     submission, read, path, progress = load_submission(file), load_suite(suite), store_address(store), ConsoleProgress()
+    if suite in list_suites():
+        keep_drawn()
     limits = read_limits(seconds, memory, limit)
     reports, confinement = check_entries(submission.entries, read, False, progress, limits, seconds or FIRST_SECONDS)
     print_check(reports, confinement)

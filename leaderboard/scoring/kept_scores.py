@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import importlib.metadata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from harness.base.hashing import digest_of
-from harness.base.paths import PROJECT
+from harness.base.hashing import code_digest, digest_of
 from harness.base.units import Unit
 from harness.evaluation.task import Task
 from harness.results.outcomes import Failure
@@ -119,25 +117,15 @@ def name_clusters(plan: Plan) -> str:
 
 def stamp_score(task: Task[Any], units: Sequence[Unit], finished: Mapping[str, str], *more: str) -> str:
     """Return a digest of everything that a score depends on: the outcomes by time, the versions, and the code."""
-    return digest_of([code_digest(), task.info.measure_version, [[unit.id, finished.get(unit.id)] for unit in units], *more])
+    answered = [[unit.id, finished.get(unit.id)] for unit in units]
+    return digest_of([code_digest(CODE, LIBRARIES), task.info.measure_version, answered, *more])
 
 
 def stamp_tests(suite: str, arrays: Iterable[np.ndarray]) -> str:
     """Return a digest of everything that tests of all pairs depend on: the arrays, the suite's fingerprint, and the code."""
-    digest = hashlib.sha256(f"{code_digest()} {suite}".encode())
+    digest = hashlib.sha256(f"{code_digest(CODE, LIBRARIES)} {suite}".encode())
     for array in arrays:
         digest.update(repr((array.dtype, array.shape)).encode() + np.ascontiguousarray(array).tobytes())
-    return digest.hexdigest()
-
-
-@cache
-def code_digest() -> str:
-    """Return a digest of the code and the libraries that compute scores from observations."""
-    versions = (next((package.version for package in importlib.metadata.distributions(name=name)), None) for name in LIBRARIES)
-    digest = hashlib.sha256(" ".join(f"{name}=={version}" for name, version in zip(LIBRARIES, versions, strict=True)).encode())
-    for folder in CODE:
-        for path in sorted((PROJECT / folder).rglob("*.py")):
-            digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -28,6 +28,7 @@ from harness.results.outcomes import StoredAs
 from tasks.common.base import PooledTask, SourcesSettings, TaskSettings
 from tasks.common.correlations import pearson
 from tasks.common.references import KOUR_2022
+from tasks.data.drawn import draw_once
 from tasks.data.loading import load_corpus, load_dataset
 from tasks.generators.causal_lm import digest_of_weights, finetune_and_generate
 from tasks.generators.progressive import Labelled, Step, generate_steps, type_token_ratio
@@ -227,16 +228,19 @@ class GeneratedTexts:
 
     def generate(self, unit: Unit, train: Labelled, held_out: list[str]) -> Series:
         """Return the generated corpora of a unit."""
-        p = unit.parameters
         with self._lock:
             if unit.id not in self._series:
-                balanced, n = p.get("balanced", False), p["n"]
-                arguments = train, held_out, p["steps"], max(CANDIDATES * n, FEWEST) if balanced else n, unit.seed
-                steps = (finetune_and_generate(p["weights"], *arguments) if p["generator"] == "gpt2" else
-                         generate_steps(*arguments))
-                self._series[unit.id] = (match_lengths(held_out, steps, n, p["source"]) if balanced else
-                                         Series(held_out, steps, []))
+                self._series[unit.id] = draw_once(unit, Series, lambda: generate_series(unit, train, held_out))
             return self._series[unit.id]
+
+
+def generate_series(unit: Unit, train: Labelled, held_out: list[str]) -> Series:
+    """Generate the corpora of a unit."""
+    p = unit.parameters
+    balanced, n = p.get("balanced", False), p["n"]
+    arguments = train, held_out, p["steps"], max(CANDIDATES * n, FEWEST) if balanced else n, unit.seed
+    steps = finetune_and_generate(p["weights"], *arguments) if p["generator"] == "gpt2" else generate_steps(*arguments)
+    return match_lengths(held_out, steps, n, p["source"]) if balanced else Series(held_out, steps, [])
 
 
 GENERATED = GeneratedTexts()

@@ -28,6 +28,7 @@ from tasks.common.base import TaskSettings
 from tasks.common.corpus_faults import CorpusFault, insert_balanced_fault
 from tasks.common.correlations import pearson
 from tasks.common.sampling import CACHED_UNITS, sample_labelled
+from tasks.data.drawn import draw_once
 from tasks.data.loading import load_corpus
 from tasks.generators.label_filter import NaiveBayes
 from tasks.generators.ngrams import NGrams
@@ -150,6 +151,11 @@ class Drawn:
 @lru_cache(CACHED_UNITS)
 def draw_candidates(unit: Unit) -> Drawn:
     """Return the corpora of a unit; the classifiers are trained once for all metrics."""
+    return draw_once(unit, Drawn, lambda: make_candidates(unit))
+
+
+def make_candidates(unit: Unit) -> Drawn:
+    """Draw the corpora of a unit and train the classifiers."""
     p = unit.parameters
     n, characters, rng = p["n"], p["characters"], np.random.default_rng(unit.seed)
     pool, held_out = split_by_label(p["source"], p["sample"], characters, n, rng)

@@ -131,8 +131,10 @@ class ResidentEmbedding:
         assert self._process is not None
         assert self._process.stdout is not None
         content, shape, size = bytearray(), None, 0
+        output = select.poll()                  # select() takes no descriptor above 1023
+        output.register(self._process.stdout, select.POLLIN)
         while shape is None or len(content) < size:
-            while not select.select([self._process.stdout], [], [], WAKE_SECONDS)[0]:
+            while not output.poll(1000 * WAKE_SECONDS):
                 if time.monotonic() > deadline or not threading.main_thread().is_alive():
                     self.close()
                     raise TouchstoneError("The texts could not be embedded in time; try fewer or shorter texts.")

@@ -11,7 +11,7 @@ import pytest
 from harness.results.store import Store
 from leaderboard.service.database import ServiceDatabase
 from leaderboard.service.settings import Settings
-from leaderboard.service.states import FOLLOWING, State
+from leaderboard.service.states import FOLLOWING, RunProgress, State
 from leaderboard.service.submissions import Submissions
 from tests.support.namespaces import NETWORK, nodes
 from tests.support.postgres import postgres_server
@@ -38,7 +38,7 @@ def test_each_submission_is_scored_once_though_a_link_goes_down():
         try:
             def running() -> list:
                 return [record for record in map(submissions.get, (record.id for record in records))
-                        if record.state is State.RUNNING and (record.progress or {}).get("done", 0) > 0]
+                        if record.state is State.RUNNING and (record.progress or RunProgress()).done > 0]
             wait_until(lambda: bool(running()), 120)
             victim = running()[0]
             names = [f":{runner.pid}" for runner in runners]

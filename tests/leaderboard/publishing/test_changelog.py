@@ -48,7 +48,7 @@ def test_a_release_that_was_modified_is_skipped(content, folder):
 
 def test_each_report_is_read_once(folder, monkeypatch):
     read_changelog(folder)
-    monkeypatch.setattr(changelog, "sha256", lambda path: pytest.fail("read again"))
+    monkeypatch.setattr(changelog, "sha256_of", lambda path: pytest.fail("read again"))
     assert len(read_changelog(folder)) == 3
 
 

@@ -16,7 +16,7 @@ import pytest
 from harness.results.store import Store
 from leaderboard.service.database import ServiceDatabase
 from leaderboard.service.settings import Settings
-from leaderboard.service.states import FOLLOWING, State
+from leaderboard.service.states import FOLLOWING, RunProgress, State
 from leaderboard.service.submissions import Submissions, UnknownSubmission
 from leaderboard.service.tokens import Tokens
 from leaderboard.workflows.submit import read_bundle
@@ -89,7 +89,7 @@ def test_a_killed_runner_is_replaced_and_the_result_is_that_of_an_undisturbed_ru
     record = upload(submissions, "sleepy", SLEEPY)
     for _ in range(2):
         process = start_service("runner", "--once", "--suite", "smoke", "--store", address)
-        wait_until(lambda: (submissions.get(record.id).progress or {}).get("done", 0) > 0)
+        wait_until(lambda: (submissions.get(record.id).progress or RunProgress()).done > 0)
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert submissions.get(record.id).state is State.RUNNING          # work was pending; it stays so until the lease ends
@@ -110,7 +110,7 @@ def test_a_killed_runner_is_replaced_and_the_result_is_that_of_an_undisturbed_ru
 def test_a_stopped_runner_gives_its_submission_back(submissions, address):
     record = upload(submissions, "sleepy", SLEEPY)
     process = start_service("runner", "--suite", "smoke", "--store", address)
-    wait_until(lambda: (submissions.get(record.id).progress or {}).get("done", 0) > 0)
+    wait_until(lambda: (submissions.get(record.id).progress or RunProgress()).done > 0)
     process.send_signal(signal.SIGTERM)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == 130, output

@@ -18,7 +18,7 @@ from leaderboard.service.epochs.draws import derive_suite, read_secret
 from leaderboard.service.epochs.ledger import Epochs
 from leaderboard.service.epochs.views import Level, find_verification
 from leaderboard.service.settings import Settings
-from leaderboard.service.states import State
+from leaderboard.service.states import RunProgress, State
 from leaderboard.service.submissions import Submissions
 from leaderboard.service.views import view_submission
 from tasks.data.loading import add_dataset, remove_dataset
@@ -156,7 +156,7 @@ def test_a_runner_that_is_killed_in_the_private_pass_is_replaced(folder):
     record, _ = submissions.receive("ada", "ada", "slow.py", make_text_metric("slow", slow), True)
     words = ("runner", "--once", "--suite", str(folder / "small.toml"), "--store", str(store), "--epoch-secret", str(folder / "secret"))
     process = start_service(*words)
-    wait_until(lambda: "private draw" in (submissions.get(record.id).progress or {}).get("message", ""))
+    wait_until(lambda: "private draw" in ((submissions.get(record.id).progress or RunProgress()).message or ""))
     process.send_signal(signal.SIGKILL)
     process.communicate()
     assert submissions.get(record.id).state is State.RUNNING

@@ -249,9 +249,9 @@ def explain_scale(metric: str, difference: float | None, size: int, corpora: boo
         print_json({**asdict(meaning), "sentence": meaning.sentence})
         return
     output.print(meaning.sentence, markup=False, highlight=False, soft_wrap=True)
-    needed = ", ".join(f"{share} from {'none observed' if value is None else f'{value:.3g}'}" for share, value in
+    needed = ", ".join(f"{'none observed' if value is None else f'{value:.3g}'} for {share}" for share, value in
                        meaning.needed.items())
-    output.print(f"Probability {needed}.", markup=False, highlight=False, soft_wrap=True)
+    output.print(f"Difference needed for a probability: {needed}.", markup=False, highlight=False, soft_wrap=True)
     for note in meaning.notes:
         output.print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
     output.print(f"From {'; '.join(meaning.sources)}. Calibration error on sources that were left out: "
@@ -275,6 +275,6 @@ def show_all_thresholds(results: Results, as_json: bool) -> None:
         output.print(plain_table(("metric", *columns), [
             (escape(metric), *(values.get((metric, dataset), "-") for dataset in columns)) for metric in metrics]))
         output.print()
-    output.print(f"Thresholds that {TABLED_SHARE:.0%} of the dissimilar pairs (rated below the middle of the scale) exceed, or fall "
-                 "below for a distance. -: too few such pairs. --json adds 1% and 10%, and the shares of similar pairs that are "
-                 "detected.", style="dim")
+    output.print(f"Thresholds that {TABLED_SHARE:.0%} of the dissimilar pairs (rated below the middle of the scale) exceed, or "
+                 "fall below for a distance. -: too few such pairs. --json adds 1% and 10%, and the shares of similar pairs that "
+                 "are detected.", style="dim")

@@ -132,7 +132,7 @@ def explain_difference(name: str, difference: float, size: int, results: Results
 def check_sources(name: str, sources: Collection[object], results: Results) -> None:
     """Raise unless there are at least two sources, one of which can be left out."""
     if len(sources) < 2:
-        raise TouchstoneError(f'The answers of "{name}" on the suite {results.suite.name} are of fewer than two sources. Run '
+        raise TouchstoneError(f'The answers of "{name}" on the suite {results.suite.name} come from fewer than two sources. Run '
                               f"`touchstone run {name}`.")
 
 

@@ -189,8 +189,8 @@ def measure_pairs(entries: Sequence[Entry], a: Sequence[str], b: Sequence[str], 
     if corpus is not None:
         raise TouchstoneError(f'"{corpus.name}" compares corpora, not pairs of texts; omit --pairs.')
     if len(a) != len(b) or len(a) < FEWEST_PAIRS:
-        raise TouchstoneError(f"Pairs need two files of the same number of texts, at least {FEWEST_PAIRS}; these have "
-                              f"{len(a):,} and {len(b):,}.")
+        raise TouchstoneError(f"--pairs needs two files with the same number of texts, at least {FEWEST_PAIRS}; these have "
+                              f"{len(a):,} and {len(b):,} texts.")
     draws = max(1, min(draws, PERMUTED_PAIRS // len(a)))
     orders = [rng.permutation(len(a)) for _ in range(draws)]
     answers = score_pairs([*a, *(text for _ in orders for text in a)], [*b, *(b[row] for order in orders for row in order)],

@@ -164,7 +164,7 @@ def check_name(submission: Submission) -> None:
         if comparable_name(other.header.name) == comparable_name(name):
             relation = "is taken" if other.header.name == name else f'looks like "{other.header.name}", which is taken'
             raise TouchstoneError(f'{submission.filename}, line {field_line(submission.source, "name")}: the name "{name}" '
-                                  f"{relation} by submissions/{other.filename}; choose another one.")
+                                  f"{relation} by submissions/{other.filename}; choose another name.")
 
 
 def comparable_name(name: str) -> str:

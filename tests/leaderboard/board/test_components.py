@@ -169,13 +169,13 @@ def test_unfinished_run(tmp_path):
         connection.execute("delete from outcomes where unit_id != ?", (first.id,))
     half = of_store(suite, Store(tmp_path / "store.sqlite", read_only=True))
     assert half.entry("jaccard").rank is None
-    assert f"1 of {len(suite.task_units)} units of retrieval asked so far" in half.entry("jaccard").not_ranked
+    assert f"1 of {len(suite.task_units)} test units of retrieval run so far" in half.entry("jaccard").not_ranked
     json.dumps(report_values(half), allow_nan=False)
     for name, query in (("board", {}), ("metric", {"name": "jaccard"}), ("map", {}), ("choose", {}), ("tasks", {})):
         page = render_snapshot(half, Links(), name, query)
         assert page.status == 200
         assert not re.search(r"\bnan\b", page.content)
-    assert "asked so far" in render_snapshot(half, Links(), "board", {}).content
+    assert "run so far" in render_snapshot(half, Links(), "board", {}).content
 
 
 def test_short_list_compares_with_the_best_and_names_a_cheaper_metric(board_snapshot):

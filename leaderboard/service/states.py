@@ -83,10 +83,10 @@ class RunDetails(BaseModel):
     seconds: float = 0.0
     suite: str | None = None
     fingerprint: str | None = None
-    release: str | None = Field(default=None, description="the release whose metrics the entries are ranked among")
-    unranked: str | None = Field(default=None, description="why there is no such release")
+    release: str | None = Field(default=None, description="the release with whose metrics the entries are ranked")
+    unranked: str | None = Field(default=None, description="why the entries are not ranked with the metrics of a release")
     positions: list[SubmittedPosition] = []
-    fault: Fault | None = Field(default=None, description="whose fault it is that the run failed")
+    fault: Fault | None = Field(default=None, description="what caused the failure of the run: the metric or the service")
 
 
 class IllegalTransition(Exception):

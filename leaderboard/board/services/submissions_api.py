@@ -50,7 +50,7 @@ class QueueView(BaseModel):
 
 REFUSALS: Responses = {status: {"model": Problem, "description": description} for status, description in {
     401: "The token is missing, unknown, expired or revoked.", 403: "The results are not published yet.", 404: "There is no such submission.",
-    409: "The submission is in a state in which this is impossible.", 413: "The file is too large.", 415: "The content type is not accepted.",
+    409: "The state of the submission does not allow this.", 413: "The file is too large.", 415: "The content type is not accepted.",
     422: "A parameter is wrong.", 429: "A limit is reached.", 503: "The queue is full, or the database does not answer."}.items()}
 
 
@@ -166,9 +166,9 @@ def add_operations(site: FastAPI, service: Service) -> None:
         durations = submissions.durations().items()
         return PlainTextResponse("".join((
             format_metric("submissions", "gauge", "Submissions by state.", {f'{{state="{state}"}}': n for state, n in submissions.counts().items()}),
-            format_metric("queue_age_seconds", "gauge", "Age of the oldest submission that waits or runs.",
+            format_metric("queue_age_seconds", "gauge", "Age of the oldest submission that is waiting or running.",
                           {"": 0.0 if oldest is None else max(0.0, time.time() - oldest)}),
-            format_metric("state_seconds", "summary", "Time that submissions spent in a state.", {
+            format_metric("state_seconds", "summary", "Time that submissions spent in each state.", {
                 **{f'_count{{state="{state}"}}': count for state, (count, _) in durations},
                 **{f'_sum{{state="{state}"}}': seconds for state, (_, seconds) in durations}}),
             format_metric("refused_requests_total", "counter", "Requests that this process refused, by status.",

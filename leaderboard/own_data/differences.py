@@ -120,7 +120,8 @@ def explain_difference(name: str, difference: float, size: int, results: Results
         low, high = mixture.interval(min(absolute, largest))
     if absolute > largest:
         notes.append(f"No difference this large is expected, so the probability is that of the largest expected one, "
-                     f"{largest:.3g}. The range of {name} is {header.range[0]:g} to {header.range[1]:g}; is the difference on this scale?")
+                     f"{largest:.3g}. The range of {name} is {header.range[0]:g} to {header.range[1]:g}; is the difference "
+                     "on this scale?")
     if error > WELL_CALIBRATED:
         notes.append(f"The calibration error is {error:.2f}: on other data, expect the probability to be off by about this much.")
     needed = {f"{share:.0%}": needed_difference(predictor, share, largest) for share in (0.75, 0.90, 0.95)}

@@ -326,8 +326,8 @@ def give_advice(report: CheckReport) -> list[str]:
         sentences.append("Answers depend on other calls: the metric would be listed, not ranked.")
     if report.refused:
         tries = ", ".join(f"{what} (line {line.rpartition(':')[2]})" for what, line in report.refused)
-        sentences.append(f"The metric tried to {tries}. The sandbox prevents this: a metric has its libraries, its models, and one "
-                         "empty folder.")
+        sentences.append(f"The metric tried to {tries}. The sandbox prevents this: a metric has its libraries, its models, and "
+                         "one empty folder.")
     awkward = report.worst.get("finite_when_awkward")
     if awkward is not None and not is_deliberate_refusal(awkward.trial):
         sentences.append("Unusual inputs (empty texts, identical corpora, ...) give answers that are not finite; each would fail "

@@ -21,13 +21,13 @@ def report_on_pairs(choice: PairChoice) -> Report:
     if choice.thresholds:
         sections.append(Section("Thresholds", [
             f"Call two texts similar if the recommended similarity exceeds the threshold. False alarms are {choice.dissimilar}; "
-            f"there are {choice.thresholds[0].negatives:,}. The share of false alarms holds on average over such samples; "
-            "for this sample it is in the interval with a probability of 90%."],
+            f"there are {choice.thresholds[0].negatives:,}. The share of false alarms holds on average over such "
+            "samples; for this sample it is in the interval with a probability of 90%."],
             ("false alarms", "threshold", "90% interval", "similar pairs detected"), [
                 (f"{item.false_alarms:.0%}", f"{item.value:.4f}", f"{item.low:.1%} to {item.high:.1%}", f"{item.detected:.0%}")
                 for item in choice.thresholds]))
     sections.append(Section("Where the recommendation and people disagree most", [
-        "Percentiles among the pairs: 100 is most similar. Look for wrong judgements, and for differences that the metric misses."],
+        "Percentiles among the pairs: 100 is most similar. Look for wrong judgements and differences that the metric misses."],
         ("people", "metric", "first text", "second text"), [
             (f"{item.human_percentile:.0f}", f"{item.metric_percentile:.0f}", item.a, item.b) for item in choice.disagreements]))
     if choice.failures:

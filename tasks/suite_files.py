@@ -91,7 +91,7 @@ def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = No
     Args:
         name: Name of a built-in suite, such as "smoke" or "core", or the path of a TOML file.
         overrides: Settings that replace those of the file, by the name of the task.
-        model: The embedding model; default: that of the file. Test units then draw the same texts, and have other ids.
+        model: The embedding model; default: that of the file. The test units then draw the same texts but have other ids.
         datasets: Names or paths of other datasets, by the name of the task; the suite then has these tasks only.
 
     Raises:

@@ -45,7 +45,7 @@ LIMITS = Limits(seconds_per_entry=3_600.0)
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one metric says about two corpora or about pairs; the other fields are None if it failed."""
+    """The result of one metric for two corpora or for pairs; if the metric failed, `failure` says why and values are None."""
 
     metric: str
     returns: str                            # "distance" or "similarity", of `value`, `low` and `high`
@@ -72,7 +72,7 @@ def measure(metrics: Sequence[str | Path] | str | Path, a: Sequence[str] | str |
         b: Second texts.
         pairs: Compare the first text with the first, the second with the second, and so on.
         draws: Number of permutations, and of random halves.
-        texts: The number of texts of a corpus that are used; of larger ones, so many are drawn at random.
+        texts: Largest number of texts of a corpus; from a larger corpus, this many are drawn at random.
         model: Embedding model of metrics that take vectors.
         seed: Seed of the draws.
         jobs: Number of metrics that run at the same time.

@@ -85,7 +85,7 @@ class Ranking:
     def unseen(self) -> dict[str, tuple[int, int]]:
         """The lowest and the highest rank of each ranked entry on single tasks: a prediction of its rank on another task.
 
-        If the tasks are exchangeable with a further one, the range contains the rank on that one with a probability of at least
+        If the tasks are exchangeable with a further task, the range contains the rank on it with a probability of at least
         `unseen_level`; this is the conformal prediction interval of k ranks.
         """
         ranks = {name: [rank for rank, _ in of_task.values() if rank is not None] for name, of_task in self.task_ranks.items()}

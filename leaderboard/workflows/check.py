@@ -87,7 +87,7 @@ class CheckReport:
 
     @property
     def refusal(self) -> str | None:
-        """The sentence about what the sandbox does not allow, if the metric tried such a thing."""
+        """A sentence about an attempt that the sandbox refused; None if there was none."""
         return explain_refusal(self.entry.submission.filename, self.refused, self.failures)
 
     @property

@@ -91,7 +91,7 @@ def get_dataset(name: str) -> Dataset:
 
 def add_dataset(name: str, files: Sequence[Path | str] | Path | str, form: str = "pairs", *,
                 columns: Mapping[str, str] | None = None, positive: str | None = None, replace: bool = False) -> AddedDataset:
-    """Add a dataset of files under a name, which suites and commands can then use; the files stay where they are.
+    """Register files as a dataset that suites and commands can name; the files stay where they are.
 
     Args:
         name: Name of the dataset: lower-case letters, digits and _.

@@ -26,7 +26,7 @@ def format_time(seconds: float) -> str:
 
 
 class EventView(BaseModel):
-    """A state with its reason and the time when it began."""
+    """A state, its reason and the time when it began."""
 
     state: State
     reason: str

@@ -65,7 +65,7 @@ class ReleaseFile(StrEnum):
 
 
 class Problem(BaseModel):
-    """What is wrong with a request."""
+    """The error of a request."""
 
     error: str = Field(description="one sentence")
 
@@ -165,7 +165,7 @@ def add_api(site: FastAPI, library: Library) -> None:
                    size: Annotated[int, Query(description="texts per corpus, or pairs of texts per mean", examples=[100])] = 100,
                    corpora: Annotated[bool, Query(description="explain distances of corpora for a text metric too, which is then lifted")] = False,
                    release: ReleaseName = None, suite: SuiteName = None) -> Response:
-        """Return the probability that the difference has the real order, with its calibration error."""
+        """Return the probability that the difference shows the true order, with its calibration error."""
         snapshot = find_snapshot(library, release, suite)
         find_entries(snapshot, metric)
         meaning = explain_difference(metric, difference, size, snapshot.answers, corpora)
@@ -220,7 +220,7 @@ def add_api(site: FastAPI, library: Library) -> None:
 
     @api.api_route("/{path:path}", methods=METHODS, include_in_schema=False)
     def unmatched(request: Request, path: str) -> Response:
-        """Respond here, because Gradio, which is mounted at /, would respond to what no route matches."""
+        """Respond with an error to addresses that no route matches; otherwise Gradio, which is mounted at /, would respond."""
         allowed = {method for route in api.routes if isinstance(route, APIRoute) and route.matches(request.scope)[0] is Match.PARTIAL
                    for method in route.methods or ()}
         if allowed:

@@ -87,7 +87,7 @@ def test_what_cannot_be_read_is_refused_with_a_sentence(rows, form, message):
         shaped(rows, form)
 
 
-@pytest.mark.parametrize(("declared", "message"), [({"text_c": "a"}, 'no "text_c"'), ({"text_a": "z"}, 'no column "z"'),
+@pytest.mark.parametrize(("declared", "message"), [({"text_c": "a"}, 'no role "text_c"'), ({"text_a": "z"}, 'no column "z"'),
                                                    ({"text_a": "a,b"}, "one column")])
 def test_wrong_declarations_are_refused(declared, message):
     with pytest.raises(TouchstoneError, match=message):

@@ -71,8 +71,8 @@ class Quotas:
                 else None
             )
             raise RefusedRequest(
-                f"The limit is {self._settings.runs_per_month} scored submissions in 30 days; {len(runs)} were scored and "
-                f"{waiting} are waiting. {describe_wait(ends)}",
+                f"The limit is {self._settings.runs_per_month} scored submissions in 30 days ({len(runs)} scored, "
+                f"{waiting} waiting). {describe_wait(ends)}",
                 429,
                 ends,
             )

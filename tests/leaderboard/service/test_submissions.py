@@ -261,7 +261,7 @@ def test_limit_of_scored_submissions_counts_waiting_ones_and_ends(submissions):
     checked(few, "second")
     third = checked(few, "third")
     assert third.state is State.CHECKED
-    assert "The limit is 2 scored submissions in 30 days; 1 were scored and 1 wait" in third.progress.message
+    assert "The limit is 2 scored submissions in 30 days (1 scored, 1 waiting)" in third.progress.message
     few.finish(few.claim("runner"), State.FAILED, "The metric failed.", RunDetails(fault=Fault.YOURS))
     assert few.enqueue(third.id).state is State.QUEUED          # only scored ones count
     few.finish(few.claim("runner"), State.SCORED, "It has results.", RunDetails(seconds=1.0))

@@ -191,8 +191,9 @@ def explain_score(
     [bold]touchstone explain cosine[/bold]   thresholds for 1, 5 and 10% false alarms, by dataset
     [bold]touchstone explain[/bold]   thresholds of all text metrics for 5%
 
-    The score is compared with the stored scores of the rated pairs of the suite's human_ordering task. Pairs rated at least 4 of
-    5 count as paraphrases, from 2 to below 4 as related, and below 1 as random; randomly combined texts also count as random.
+    The score is compared with the stored scores of the rated pairs of the suite's human_ordering task.
+    Pairs rated at least 4 of 5 count as paraphrases, from 2 to below 4 as related, and below 1 as random; randomly combined texts
+    also count as random.
     """
     from leaderboard.cli.console import ConsoleProgress, output
     from leaderboard.cli.tables import explanation_table

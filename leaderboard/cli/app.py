@@ -77,7 +77,7 @@ app = typer.Typer(
 
       touchstone check my_metric.py        validate a submission
       touchstone run my_metric.py          run it on the suite "core"
-      touchstone run                       run the unpublished metrics of submissions/
+      touchstone run                       run all unpublished metrics
       touchstone show                      print the ranked tables
       touchstone card energy               print everything about one metric
 
@@ -159,8 +159,8 @@ def run(
 
     [bold]touchstone run my_metric.py[/bold]                 a new metric
     [bold]touchstone run energy fid[/bold]                   two published metrics, again
-    [bold]touchstone run[/bold]                              the unpublished metrics of submissions/
-    [bold]touchstone run --all[/bold]                        all of submissions/
+    [bold]touchstone run[/bold]                              all unpublished metrics
+    [bold]touchstone run --all[/bold]                        all metrics of submissions/
     [bold]touchstone run cosine my_metric.py --data human_ordering=rated.csv[/bold]
     """
     from harness.base.paths import SUBMISSIONS

@@ -1,4 +1,4 @@
-"""The engine: load a submission, run it in a sandbox, and store what it answered.
+"""The engine: load a submission, run it in a sandbox, and store its answers.
 
 Imports nothing else of this project. The names below are the public API; everything else may change.
 """

@@ -91,7 +91,7 @@ def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = No
     Args:
         name: Name of a built-in suite, such as "smoke" or "core", or the path of a TOML file.
         overrides: Settings that replace those of the file, by the name of the task.
-        model: The embedding model; default: that of the file. Test units then draw the same texts, and have other ids.
+        model: The embedding model; default: that of the file. The test units then draw the same texts but have other ids.
         datasets: Names or paths of other datasets, by the name of the task; the suite then has these tasks only.
 
     Raises:
@@ -194,8 +194,8 @@ def read_axes(content: SuiteFile) -> tuple[Axis, ...]:
                 raise TouchstoneError(f"{where} contains {part.task}, which may not be ranked: {info.refused}.")
             if part.measure is not None and (first or part.measure not in info.axis_measures):
                 allowed = ", ".join(info.axis_measures) or "none"
-                raise TouchstoneError(f'{where} contains the measure "{part.measure}" of {part.task}; the axis that a track is '
-                                      f"ranked by contains scores only, and other axes may use of its measures: {allowed}.")
+                raise TouchstoneError(f'{where} contains the measure "{part.measure}" of {part.task}; the first axis of a '
+                                      f"track contains scores only, and other axes only these of its measures: {allowed}.")
         axes.append(Axis(table.name, table.title, table.track,
                          tuple(AxisPart(part.task, part.scale, part.measure) for part in table.parts), table.description))
     return tuple(axes)

@@ -13,7 +13,7 @@ PROCESSES = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "os.
 def refuse_source_archive(event: str, arguments: tuple[Any, ...]) -> None:
     """Exit if pip is about to start a process."""
     if event in PROCESSES:
-        raise PermissionError("only wheels are installed: nothing may be built or run for that")
+        raise PermissionError("only wheels are installed: nothing may be built or executed during the installation")
 
 
 if __name__ == "__main__":

@@ -171,7 +171,7 @@ class WorkerSlot:
         try:
             return self._ask(entry, task_unit, inputs, limits)
         except WorkerLost:
-            failure = Failure(FaultKind.DIED.value, "was asked twice, and each time its supervisor ended with it")
+            failure = Failure(FaultKind.DIED.value, "was run twice, and its supervisor ended both times")
             return Outcome(task_unit.unit.id, entry.digest, Status.FAILED, None, failure, 0.0)
 
     def _ask(self, entry: Entry, task_unit: TaskUnit, inputs: InputEncoder, limits: Limits) -> Outcome:

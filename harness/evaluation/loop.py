@@ -54,7 +54,7 @@ MakeExecutor = Callable[[int, InputEncoder, Conditions, int, FailureBudget, Clai
 
 @dataclass
 class RunSummary:
-    """What a run did."""
+    """The summary of a run: counts of outcomes, failures, refused entries, and the duration."""
 
     planned: int = 0
     answered: int = 0
@@ -233,7 +233,7 @@ def embed_required_texts(assignments: Sequence[Assignment], cache: VectorCache, 
 
 
 class BackgroundEmbedding:
-    """Embeds the texts of a run beside this process, and gives each assignment to an executor once its vectors are there."""
+    """Embeds the texts of a run in a child process, and gives each assignment to an executor once its vectors are there."""
 
     def __init__(self, assignments: Sequence[Assignment], cache: VectorCache, progress: Progress, jobs: int,
                  executor: AssignmentExecutor) -> None:
@@ -251,7 +251,7 @@ class BackgroundEmbedding:
         self._thread.start()
 
     def wait(self) -> None:
-        """Wait for all vectors; raise what went wrong in the thread."""
+        """Wait for all vectors; raise the error of the embedding."""
         self._thread.join()
         if self._error is not None:
             raise self._error
@@ -308,7 +308,7 @@ class BackgroundEmbedding:
             stage.close()
 
     def _hand_on(self, request: EmbeddingRequest) -> None:
-        """Give the executor the assignments whose last vectors have come."""
+        """Give the executor the assignments whose vectors are now complete."""
         for assignment in request.completed():
             self._open[id(assignment)] -= 1
             if not self._open[id(assignment)] and not assignment[1].task.info.alone:

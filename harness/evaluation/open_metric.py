@@ -33,7 +33,7 @@ SUITE_MODEL = "minilm"                      # the embedding model of the default
 
 
 class OpenMetric:
-    """One metric in the sandbox; scores are raw answers, whose direction and range `scale` tells."""
+    """A metric that is open in the sandbox; scores are raw answers with the direction and range of `scale`."""
 
     def __init__(self, session: MetricSession, encoder: InputEncoder, progress: Progress) -> None:
         self.entry = session.entry
@@ -42,7 +42,7 @@ class OpenMetric:
 
     @property
     def scale(self) -> ScoreScale:
-        """The direction and range of `pair_scores` and `score_matrix`; of a corpus metric those of `corpus_distance`."""
+        """The direction and range of `pair_scores` and `score_matrix`, or of `corpus_distance` for a corpus metric."""
         return self._session.pair_scale
 
     def pair_scores(self, a: Sequence[str], b: Sequence[str], collection: Sequence[str] | None = None) -> np.ndarray:
@@ -106,7 +106,7 @@ def open_metric(metric: Entry | str | Path, *, model: str = SUITE_MODEL, limits:
         limits: Time, memory and other limits of each call.
         trust: Disable the sandbox, for code that you have reviewed.
         progress: Receives messages and progress; default: none.
-        vectors: Folder in which vectors are kept; default: they are not kept.
+        vectors: Folder in which vectors are cached; default: they are not cached.
 
     Raises:
         TouchstoneError: The metric cannot be loaded or a call fails; the message says why.

@@ -33,21 +33,21 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
               rerun: bool = False, retry_failed: bool = False, trust: bool = False, limits: Limits | None = None,
               jobs: int | None = None, progress: Progress | None = None, published: PublishedTimes | None = None,
               make_executor: MakeExecutor = Executor) -> RunSummary:
-    """Run entries on a suite, store every outcome, and return a summary; outcomes that the store has are not computed again.
+    """Run entries on a suite, store every outcome, and return a summary; stored outcomes are not computed again.
 
     Args:
         entries: Entries, names of submissions (`"energy"`, `"pr[k=5]"`), or paths of submission files.
         suite: What to run them on; see `tasks.load_suite`.
         store: Path or PostgreSQL address of the results store; default: `TOUCHSTONE_STORE`, or a file in the clone.
         only: Names of tasks; default: all tasks of the suite.
-        rerun: Run everything anew and rebuild environments.
+        rerun: Run everything again and rebuild environments.
         retry_failed: Run failed test units again.
         trust: Disable the sandbox, for code that you have reviewed.
         limits: Time, memory and other limits of each metric.
         jobs: Number of metrics that run at the same time; default: the number of processors.
         progress: Receives messages and progress; default: none.
         published: Times of published metrics, for estimates of the time left; see `Release.results`.
-        make_executor: What executes test units; default: threads of this process.
+        make_executor: Returns the executor of the test units; default: threads of this process.
 
     Raises:
         TouchstoneError: An entry, a dataset, a model or the store cannot be used; the message says how to fix it.
@@ -92,6 +92,6 @@ def run_suite(entries: Iterable[Entry | str | Path], suite: Suite, store: Path |
 
 
 def resolve_entries(entries: Iterable[Entry | str | Path]) -> list[Entry]:
-    """Return entries as they are, and those that names and paths select."""
+    """Return the given entries, and the entries that names and paths select."""
     return [resolved for item in entries
             for resolved in ([item] if isinstance(item, Entry) else select_entries([str(item)], SUBMISSIONS))]

@@ -21,7 +21,7 @@ OVERALL = "overall"                         # the axis of a track whose suite de
 
 @dataclass(frozen=True)
 class AxisPart:
-    """A task of an axis: the number that counts, and the constant that it is divided by."""
+    """A task of an axis: the score or measure that counts, and the constant by which it is divided."""
 
     task: str
     scale: float = 1.0
@@ -30,7 +30,7 @@ class AxisPart:
 
 @dataclass(frozen=True)
 class Axis:
-    """What entries of a track are ordered by: the mean over tasks of scores above chance, each divided by its constant.
+    """A value that orders the entries of a track: the mean over tasks of scores above chance, each divided by its constant.
 
     The constants are part of the suite, so the value of an entry does not depend on the other entries.
     """
@@ -48,7 +48,7 @@ class Axis:
 
     @property
     def unit(self) -> str:
-        """What 0 and 1 are, as part of a sentence; empty if the description says it."""
+        """The meaning of 0 and 1, as part of a sentence; empty if the description states it."""
         if any(part.measure is not None for part in self.parts):
             return ""
         scaled = any(part.scale != 1 for part in self.parts)
@@ -62,7 +62,7 @@ def overall_axis(track: str, tasks: Iterable[str]) -> Axis:
 
 @dataclass(frozen=True)
 class AdmissionRule:
-    """What a task must fulfil to be ranked, and an axis to be released; scores are those above chance."""
+    """The conditions for ranking a task and for releasing an axis; scores are scores above chance."""
 
     controls: Mapping[str, tuple[str, ...]]     # trivial baselines that must be at chance, by track
     score: float = 0.10                     # highest score of a baseline
@@ -124,7 +124,7 @@ class Suite:
         return tuple(dict.fromkeys(task.info.track for task in self.tasks if task.info.track in ranked and task.info.ranked))
 
     def axis(self, track: str, name: str | None = None) -> Axis:
-        """Return an axis of a track by name; without a name the first, by which the track is ranked."""
+        """Return an axis of a track by name; without a name, the first axis, which ranks the track."""
         names = [axis.name for axis in self.axes if axis.track == track]
         for axis in self.axes:
             if axis.track == track and name in (None, axis.name):

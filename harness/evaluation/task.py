@@ -34,7 +34,7 @@ class Context:
 
 @dataclass(frozen=True)
 class Measures:
-    """What the answers to one test unit amount to; None is unknown and never 0."""
+    """The measures of the answers to one test unit; None means unknown, never 0."""
 
     score: float | None                     # None: unknown, counts as chance
     values: Mapping[str, float | None]
@@ -54,7 +54,7 @@ class Paper:
 
 
 class Role(StrEnum):
-    """What a measure stands for on the board, whichever task declares it."""
+    """The meaning of a measure on the board, independent of the task that declares it."""
 
     COST = "cost"                           # relative cost, 1 for the reference metric
     MILLISECONDS = "milliseconds"           # of a comparison in the task's track, embedding included
@@ -210,15 +210,15 @@ class Task(Generic[Observation]):
         return [self.measure(unit, observation) for unit, observation in zip(units, observations, strict=True)]
 
     def clusters(self, units: Sequence[Unit]) -> Sequence[Cluster] | None:
-        """Return what is resampled, from the test units alone; None: the units themselves, and the score is their mean."""
+        """Return the clusters to resample, from the test units alone; None if units are resampled and the score is their mean."""
         return None
 
     def replicates(self, units: Sequence[Unit], observations: Sequence[Observation | None],
                    counts: np.ndarray) -> Mapping[str, np.ndarray]:
         """Return the score, and the measures that are resampled with it, under every row of `counts` (draws x clusters).
 
-        An element of a row is how often that cluster counts. An observation of None is a failed test unit, which counts as the
-        worst score. A score is always a number (chance where it is unknown); a measure may be nan.
+        An element is the number of times that a cluster counts in a draw. An observation of None is a failed test unit, which
+        counts as the worst score. A score is always a number (chance where it is unknown); a measure may be nan.
         """
         raise NotImplementedError
 
@@ -227,7 +227,7 @@ class Task(Generic[Observation]):
         return self.info.chance
 
     def answers(self, observation: Observation) -> np.ndarray | None:
-        """Return the answers to questions that all entries share, on one scale, for redundancy; None if there are none."""
+        """Return the answers to questions that all entries share, on one scale, to measure redundancy; None if there are none."""
         return None
 
     def curves(self, title: str, observations: Sequence[Observation]) -> list[Curve]:
@@ -243,7 +243,7 @@ class Task(Generic[Observation]):
         return {}
 
     def marks(self, measured: Sequence[Measures]) -> frozenset[str]:
-        """Return the marks that all test units of an entry reveal together."""
+        """Return the marks of an entry that follow from all its test units together."""
         return frozenset().union(*(measures.marks for measures in measured)) if measured else frozenset()
 
     def unit(self, context: Context, stratum: tuple[str, ...], parameters: Mapping[str, Any], data: Iterable[str]) -> Unit:

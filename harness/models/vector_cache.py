@@ -83,7 +83,7 @@ class VectorCache:
         try:
             return self.vectors_of([text_key(text) for text in texts])
         except KeyError:
-            raise LookupError("a text was asked for that its task had not announced") from None
+            raise LookupError("the vector of a text was requested that `texts` of its task does not return") from None
 
     def vectors_of(self, keys: Sequence[bytes]) -> np.ndarray:
         """Return one float32 row per key of a text."""

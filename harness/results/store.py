@@ -244,7 +244,7 @@ class Store:
         return {pair for pair, status in status_of.items() if status in wanted}
 
     def entries(self) -> list[StoredEntry]:
-        """Return the current entry of every name: of several digests the most recently seen."""
+        """Return the current entry of every name, which is the most recently seen one."""
         query = sa.select(ENTRIES).order_by(ENTRIES.c.last_seen, ENTRIES.c.first_seen, ENTRIES.c.digest)
         with self._explained(), self._engine.connect() as connection:
             rows = {row.name: row for row in connection.execute(query)}

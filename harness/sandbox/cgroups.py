@@ -87,7 +87,7 @@ class ControlGroup:
                         write_bounds(folder, hierarchy, values)
                         missing -= set(hierarchy.bounds.values())
             if missing:
-                raise OSError(f"no control group that bounds {' and '.join(sorted(missing))} can be made here")
+                raise OSError(f"no control group that limits {' and '.join(sorted(missing))} can be created here")
         except OSError:
             self.remove()
             raise

@@ -12,7 +12,7 @@ from harness.base.errors import TouchstoneError, did_you_mean, format_bytes, pri
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of a metric. A limit that stops a metric is named in the record."""
+    """The limits of a metric. The record of a failure names the limit that stopped the metric."""
 
     seconds_per_unit: float = 300.0
     seconds_to_start: float = 120.0         # to load the file: a first import of torch is slow

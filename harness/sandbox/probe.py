@@ -98,7 +98,7 @@ def probe_sandbox(trust: bool = False) -> Sandbox:
         useless = [layer for bit, layer in PROVED_BY.items() if breaches_bits & bit and layer in optional]
         if not useless:
             return confinement
-        lacking |= dict.fromkeys(useless, "it can be had, but does not hold")
+        lacking |= dict.fromkeys(useless, "it is available, but not effective")
 
 
 def at_hand() -> dict[str, str]:
@@ -109,5 +109,5 @@ def at_hand() -> dict[str, str]:
     try:
         ControlGroup(f"touchstone-{os.getpid()}-{secrets.token_hex(4)}", PROBED.memory_bytes, PROBED.threads).remove()
     except OSError as error:
-        lacking[CGROUP] = f"{error}; in a session of systemd, systemd-run --user --scope -p Delegate=yes gives one"
+        lacking[CGROUP] = f"{error}; with systemd, start Touchstone with systemd-run --user --scope -p Delegate=yes"
     return lacking

@@ -305,8 +305,8 @@ def _block(text: str, filename: str) -> tuple[int, str]:
             end = number
             continue
         if line != mark and not line.startswith(f"{mark} "):
-            raise TouchstoneError(f"{filename}, line {number}: the header that starts on line {start} extends to a line `{mark} "
-                                  f"///`, and each of its lines must start with `{mark} `.")
+            raise TouchstoneError(f"{filename}, line {number}: every line from the start of the header (line {start}) to its "
+                                  f"end, a line `{mark} ///`, must start with `{mark} `.")
         size += len(line.encode()) + 1
         if len(line) > LINE_CHARACTERS:
             raise TouchstoneError(f"{filename}, line {number}: the line has {len(line):,} characters; a line of the header "

@@ -36,7 +36,7 @@ class Submission:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """What is run, scored and listed: a submission with one set of parameters."""
+    """A submission with one set of parameters; entries are run, scored and listed."""
 
     submission: Submission
     variant: str | None

@@ -100,7 +100,7 @@ def make_site(library: Library) -> FastAPI:
     @site.get("/notes/{file}", include_in_schema=False)
     def note(file: str) -> Response:
         if file not in NOTES:
-            raise NotFound(f"There are no such notes; there are {', '.join(NOTES)}.")
+            raise NotFound(f"There are no notes of this name; available are {', '.join(NOTES)}.")
         return Response((NOTES_FOLDER / file).read_bytes(), media_type="text/plain; charset=utf-8")
     return site
 

@@ -38,7 +38,7 @@ class LocalOnly:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request of this machine on."""
         if scope["type"] == "http" and not is_local(Headers(scope=scope)):
-            await PlainTextResponse("This server is for its own machine only.", 403)(scope, receive, send)
+            await PlainTextResponse("This server accepts requests from its own machine only.", 403)(scope, receive, send)
             return
         await self.app(scope, receive, send)
 

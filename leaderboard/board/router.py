@@ -34,7 +34,7 @@ PARAMETERS = frozenset({"name", "against", "metrics", "track", "release", "suite
                         "columns", "since", "difference", "size"})
 NEED_ENTRIES = frozenset({"board", "metric", "compare", "choose", "map", "difference"})
 PAGES_KEPT = 256
-NO_OWN_DATA = "This server reads no files of yours. Run `touchstone serve --own-data` on your machine."
+NO_OWN_DATA = "This server cannot read your files. Run `touchstone serve --own-data` on your machine."
 
 
 @dataclass(frozen=True)

@@ -169,13 +169,14 @@ def encoders(
 
 @analyse_app.command("explain")
 def explain_score(
-    metric: Annotated[str | None, typer.Argument(help="A metric, as cosine or chrf\\[published].", show_default=False)] = None,
+    metric: Annotated[str | None, typer.Argument(help="A metric, such as cosine or chrf\\[published].",
+                                                      show_default=False)] = None,
     first: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="First text.", show_default=False)] = None,
     second: Annotated[str | None, typer.Argument(metavar="[TEXT]", help="Second text.", show_default=False)] = None,
     difference: Annotated[float | None, typer.Option(metavar="X", help="Explain a difference of two values instead of a score.",
                                                      show_default=False)] = None,
-    corpora: Annotated[bool, typer.Option("--corpora", help="With --difference: distances of corpora also for a text metric, "
-                                          "which is lifted.")] = False,
+    corpora: Annotated[bool, typer.Option("--corpora", help="With --difference: explain distances of corpora for a text "
+                                          "metric too, which is then lifted.")] = False,
     size: Annotated[int, typer.Option("--sample-size", help="With --difference: texts per corpus, or pairs per mean.")] = 100,
     suite: SuiteOption = "core",
     store: StoreOption = None,
@@ -183,15 +184,16 @@ def explain_score(
     data_dir: DataOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Explain a metric's score of two texts: its position among random pairs, related pairs and paraphrases.
+    """Explain a metric's score for two texts: its position among random pairs, related pairs and paraphrases.
 
     [bold]touchstone explain cosine "The train is late." "Our train has a delay."[/bold]
     [bold]touchstone explain bleu --difference 0.008 --sample-size 200[/bold]   what a difference means
     [bold]touchstone explain cosine[/bold]   thresholds for 1, 5 and 10% false alarms, by dataset
     [bold]touchstone explain[/bold]   thresholds of all text metrics for 5%
 
-    The pairs are the rated pairs of the suite's human_ordering task whose scores are stored: a rating of at least 4 of 5 is a
-    paraphrase, from 2 to below 4 related, and below 1 random; randomly combined texts are random pairs, too.
+    The score is compared with the stored scores of the rated pairs of the suite's human_ordering task.
+    Pairs rated at least 4 of 5 count as paraphrases, from 2 to below 4 as related, and below 1 as random; randomly combined texts
+    also count as random.
     """
     from leaderboard.cli.console import ConsoleProgress, output
     from leaderboard.cli.tables import explanation_table
@@ -199,7 +201,7 @@ def explain_score(
 
     if metric is None:
         if difference is not None:
-            raise TouchstoneError("Name the metric whose difference is to be explained.")
+            raise TouchstoneError("Name the metric of the difference: touchstone explain METRIC --difference X.")
         set_mirror(data_dir)
         show_all_thresholds(open_answers(suite, store, release), as_json)
         return
@@ -248,9 +250,9 @@ def explain_scale(metric: str, difference: float | None, size: int, corpora: boo
         print_json({**asdict(meaning), "sentence": meaning.sentence})
         return
     output.print(meaning.sentence, markup=False, highlight=False, soft_wrap=True)
-    needed = ", ".join(f"{share} from {'none observed' if value is None else f'{value:.3g}'}" for share, value in
+    needed = ", ".join(f"{'none observed' if value is None else f'{value:.3g}'} for {share}" for share, value in
                        meaning.needed.items())
-    output.print(f"Probability {needed}.", markup=False, highlight=False, soft_wrap=True)
+    output.print(f"Difference needed for a probability: {needed}.", markup=False, highlight=False, soft_wrap=True)
     for note in meaning.notes:
         output.print(note, style="yellow", markup=False, highlight=False, soft_wrap=True)
     output.print(f"From {'; '.join(meaning.sources)}. Calibration error on sources that were left out: "
@@ -274,6 +276,6 @@ def show_all_thresholds(results: Results, as_json: bool) -> None:
         output.print(plain_table(("metric", *columns), [
             (escape(metric), *(values.get((metric, dataset), "-") for dataset in columns)) for metric in metrics]))
         output.print()
-    output.print(f"Scores that {TABLED_SHARE:.0%} of the pairs rated below the middle of the scale exceed; a distance falls "
-                 "below. -: too few of them. --json has 1% and 10%, and the shares of similar pairs that are detected.",
-                 style="dim")
+    output.print(f"Thresholds that {TABLED_SHARE:.0%} of the dissimilar pairs (rated below the middle of the scale) exceed, or "
+                 "fall below for a distance. -: too few such pairs. --json adds 1% and 10%, and the shares of similar pairs that "
+                 "are detected.", style="dim")

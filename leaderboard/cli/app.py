@@ -77,9 +77,9 @@ app = typer.Typer(
 
       touchstone check my_metric.py        validate a submission
       touchstone run my_metric.py          run it on the suite "core"
-      touchstone run                       run all of submissions/; resumes
+      touchstone run                       run all unpublished metrics
       touchstone show                      print the ranked tables
-      touchstone card energy               everything about one metric
+      touchstone card energy               print everything about one metric
 
     Stop a run at any time with Ctrl-C or SIGTERM; repeat the command to continue.
     Exit codes: 0 success, 1 some test units failed (recorded), 2 invalid input, 130 stopped.""")
@@ -134,16 +134,16 @@ def main() -> None:
 @app.command()
 def run(
     what: Annotated[list[str] | None, typer.Argument(metavar="[NAME|FILE]...", help="Names of submissions, or files; default: "
-                                                     "all of submissions/.", show_default=False)] = None,
+                                                     "the unpublished metrics of submissions/.", show_default=False)] = None,
     suite: SuiteOption = "core",
     only: Annotated[list[str] | None, typer.Option(metavar="TASK", help="Run only this task; may be "
                                                                         "repeated.", show_default=False,
                                                    rich_help_panel="What")] = None,
     retry: Annotated[bool, typer.Option("--retry", help="Run failed test units again.", rich_help_panel="What")] = False,
-    every: Annotated[bool, typer.Option("--all", help="Run all of submissions/, also metrics whose answers are published.",
+    every: Annotated[bool, typer.Option("--all", help="Run all of submissions/, including published metrics.",
                                         rich_help_panel="What")] = False,
-    refresh_env: Annotated[bool, typer.Option("--refresh-env", help="Run everything again, for example after a library "
-                                              "update.", rich_help_panel="What")] = False,
+    refresh_env: Annotated[bool, typer.Option("--refresh-env", help="Rebuild environments and run everything again, for "
+                                              "example after a library update.", rich_help_panel="What")] = False,
     data: OwnDataOption = None,
     store: StoreOption = None,
     data_dir: DataOption = None,
@@ -155,12 +155,12 @@ def run(
     cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run metrics on a suite, store the results, and rank them among the published metrics. A repeated command resumes.
+    """Run metrics on a suite, store the results, and rank the metrics among the published ones. Repeat the command to resume.
 
     [bold]touchstone run my_metric.py[/bold]                 a new metric
-    [bold]touchstone run energy fid[/bold]                   two published metrics, anew
-    [bold]touchstone run[/bold]                              what of submissions/ is not published yet
-    [bold]touchstone run --all[/bold]                        all of submissions/
+    [bold]touchstone run energy fid[/bold]                   two published metrics, again
+    [bold]touchstone run[/bold]                              all unpublished metrics
+    [bold]touchstone run --all[/bold]                        all metrics of submissions/
     [bold]touchstone run cosine my_metric.py --data human_ordering=rated.csv[/bold]
     """
     from harness.base.paths import SUBMISSIONS
@@ -203,7 +203,7 @@ def run(
         sys.exit(STOPPED)
     report_run(tally)
     if what and "corpus" not in read.tracks and (without := [entry.name for entry in entries if entry.header.kind == "corpus"]):
-        progress.say(f"{', '.join(without)}: no task of the suite {read.name} compares corpora.")
+        progress.say(f"{', '.join(without)}: the suite {read.name} has no tasks for corpus metrics.")
     if reason is not None:
         progress.say(f"Not ranked among the published metrics: {reason}")
     results = StoreView(Results(read, Store(path), published))
@@ -246,7 +246,7 @@ def default_entries(progress: ConsoleProgress, published: ReleasedResults | None
         entries = unpublished
     waiting = [entry.name for entry in entries if entry.on_request]
     if waiting:
-        progress.say(f"Skipped: {', '.join(waiting)} are slow; name them to run them.")
+        progress.say(f"Skipped slow metrics: {', '.join(waiting)}. Name them to run them.")
     return [entry for entry in entries if not entry.on_request]
 
 
@@ -287,13 +287,13 @@ def check(
 def show(
     suite: ResultsSuiteOption = None, store: StoreOption = None, release: ReleaseOption = None, track: TrackOption = None,
     axis: AxisOption = None, as_json: JsonOption = False,
-    weights: Annotated[str | None, typer.Option(metavar="TASK:WEIGHT,…", help="Order by your own weights of the tasks instead; "
-                                                "the others do not count.", show_default=False)] = None,
-    borda: Annotated[bool, typer.Option("--borda", help="Order by Borda points instead: the mean share of the ranked metrics "
-                                        "that are beaten on a task.")] = False,
-    picture: Annotated[Path | None, typer.Option(help="Also draw the table into this SVG file.", show_default=False)] = None,
+    weights: Annotated[str | None, typer.Option(metavar="TASK:WEIGHT,…", help="Order by your own weights of tasks; tasks without "
+                                                "a weight do not count.", show_default=False)] = None,
+    borda: Annotated[bool, typer.Option("--borda", help="Order by Borda points: the share of the other ranked metrics that a "
+                                        "metric beats on a task, averaged over tasks.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="Also write the table to this SVG file.", show_default=False)] = None,
 ) -> None:
-    """Print the ranked tables of a suite, one per track: of your store, or of the latest release if there is no store yet.
+    """Print the ranked tables of a suite, one per track, from your store, or from the latest release if there is no store yet.
 
     [bold]touchstone show[/bold]
     [bold]touchstone show --suite smoke --json[/bold]
@@ -362,12 +362,12 @@ def relation_to_others(name: str, tracks: Iterable[str], results: ResultsView) -
             named = ", ".join(f"{other} ({r:.2f})" for other, r in alike)
             sentences.append(f"Most similar {track} metrics (rank correlation of answers): {named}.")
         if name in results.pareto_optimal(track):
-            sentences.append(f"Pareto-optimal among ranked {track} metrics: none scores higher at no higher cost.")
+            sentences.append(f"Pareto-optimal among ranked {track} metrics: no metric of the same or lower cost scores higher.")
     return sentences
 
 
 def show_results(results: ResultsView, as_json: bool, only_entries: set[str] | None = None, track: str | None = None) -> None:
-    """Print the ranked tables, or the scores of all entries, or of some, as JSON."""
+    """Print the ranked tables, or as JSON the scores of all entries or of the named ones."""
     from leaderboard.cli.console import output, ranking_tables
 
     tracks = results.tracks(track)

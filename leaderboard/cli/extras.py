@@ -28,5 +28,5 @@ def describe_missing(module: str) -> str | None:
     """Return how to install the extra that brings a module; None if no extra does."""
     extra = find_extra(module)
     target = "-e '.[{}]'" if is_clone() else "'" + DISTRIBUTION + "[{}]'"
-    return None if extra is None else (f'This needs {module.partition(".")[0]}, which the extra "{extra}" brings: '
+    return None if extra is None else (f'This needs {module.partition(".")[0]}, which is part of the extra "{extra}": '
                                        f"pip install {target.format(extra)}")

@@ -51,7 +51,7 @@ def figure(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Names of entries.")],
     pair: Annotated[str | None, typer.Option(help="Only this pair of sources, such as 'clinc150, banking77' (separation, radar, "
                                                   "boxes).", show_default=False)] = None,
-    k: Annotated[int | None, typer.Option(help="Only this number of steps between both sources (separation, radar, boxes).",
+    k: Annotated[int | None, typer.Option(help="Only this number of steps between the sources (separation, radar, boxes).",
                                           show_default=False)] = None,
     folder: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Folder for the files.")] = Path(),
     suite: SuiteOption = "core",

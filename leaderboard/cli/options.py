@@ -26,14 +26,14 @@ StoreOption = Annotated[str | None, typer.Option(metavar="FILE|sqlite:///…|pos
 ReleaseOption = Annotated[str | None, typer.Option(metavar="NAME|FOLDER", help="Show a release instead of the store.",
                                                    show_default=False, rich_help_panel="Where")]
 ResultsSuiteOption = Annotated[str | None, typer.Option("--suite", help="Suite: core, smoke, or the path of a TOML file.  \\["
-                                                        "default: core, or that of the release]", show_default=False,
+                                                        "default: core, or the suite of the release]", show_default=False,
                                                         rich_help_panel="What")]
 DataOption = Annotated[Path | None, typer.Option(help="Folder of Parquet snapshots that takes precedence over downloads.  \\["
                                                       "default: TOUCHSTONE_DATA]", show_default=False, rich_help_panel="Where")]
-OwnDataOption = Annotated[list[str] | None, typer.Option("--data", metavar="TASK=DATASET,...", help="Run only this task, and on "
+OwnDataOption = Annotated[list[str] | None, typer.Option("--data", metavar="TASK=DATASET,...", help="Run only this task, on "
                                                          "these datasets or files; may be repeated.", show_default=False,
                                                          rich_help_panel="What")]
-ColumnOption = Annotated[list[str] | None, typer.Option(metavar="ROLE=NAME", help="Which column has a role, such as text_a=old; "
+ColumnOption = Annotated[list[str] | None, typer.Option(metavar="ROLE=NAME", help="The column for a role, such as text_a=old; "
                                                         "may be repeated.", show_default=False)]
 PositiveOption = Annotated[str | None, typer.Option(metavar="LABEL", help="The label of similar pairs, if labels are words.",
                                                     show_default=False)]
@@ -110,7 +110,7 @@ def default_jobs(jobs: int | None) -> int:
 
 @contextlib.contextmanager
 def connect_cluster(address: str | None, suite: str, fingerprint: str) -> Iterator[MakeExecutor]:
-    """Connect to a Dask cluster and return what makes executors that use it; without an address, those of this machine."""
+    """Connect to a Dask cluster and yield a factory of its executors; without an address, of local executors."""
     from functools import partial
 
     from harness.evaluation.executor import Executor
@@ -204,12 +204,12 @@ def check_metric(name: str, results: ResultsView, suite: str | None) -> None:
 
 
 def select_axis(results: ResultsView, axis: str | None, track: str | None) -> tuple[ResultsView, str | None]:
-    """Return the results ranked by an axis, and the track that has it; both unchanged if none is named."""
+    """Return the results ranked by an axis, and the track of the axis; both arguments unchanged if no axis is named."""
     if axis is None:
         return results, track
     of_track = results.suite.axis(axis).track
     if track not in (None, of_track):
-        raise TouchstoneError(f"The axis {axis} is one of {of_track} metrics; omit --track {track}.")
+        raise TouchstoneError(f"The axis {axis} belongs to the {of_track} track; omit --track {track}.")
     return results.on_axis(axis), of_track
 
 

@@ -62,10 +62,10 @@ def release(
     store: StoreOption = None,
     to: Annotated[Path | None, typer.Option(help="Folder in which to create NAME.  \\[default: leaderboard/releases of a clone]",
                                             show_default=False)] = None,
-    only_store: Annotated[bool, typer.Option("--only-store", help="Leave out published metrics that the store has no results "
-                                             "of.")] = False,
+    only_store: Annotated[bool, typer.Option("--only-store", help="Leave out published metrics without results in the "
+                                             "store.")] = False,
 ) -> None:
-    """Write an immutable, citable folder of answers and scores, of your store and of published metrics.
+    """Write the answers and scores of your store and of published metrics to an immutable, citable folder.
 
     [bold]touchstone release 2026.1[/bold]                    in a clone: leaderboard/releases/2026.1
 
@@ -129,11 +129,11 @@ def verify(
 
 @citing_app.command()
 def cite(
-    name: Annotated[str | None, typer.Argument(help="A metric or an ensemble; without it, the release itself.")] = None,
+    name: Annotated[str | None, typer.Argument(help="A metric or an ensemble; default: the benchmark itself.")] = None,
     task: Annotated[str, typer.Option(help="Task or axis (such as usmb) whose score to cite, or overall.")] = "overall",
     form: Annotated[Citation, typer.Option("--format")] = Citation.text,
-    track: Annotated[str | None, typer.Option(help="Track of the overall score: corpus or text.  \\[default: that of the "
-                                                   "metric's kind]", show_default=False)] = None,
+    track: Annotated[str | None, typer.Option(help="Track of the overall score: corpus or text.  \\[default: the track "
+                                                   "of the metric's kind]", show_default=False)] = None,
     release: Annotated[str | None, typer.Option(metavar="NAME|FOLDER", help="A release.  \\[default: the latest]",
                                                 show_default=False)] = None,
 ) -> None:
@@ -200,7 +200,7 @@ def quality(
     results = open_results(suite, store, release)
     measured = {name: quality for name in results.tracks(track) if (quality := results.quality(name)) is not None}
     if not measured:
-        raise TouchstoneError(f"{results.source} has no statistics of the tasks; releases have them since schema version 3.")
+        raise TouchstoneError(f"{results.source} has no statistics of the tasks; releases contain them since schema version 3.")
     if as_json:
         print_json({name: quality.model_dump(mode="json") for name, quality in measured.items()})
         return

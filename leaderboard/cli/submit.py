@@ -43,7 +43,7 @@ def submit(
     memory: MemoryOption = None,
     limit: LimitOption = None,
 ) -> None:
-    """Check a metric, run it on a suite, and write a bundle for a pull request (see CONTRIBUTING.md); or let a server do this.
+    """Check a metric, run it on a suite, and write a bundle for a pull request (see CONTRIBUTING.md); or upload it to a server.
 
     [bold]touchstone submit my_metric.py[/bold]
 

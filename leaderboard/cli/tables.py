@@ -63,7 +63,7 @@ def print_check(reports: Sequence[CheckReport], confinement: Sandbox) -> None:
 def explanation_table(explanation: Explanation) -> FittedTable:
     """Return an explanation as a table."""
     return plain_table(
-        ("pairs", "count", *(f"{percentile}%" for percentile in PERCENTILES), "less alike", "which"),
+        ("pairs", "count", *(f"{percentile}%" for percentile in PERCENTILES), "less similar", "definition"),
         [
             (
                 Text(position.of, style="bold"),

@@ -41,7 +41,7 @@ def model_surprise(name: str) -> Surprise:
     if any("CausalLM" in architecture or "LMHead" in architecture for architecture in architectures):
         return TunedGenerator(name, 0).surprise
     raise TouchstoneError(f"\"{name}\" is neither a causal nor a masked language model (its architectures: "
-                          f"{', '.join(architectures) or 'not declared'}).")
+                          f"{', '.join(architectures) or 'not declared'}). Use another model.")
 
 
 def masked_surprise(name: str) -> Surprise:

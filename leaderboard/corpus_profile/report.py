@@ -39,8 +39,9 @@ def format_mean(interval: Interval | None) -> str:
 
 def describe_measures(profile: Profile) -> str:
     """Return the legend of the table."""
-    return (f"Semantic measures compare with test, by vectors of {profile.vectors}; syntactic ones with train, by words. "
-            "Vocab of train is its number of different words; of the others, the number of words that train does not have. "
+    return (f"Semantic measures compare a corpus with test, by vectors of {profile.vectors}; syntactic measures compare it with "
+            "train, by words. Vocab is the number of different words of train; for the other corpora, the number of words that "
+            "do not occur in train. "
             f"Grammar errors are counted by {profile.grammar}. Plausibility is perplexity under {profile.plausibility} (lower is "
             "more plausible). Intervals are 95% confidence intervals over texts.")
 

@@ -84,8 +84,8 @@ class Baselines:
         """Why no ensemble can be computed yet, or None."""
         lacking = [name for name in MEMBERS if name not in self.scored or not self.tables_of([self.scored[name]])]
         if lacking:
-            return (f"not everything was asked of {', '.join(lacking)}; `touchstone run {' '.join(lacking)} --suite "
-                    f"{self.suite.name}` does")
+            return (f"some test units of {', '.join(lacking)} have not been run; run `touchstone run {' '.join(lacking)} "
+                    f"--suite {self.suite.name}`")
         return None
 
     def tables_of(self, scored: Sequence[Scored]) -> list[str]:

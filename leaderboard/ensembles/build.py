@@ -50,7 +50,7 @@ def build_ensemble(store: Store | Path | str, suite: Suite, names: Sequence[str]
         suite: The suite whose stored answers are used.
         names: Two or more names of text metrics with results in the store.
         task: Name of a training table (`"sensitivity"`, ...); default: all.
-        splits: Number of random splits into learned and held-out groups.
+        splits: Number of random splits into training and held-out groups.
     """
     if len(set(names)) != len(names) or len(names) < 2:
         raise TouchstoneError("An ensemble needs two or more metrics; name each metric once.")

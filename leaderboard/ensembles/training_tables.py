@@ -27,7 +27,7 @@ Seen = Sequence[tuple[Unit, Sequence[Any]]]             # per test unit, one obs
 def training_tables(scored: Sequence[Scored], task: str | None) -> list[TrainingTable]:
     """Return the tables of one task, or of all tasks that any entry was run on; raise if an entry's answers are incomplete."""
     if task is not None and task not in MADE:
-        raise TouchstoneError(f'No ensemble exists for the task "{task}".{did_you_mean(task, MADE)} There are '
+        raise TouchstoneError(f'No ensemble exists for the task "{task}".{did_you_mean(task, MADE)} Use one of '
                               f'{", ".join(MADE)}.')
     tables = []
     for name, make in MADE.items():

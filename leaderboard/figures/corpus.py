@@ -174,7 +174,8 @@ def draw_axes(scored: Sequence[Scored]) -> go.Figure:
     """Draw each entry by its values on the first two axes of the text track, with 95% confidence intervals."""
     axes = [axis for axis in scored[0].suite.axes if axis.track == "text"][:2]
     if len(axes) < 2:
-        raise TouchstoneError(f"The suite {scored[0].suite.name} declares fewer than two axes of text metrics.")
+        raise TouchstoneError(f"The suite {scored[0].suite.name} declares fewer than two axes of text metrics; use another "
+                              "suite, such as core.")
     figure = go.Figure()
     for number, entry in enumerate(scored):
         x, y = (entry.in_track("text", axis.name).overall_estimate for axis in axes)

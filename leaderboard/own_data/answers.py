@@ -232,7 +232,7 @@ def select_candidates(kind: str, names: Sequence[str], progress: Progress) -> li
     if not named:
         here, absent = scan_folder(SUBMISSIONS)
         if absent:
-            progress.say(f"Skipped without their models: {', '.join(absent)}; see `touchstone models list`.")
+            progress.say(f"Skipped because models are missing: {', '.join(absent)}; see `touchstone models list`.")
         entries = list({entry.name: entry for entry in [
             *(entry for submission in here for entry in submission.entries if not entry.on_request), *entries]}.values())
     if kind == "text":

@@ -77,7 +77,8 @@ def choose_by_corpora(corpora: Sequence[Sequence[str]], names: Sequence[str], en
     a, b, *rest = (draw_texts(corpus, MOST_TEXTS, rng) for corpus in inputs)
     shared = len(set(a) & set(b)) / min(len(set(a)), len(set(b)))
     if shared > 0.05:
-        notes.append(f"{shared:.0%} of the different texts of one corpus are also in the other, so samples are less far apart.")
+        notes.append(f"{shared:.0%} of the different texts of one corpus are also in the other, which reduces the distances "
+                     "between samples.")
     groups = {**size_groups(a, b, rng), **mixture_groups(a, b, rng), **fault_groups(a, b, rng)}
     if rest:
         groups["like"] = like_group(a, b, rest[0], rng)
@@ -174,11 +175,11 @@ def report_on_corpora(choice: CorpusChoice) -> Report:
     summary = []
     if best is not None:
         noticed = f"from {best.noticed_from} texts on" if best.noticed_from else f"not reliably with up to {sizes[-1]} texts"
-        summary.append(f"Recommended: {best.name}. It notices the difference of {a} and {b} {noticed} (in {NOTICED:.0%} of "
+        summary.append(f"Recommended: {best.name}. It notices the difference between {a} and {b} {noticed} (in {NOTICED:.0%} of "
                        f"draws, with 5% false alarms).")
         if best.nearer is not None:
             nearer, share = (a, best.nearer) if best.nearer >= 0.5 else (b, 1 - best.nearer)
-            summary.append(f"By {best.name}, {nearer} is nearer to {choice.names[2]} in {share:.0%} of draws.")
+            summary.append(f"According to {best.name}, {nearer} is nearer to {choice.names[2]} in {share:.0%} of draws.")
     headings = ("metric", "score", "noticed from", "mixtures", *(fault.value.replace("_", " ") for fault in FAULTS),
                 *([f"{a} nearer"] if best is not None and best.nearer is not None else []))
     rows = [(row.name, f"{row.score:.2f}", "-" if row.noticed_from is None else str(row.noticed_from), f"{row.mixtures:.2f}",
@@ -186,7 +187,7 @@ def report_on_corpora(choice: CorpusChoice) -> Report:
              *([] if row.nearer is None else [f"{row.nearer:.0%}"])) for row in choice.rows]
     curve = [(row.name, *(f"{row.power[size]:.0%}" for size in sizes)) for row in choice.rows]
     sections = [
-        Section("What each metric sees", [
+        Section("What each metric detects", [
             f"Mixtures: rank correlation of the distance with the difference in shares of {a} and {b}, {LEVELS} mixtures. "
             f"Faults of {a}: rank correlation of the distance with the strength of the fault; contamination is by texts of {b}. "
             f"Score: mean of mixtures, faults and power. A few hundredths are due to chance ({REPETITIONS} repetitions)."],

@@ -119,10 +119,11 @@ def explain_difference(name: str, difference: float, size: int, results: Results
         largest, sources = mixture.largest, tuple(rated.name for rated in sets)
         low, high = mixture.interval(min(absolute, largest))
     if absolute > largest:
-        notes.append(f"No difference as large is expected, so the probability is that of the largest, {largest:.3g}. "
-                     f"The range of {name} is {header.range[0]:g} to {header.range[1]:g}; is the difference on this scale?")
+        notes.append(f"No difference this large is expected, so the probability is that of the largest expected one, "
+                     f"{largest:.3g}. The range of {name} is {header.range[0]:g} to {header.range[1]:g}; is the difference "
+                     "on this scale?")
     if error > WELL_CALIBRATED:
-        notes.append(f"The calibration error is {error:.2f}: on other data, expect the probability to be off by about so much.")
+        notes.append(f"The calibration error is {error:.2f}: on other data, expect the probability to be off by about this much.")
     needed = {f"{share:.0%}": needed_difference(predictor, share, largest) for share in (0.75, 0.90, 0.95)}
     probability = float(predictor.probability(min(absolute, largest)))
     return DifferenceMeaning(name, "text" if low is not None else "corpus", absolute, size, probability, low, high, error, needed,
@@ -132,7 +133,7 @@ def explain_difference(name: str, difference: float, size: int, results: Results
 def check_sources(name: str, sources: Collection[object], results: Results) -> None:
     """Raise unless there are at least two sources, one of which can be left out."""
     if len(sources) < 2:
-        raise TouchstoneError(f'The answers of "{name}" on the suite {results.suite.name} are of fewer than two sources. Run '
+        raise TouchstoneError(f'The answers of "{name}" on the suite {results.suite.name} come from fewer than two sources. Run '
                               f"`touchstone run {name}`.")
 
 

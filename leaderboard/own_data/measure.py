@@ -45,7 +45,7 @@ LIMITS = Limits(seconds_per_entry=3_600.0)
 
 @dataclass(frozen=True)
 class Measurement:
-    """What one metric says about two corpora or about pairs; the other fields are None if it failed."""
+    """The result of one metric for two corpora or for pairs; if the metric failed, `failure` says why and values are None."""
 
     metric: str
     returns: str                            # "distance" or "similarity", of `value`, `low` and `high`
@@ -72,7 +72,7 @@ def measure(metrics: Sequence[str | Path] | str | Path, a: Sequence[str] | str |
         b: Second texts.
         pairs: Compare the first text with the first, the second with the second, and so on.
         draws: Number of permutations, and of random halves.
-        texts: The number of texts of a corpus that are used; of larger ones, so many are drawn at random.
+        texts: Largest number of texts of a corpus; from a larger corpus, this many are drawn at random.
         model: Embedding model of metrics that take vectors.
         seed: Seed of the draws.
         jobs: Number of metrics that run at the same time.
@@ -189,8 +189,8 @@ def measure_pairs(entries: Sequence[Entry], a: Sequence[str], b: Sequence[str], 
     if corpus is not None:
         raise TouchstoneError(f'"{corpus.name}" compares corpora, not pairs of texts; omit --pairs.')
     if len(a) != len(b) or len(a) < FEWEST_PAIRS:
-        raise TouchstoneError(f"Pairs need two files of the same number of texts, at least {FEWEST_PAIRS}; these have "
-                              f"{len(a):,} and {len(b):,}.")
+        raise TouchstoneError(f"--pairs needs two files with the same number of texts, at least {FEWEST_PAIRS}; these have "
+                              f"{len(a):,} and {len(b):,} texts.")
     draws = max(1, min(draws, PERMUTED_PAIRS // len(a)))
     orders = [rng.permutation(len(a)) for _ in range(draws)]
     answers = score_pairs([*a, *(text for _ in orders for text in a)], [*b, *(b[row] for order in orders for row in order)],
@@ -219,14 +219,14 @@ def report_measurements(measurements: Sequence[Measurement], a: str, b: str, pai
     draws = max((item.draws for item in measurements), default=0)
     if pairs:
         heading, meaning = "permuted pairs", (
-            "Value: mean over pairs, with a 95% interval. p: that the texts of a pair have nothing to do with each other, from "
-            "random pairs of the same texts, whose 95% band is shown.")
+            "Value: mean over pairs, with a 95% interval. p: p-value of the hypothesis that the texts of a pair are "
+            "unrelated, from random pairs of the same texts, whose 95% band is shown.")
     else:
         heading, meaning = "same source", (
-            "Value: for all texts, with a 95% interval. p: that both corpora are from the same source, from random divisions of "
-            "all texts. Same source: 95% band of the value for two halves of one corpus, beside the mean for halves of both "
-            "(halves), because values depend on the number of texts.")
-    many = f" p is not corrected for the number of metrics, {len(measurements)}." if len(measurements) > 1 else ""
+            "Value: for all texts, with a 95% interval. p: p-value of the hypothesis that both corpora are from the "
+            "same source, from random divisions of all texts. Same source: 95% band of the value for two halves of one corpus; "
+            "compare it with the mean for halves of both (halves), because values depend on the number of texts.")
+    many = f" p is not corrected for the number of metrics ({len(measurements)})." if len(measurements) > 1 else ""
     rows = [(item.metric, format_value(item.value), f"{format_value(item.low)} to {format_value(item.high)}",
              format_small(item.p), f"{format_value(item.self_low)} to {format_value(item.self_high)}",
              *([] if pairs else [format_value(item.halves)]), item.returns) for item in measurements if item.failure is None]

@@ -20,7 +20,7 @@ WITH_FIGURES = (Paper.ackerman, Paper.zwerdling2021)
 
 def reproduce(paper: str, store: Path | str | None = None, *, only: Sequence[str] = (), repetitions: int = 25, jobs: int = 1,
               with_figures: bool = False, metrics: Sequence[str] = (), progress: Progress | None = None) -> Reproduction:
-    """Run what the store lacks for the tables of a paper, and return the tables.
+    """Run the test units that the store lacks for the tables of a paper, and return the tables.
 
     Args:
         paper: Key of the paper, such as "kour2022".

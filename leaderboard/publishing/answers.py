@@ -221,8 +221,8 @@ class ReleasedResults:
     def get(self, stored: StoredArray) -> np.ndarray:
         """Return the array of a reference."""
         if stored.digest not in self._arrays:
-            raise TouchstoneError(f"Of the text tasks, the release {self.name} contains the similarity matrices of "
-                                  f"{', '.join(MEMBERS)} only. Run the metric with `touchstone run NAME` to have its own.")
+            raise TouchstoneError(f"For text tasks, the release {self.name} contains the similarity matrices of "
+                                  f"{', '.join(MEMBERS)} only. Compute those of another metric with `touchstone run NAME`.")
         return decode_array(stored, self._arrays[stored.digest], str(self._release.folder / ARRAYS))
 
     @cached_property

@@ -65,7 +65,7 @@ def task_changes(old: TaskInfo, new: TaskInfo) -> Iterator[str]:
     if old.measure_version != new.measure_version:
         yield f"{new.title}: version {new.measure_version} of its measures instead of {old.measure_version}."
     if old.observe_version != new.observe_version:
-        yield f"{new.title}: version {new.observe_version} of what metrics are asked instead of {old.observe_version}."
+        yield f"{new.title}: version {new.observe_version} of its calls to metrics instead of {old.observe_version}."
     if old.units != new.units:
         yield f"{new.title}: {new.units:,} test units instead of {old.units:,}."
     if old.ranked != new.ranked:

@@ -44,7 +44,7 @@ def export_metadata(release: Release | None, form: str) -> str:
     """Return a release as `croissant` (a JSON document), or as `every_eval_ever` (a JSON line for each metric and track)."""
     if release is None:
         raise TouchstoneError(
-            f"The format {form} describes releases; name one with --release, such as --release {releases()[-1]}."
+            f"The format {form} describes releases; select one with --release, such as --release {releases()[-1]}."
         )
     if form == "croissant":
         return json.dumps(describe_release(release), indent=1, ensure_ascii=False) + "\n"

@@ -1,6 +1,6 @@
 """Releases: immutable, citable folders of scores with checksums, written from a store and verified when read.
 
-What becomes known about a release later (withdrawn, superseded) is recorded in `errata.toml` beside the folders, never in them.
+Later findings about a release (withdrawn, superseded) are recorded in `errata.toml` next to the folders, never in them.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Correction(BaseModel):
 
 
 class Erratum(BaseModel):
-    """What became known about a release later."""
+    """The errata of a release: its status and corrections."""
 
     withdrawn: bool = False
     superseded_by: str | None = None
@@ -105,7 +105,7 @@ class Release:
         return sha256_of(self.folder / SUMS)
 
     def results(self, suite: Suite) -> ReleasedResults:
-        """Return the answers and scores, to rank others among them; raise if there are none of this version of the suite."""
+        """Return the answers and scores, to rank others among them; raise if it has none for this version of the suite."""
         return published_results(self, suite)
 
     def task(self, name: str) -> TaskInfo | None:
@@ -269,7 +269,7 @@ def releases(folder: Path = FOLDER) -> list[str]:
 
 
 def read_release(name: str | None = None, folder: Path = FOLDER) -> Release:
-    """Return a release by name or path, or the latest that is not withdrawn; refuse one whose checksums do not match."""
+    """Return a release by name or path, or the latest that is not withdrawn; raise if its checksums do not match."""
     if name is not None and "/" in name:
         folder, name = Path(name).resolve().parent, Path(name).resolve().name
     names, errata = releases(folder), read_errata(folder)

@@ -1,4 +1,4 @@
-"""Admission of tasks to the ranking: a task counts only if trivial baselines stay at chance on it and it tells metrics apart."""
+"""Admission of tasks to the ranking: a task counts only if trivial baselines stay at chance and metrics differ on it."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ class TaskPosition:
 
 @dataclass(frozen=True)
 class Position:
-    """Where an entry stands in a track: rank, significant differences, the most similar entries, and tasks."""
+    """The position of an entry in a track: rank, significant differences, the most similar entries, and tasks."""
 
     name: str
     track: str

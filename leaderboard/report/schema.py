@@ -180,7 +180,7 @@ class UnitCounts(Model):
 
 
 class AxisStanding(Model):
-    """An entry's value on an axis, and its rank there or why it has none."""
+    """An entry's value on an axis, and its rank or the reason why it has none."""
 
     value: Estimate | None
     rank: int | None
@@ -190,7 +190,7 @@ class AxisStanding(Model):
 
 
 class TaskResult(Model):
-    """What an entry scored on a task."""
+    """The result of an entry on a task."""
 
     signature: str
     score: Estimate | None
@@ -290,7 +290,7 @@ class RunInfo(Model):
 
 
 class Standing(Model):
-    """An entry in one track: its rank, or why it has none, and its scores."""
+    """An entry in one track: its rank, or the reason why it has none, and its scores."""
 
     name: str
     track: str
@@ -419,13 +419,13 @@ class TrackStanding(Model):
 
 
 class Card(Standing):
-    """One entry: as its first track has it, with the tasks of all tracks and its standing in each."""
+    """One entry as in its first track, with the tasks of all tracks and its standing in each track."""
 
     tracks: dict[str, TrackStanding]
 
 
 class PairedDifference(Model):
-    """The score of one metric minus that of another on the test units that both have; `p` is one-sided."""
+    """The score of one metric minus the score of another on their common test units; `p` is one-sided."""
 
     value: float
     low: float | None
@@ -435,7 +435,7 @@ class PairedDifference(Model):
 
 
 class MetricPair(Model):
-    """Paired differences of two metrics by task, and on how many of them each is significantly better."""
+    """Paired differences of two metrics by task, and the number of tasks on which each is significantly better."""
 
     a: str
     b: str

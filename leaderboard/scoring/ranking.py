@@ -85,7 +85,7 @@ class Ranking:
     def unseen(self) -> dict[str, tuple[int, int]]:
         """The lowest and the highest rank of each ranked entry on single tasks: a prediction of its rank on another task.
 
-        If the tasks are exchangeable with a further one, the range contains the rank on that one with a probability of at least
+        If the tasks are exchangeable with a further task, the range contains the rank on it with a probability of at least
         `unseen_level`; this is the conformal prediction interval of k ranks.
         """
         ranks = {name: [rank for rank, _ in of_task.values() if rank is not None] for name, of_task in self.task_ranks.items()}
@@ -265,18 +265,18 @@ def unranked_reason(scored: Scored) -> str | None:
     if scored.entry.variant is not None:
         return f"variant of {scored.entry.header.name}"
     if CLAIMED in scored.marks:
-        return f"{CLAIMED}, which nobody can verify"
+        return f"{CLAIMED}, which cannot be verified"
     if "context-dependent" in scored.marks:
-        return "context-dependent: its answers change with what else it was asked"
+        return "context-dependent: its answers depend on other calls"
     if scored.overall is not None and not math.isfinite(scored.overall):
         return "its score is not a finite number"
     for score in scored.ranked_tasks:
         title = score.task.info.title.lower()
         if score.too_many_failed:
-            return f"{len(score.failures)} of {score.asked} units of {title} failed"
+            return f"{len(score.failures)} of {score.asked} test units of {title} failed"
         if score.not_applicable is not None:
             return f"{title} does not apply: {score.not_applicable}"
         if not score.complete:
-            return f"{score.asked} of {score.planned} units of {title} asked so far"
+            return f"{score.asked} of {score.planned} test units of {title} run so far"
     missing = [name for name in scored.axis.tasks if name not in scored.tasks]
     return f"it has no score on {', '.join(missing)}" if missing else None

@@ -50,7 +50,7 @@ class TaskScore:
     scale: float = 1.0                      # by which the axis divides the score above chance
 
     def in_axis(self, part: AxisPart) -> TaskScore:
-        """Return the result with what an axis uses of it in place of the score."""
+        """Return the result with the measure that an axis uses in place of the score."""
         if part.measure is None:
             return replace(self, scale=part.scale)
         return replace(self, score=self.measures.get(part.measure), chance=0.0, scale=part.scale, by_unit={},
@@ -118,7 +118,7 @@ class Scored:
         return self.suite.axis(self.track, self.axis_name)
 
     def in_track(self, track: str, axis: str | None = None) -> Scored:
-        """Return the same results as another track, or another axis of it, sees them."""
+        """Return the same results for another track, or for another axis of the track."""
         return replace(self, track=track, axis_name=axis)
 
     @property
@@ -160,7 +160,7 @@ class Scored:
 
     @property
     def usmb(self) -> float | None:
-        """The mean of the USMB tasks' scores as USMB computes them; None while one of them has none."""
+        """The mean of the USMB tasks' scores as USMB computes them; None while one of these tasks has no score."""
         parts = [score.measures.get(USMB) for score in self.tasks.values()
                  if USMB in score.task.info.measures and score.task.info.track == self.track]
         values = [part.value for part in parts if part is not None]

@@ -52,7 +52,7 @@ class Provider(NamedTuple):
         fields = ("id", "login") if self.name == GITHUB else ("sub", "preferred_username")
         identifier, name = map(user.get, fields)
         if not isinstance(identifier, str | int) or not 1 <= len(str(identifier)) <= LONGEST_ACCOUNT:
-            raise TouchstoneError(f"{self.title} did not say who you are. Try again, or use a token.")
+            raise TouchstoneError(f"{self.title} did not identify you. Try again, or use a token.")
         return Account(f"{self.name}:{identifier}", printable(str(name or identifier), LONGEST_ACCOUNT))
 
 

@@ -54,8 +54,8 @@ class Quotas:
         ).scalar_one()
         if waiting >= self._settings.waiting_per_owner:
             raise RefusedRequest(
-                f"{waiting} of your submissions are in the queue, which is the limit. Queue this one when one of them has "
-                "started, or withdraw one.",
+                f"{waiting} of your submissions are in the queue, which is the limit. Wait until one of them has "
+                "started, or withdraw one of them.",
                 429,
             )
         scored = (
@@ -71,8 +71,8 @@ class Quotas:
                 else None
             )
             raise RefusedRequest(
-                f"The limit is {self._settings.runs_per_month} scored submissions in 30 days; {len(runs)} were scored and "
-                f"{waiting} wait. {describe_wait(ends)}",
+                f"The limit is {self._settings.runs_per_month} scored submissions in 30 days ({len(runs)} scored, "
+                f"{waiting} waiting). {describe_wait(ends)}",
                 429,
                 ends,
             )
@@ -95,7 +95,7 @@ class Quotas:
 def describe_wait(seconds: float | None) -> str:
     """Return when a limit ends."""
     if seconds is None:
-        return "Withdraw a waiting one, or try again when they have been run."
+        return "Withdraw a waiting submission, or try again when the waiting submissions have been run."
     amount, unit = (
         (seconds / DAY, "days")
         if seconds > 2 * DAY

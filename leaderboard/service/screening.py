@@ -26,7 +26,7 @@ def screen(filename: str, source: bytes, most_bytes: int) -> Screening:
     try:
         if len(source) > most_bytes:
             raise TouchstoneError(
-                f"The file has {format_bytes(len(source))}; a submission has at most {format_bytes(most_bytes)}."
+                f"The file has {format_bytes(len(source))}; a submission may have at most {format_bytes(most_bytes)}."
             )
         if not source.strip():
             raise TouchstoneError("The file is empty. Upload one Python file with a header; the page Submit has an example.")
@@ -37,14 +37,14 @@ def screen(filename: str, source: bytes, most_bytes: int) -> Screening:
             or "/" in filename
             or "\\" in filename
         ):
-            raise TouchstoneError("A submission is one Python file, whose name ends with .py and has no folder.")
+            raise TouchstoneError("Upload one Python file; its name must end with .py and contain no folder.")
         if b"\0" in source:
             raise TouchstoneError("The file is not text. Upload the Python file itself, not an archive.")
         header = read_header(source, filename)
         submission = Submission(filename, source, header)
         check_name(submission)
         if any(other.source == source for other in parse_folder(SUBMISSIONS)):
-            raise TouchstoneError(f"This file is published already; the page of {header.name} shows its scores.")
+            raise TouchstoneError(f"This file is already published; the page of {header.name} shows its scores.")
         return Screening(header.name)
     except TouchstoneError as refusal:
         return Screening("", str(refusal))

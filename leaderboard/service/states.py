@@ -16,7 +16,7 @@ from leaderboard.workflows.check import CheckSummary
 
 
 class State(StrEnum):
-    """What has happened to a submission so far."""
+    """The state of a submission."""
 
     RECEIVED = "received"  # stored
     SCREENED = "screened"  # its header was read; waits for the check
@@ -47,14 +47,14 @@ WITHDRAWABLE = frozenset(state for state, following in FOLLOWING.items() if Stat
 
 
 class Fault(StrEnum):
-    """Whose fault a failure is."""
+    """The cause of a failure: the service or the metric."""
 
     OURS = "ours"                           # nothing is charged, and the same file may be uploaded again
     YOURS = "yours"
 
 
 class RunProgress(BaseModel):
-    """How far a check or a run is: the stage that began last, and the last message."""
+    """The progress of a check or a run: the current stage and the last message."""
 
     stage: str | None = None
     done: int = 0
@@ -65,7 +65,7 @@ class RunProgress(BaseModel):
 
 
 class CheckDetails(BaseModel):
-    """What is stored of a check: a report for each entry."""
+    """The stored result of a check: a report for each entry."""
 
     reports: list[CheckSummary]
 
@@ -78,15 +78,15 @@ class SubmittedPosition(Position):
 
 
 class RunDetails(BaseModel):
-    """What is stored of a run: its costs, and the positions among the published metrics."""
+    """The stored result of a run: its costs, and the positions among the published metrics."""
 
     seconds: float = 0.0
     suite: str | None = None
     fingerprint: str | None = None
-    release: str | None = Field(default=None, description="the release whose metrics the entries are ranked among")
-    unranked: str | None = Field(default=None, description="why there is no such release")
+    release: str | None = Field(default=None, description="the release with whose metrics the entries are ranked")
+    unranked: str | None = Field(default=None, description="why the entries are not ranked with the metrics of a release")
     positions: list[SubmittedPosition] = []
-    fault: Fault | None = Field(default=None, description="whose fault it is that the run failed")
+    fault: Fault | None = Field(default=None, description="what caused the failure of the run: the metric or the service")
 
 
 class IllegalTransition(Exception):

@@ -149,7 +149,7 @@ class Submissions:
         if not taken:
             return None
         relation = "is taken" if name in taken else f'looks like "{taken[0]}", which is taken'
-        return f'The name "{name}" {relation} by another submission; choose another one.'
+        return f'The name "{name}" {relation} by another submission; choose another name.'
 
     # ---- requests of owners -----------------------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class Submissions:
                 return record
             if record.state not in WITHDRAWABLE:
                 raise RefusedRequest(
-                    f"The submission is {record.state.value}; only one that has not been run can be withdrawn.", 409
+                    f"The submission is {record.state.value}; only a submission that has not been run can be withdrawn.", 409
                 )
             self._move(connection, record, State.WITHDRAWN, "Its owner withdrew it.")
             return self._get(connection, identifier)
@@ -311,7 +311,8 @@ class Submissions:
                 connection,
                 record,
                 State.FAILED,
-                f"Not the metric's fault, and nothing is charged: {reason} ({attempts} attempts). Upload the file again.",
+                f"The run failed for a reason other than the metric and does not count against your limits: {reason} "
+                f"({attempts} attempts). Upload the file again.",
                 RunDetails(fault=Fault.OURS),
             )
         elif record.state is State.RUNNING:

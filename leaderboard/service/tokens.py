@@ -46,8 +46,8 @@ class Tokens:
         """
         if not OWNER.fullmatch(owner):
             raise TouchstoneError(
-                "The name of an owner has 1 to 120 letters, digits, dots, hyphens, underscores, colons and @, and begins with a "
-                "letter or digit."
+                "The name of an owner must have 1 to 120 letters, digits, dots, hyphens, underscores, colons and @, and begin "
+                "with a letter or digit."
             )
         token = PREFIX + secrets.token_urlsafe(32)
         with self._database.transaction() as connection:

@@ -26,7 +26,7 @@ def format_time(seconds: float) -> str:
 
 
 class EventView(BaseModel):
-    """A state with its reason and the time when it began."""
+    """A state, its reason and the time when it began."""
 
     state: State
     reason: str
@@ -41,7 +41,7 @@ class SubmissionView(BaseModel):
     filename: str
     state: State
     reason: str
-    final: bool = Field(description="whether nothing can follow")
+    final: bool = Field(description="whether the state is final")
     created: float
     place: int | None = Field(description="place in the queue, from 1")
     seconds_left: float | None = Field(description="estimate of the time until it is scored, from recent runs")
@@ -49,9 +49,9 @@ class SubmissionView(BaseModel):
     events: list[EventView]
     check: list[CheckSummary] | None = Field(description="the reports of the check, one for each entry")
     bundle: bool = Field(False, description="whether there is a bundle that the reader may download")
-    results: RunDetails | None = Field(description="positions among the published metrics, once they may be seen")
-    tries: int = Field(1, description="scored submissions of its family, that is, of near variants by the same owner")
-    private: list[PrivateView] = Field([], description="rounded scores on private draws, once they may be seen")
+    results: RunDetails | None = Field(description="positions among the published metrics, once they are visible")
+    tries: int = Field(1, description="number of scored submissions in its family (near variants by the same owner)")
+    private: list[PrivateView] = Field([], description="rounded scores on private draws, once they are visible")
 
 
 def view_submission(submissions: Submissions, epochs: Epochs, record: Record, with_results: bool) -> SubmissionView:

@@ -87,7 +87,7 @@ class CheckReport:
 
     @property
     def refusal(self) -> str | None:
-        """The sentence about what the sandbox does not allow, if the metric tried such a thing."""
+        """A sentence about an attempt that the sandbox refused; None if there was none."""
         return explain_refusal(self.entry.submission.filename, self.refused, self.failures)
 
     @property
@@ -164,7 +164,7 @@ def check_name(submission: Submission) -> None:
         if comparable_name(other.header.name) == comparable_name(name):
             relation = "is taken" if other.header.name == name else f'looks like "{other.header.name}", which is taken'
             raise TouchstoneError(f'{submission.filename}, line {field_line(submission.source, "name")}: the name "{name}" '
-                                  f"{relation} by submissions/{other.filename}; choose another one.")
+                                  f"{relation} by submissions/{other.filename}; choose another name.")
 
 
 def comparable_name(name: str) -> str:
@@ -321,13 +321,13 @@ def give_advice(report: CheckReport) -> list[str]:
         sentences.append("Repeated calls give different answers: use NumPy's or Python's global random generator, which is "
                          "seeded before every call, or declare `repeatable = false`.")
     if header.kind == "text" and not report.has_matrix and report.calls_per_second is not None and report.calls_per_second < 200:
-        sentences.append("A function `matrix(a, b)` that answers all pairs at once would make it much faster on corpora.")
+        sentences.append("A function `matrix(a, b)` that scores all pairs at once would make the metric much faster on corpora.")
     if shares.get("company", 1) < 1 or shares.get("order_of_calls", 1) < 1:
         sentences.append("Answers depend on other calls: the metric would be listed, not ranked.")
     if report.refused:
         tries = ", ".join(f"{what} (line {line.rpartition(':')[2]})" for what, line in report.refused)
-        sentences.append(f"It tried to {tries}. The sandbox prevents this: a metric has its libraries, its models, and one empty "
-                         "folder.")
+        sentences.append(f"The metric tried to {tries}. The sandbox prevents this: a metric has its libraries, its models, and "
+                         "one empty folder.")
     awkward = report.worst.get("finite_when_awkward")
     if awkward is not None and not is_deliberate_refusal(awkward.trial):
         sentences.append("Unusual inputs (empty texts, identical corpora, ...) give answers that are not finite; each would fail "
@@ -343,9 +343,9 @@ def advise_on_range(report: CheckReport) -> list[str]:
     declared, observed = f"[{low:g}, {high:g}]", f"[{answers.lowest:.3g}, {answers.highest:.3g}]"
     if answers.outside > OUTSIDE:
         return [f"{answers.outside:.0%} of the answers lie outside the declared range {declared}: they are in {observed}. Widen "
-                "the range or clip."]
+                "the range, or clip the answers."]
     if math.isfinite(high - low) and answers.highest - answers.lowest < USED * (high - low):
-        return [f"The answers are in {observed}, less than half of the declared range {declared}: is the range right?"]
+        return [f"The answers are in {observed}, less than half of the declared range {declared}; check the range."]
     return []
 
 

@@ -95,8 +95,8 @@ class Direction(Task[Contrasts]):
             metric.pair_scores(a, b, 0, list(dict.fromkeys(b)))
         except Fault:
             return fault
-        return Fault(fault.kind, f"{fault.sentence}, for texts that `fit` did not receive; tasks also compare changed, shortened "
-                     "and joined copies of the fitted texts, and others", fault.places, fault.output)
+        return Fault(fault.kind, f"{fault.sentence}, for texts that `fit` did not receive; tasks also score other texts, such as "
+                     "changed, shortened and joined copies of the fitted ones", fault.places, fault.output)
 
 
 def draw_texts(unit: Unit) -> list[tuple[str, str, str]]:

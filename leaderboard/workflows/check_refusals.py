@@ -22,9 +22,10 @@ def explain_refusal(filename: str, attempts: Iterable[ATTEMPT], failures: Sequen
     """Return the sentence about the first attempt that explains why a metric cannot work here, or None."""
     for failure in failures:
         if HUB.search(failure.sentence):
-            return f"It loads a model by its name{line_of(failure, filename)}; a metric has no network. Instead {WEIGHTS}."
+            return (f"The metric loads a model by its name{line_of(failure, filename)}; a metric has no network. Instead, "
+                    f"{WEIGHTS}.")
     for what, line in attempts:
-        attempt = f"It tries to {what} (line {line.rpartition(':')[2]}), and"
+        attempt = f"The metric tries to {what} (line {line.rpartition(':')[2]}), and"
         if what.startswith(VARIABLE):
             return f"{attempt} {NO_SETTINGS}"
         if what in NAME_LOOKUPS:
@@ -35,7 +36,7 @@ def explain_refusal(filename: str, attempts: Iterable[ATTEMPT], failures: Sequen
                     f"`dependencies` (wheels with compiled modules work); for weights {WEIGHTS}.")
     for failure in failures:
         if SETTING.search(failure.sentence):
-            return f"It needs an environment variable{line_of(failure, filename)}, and {NO_SETTINGS}"
+            return f"The metric needs an environment variable{line_of(failure, filename)}, and {NO_SETTINGS}"
     return None
 
 

@@ -50,8 +50,8 @@ def compare_encoders(entries: Iterable[Entry], suite: str, models: Sequence[str]
     """
     chosen = [entry for entry in entries if entry.takes_vectors and entry.vectors in (SUITE_VECTORS, TOKEN_VECTORS)]
     if not chosen:
-        raise TouchstoneError("None of these metrics takes vectors of the suite's model, so no embedding model matters; name one "
-                              'with `input = "embeddings"`, such as cosine or energy.')
+        raise TouchstoneError("None of these metrics takes vectors of the suite's model, so the embedding model does not matter; "
+                              'name a metric with `input = "embeddings"`, such as cosine or energy.')
     if len(set(models)) < 2:
         raise TouchstoneError("--models needs at least two different models, such as minilm,mpnet.")
     fetch_models(models, progress)
@@ -61,8 +61,8 @@ def compare_encoders(entries: Iterable[Entry], suite: str, models: Sequence[str]
     tasks = [task for task in comparable if not only or task.name in only]
     for name in only:
         if name not in {task.name for task in comparable}:
-            raise TouchstoneError(f'The answers to "{name}" cannot be compared between models. Of the suite {suite}, those to '
-                                  f"{', '.join(task.name for task in comparable) or 'no task'} can.")
+            raise TouchstoneError(f'The answers to "{name}" cannot be compared between models. The tasks of the suite {suite} '
+                                  f"whose answers can: {', '.join(task.name for task in comparable) or 'none'}.")
     scored: dict[str, dict[str, dict[str, TaskScore]]] = {}
     for model, read in suites.items():
         run_suite(chosen, read, store, only=[task.name for task in tasks], jobs=jobs, progress=progress)

@@ -58,7 +58,7 @@ class Explanation:
         if self.told_apart is not None and self.told_apart < HARDLY:
             return f"{start}. The metric hardly separates random pairs from paraphrases, so the score is not informative."
         nearest = min(positions, key=lambda position: abs((position.percentile or 0.0) - 50))
-        return f"{start}; such a value is most ordinary for a {nearest.of} pair."
+        return f"{start}; such a score is most typical of a {nearest.of} pair."
 
 
 def explain(name: str, a: str, b: str, suite: Suite, store: Results | Store | Path | str, progress: Progress) -> Explanation:
@@ -73,7 +73,7 @@ def stored_answers(name: str, results: Results) -> tuple[Entry, list[tuple[str, 
     """Return the entry of that name and its answers as (dataset, kind of pairs, answers)."""
     suite, entries = results.suite, {stored.entry.name: stored for stored in results.entries()}
     questions = suite.select([HumanOrdering.name])
-    get = f"`touchstone run {name} --suite {suite.name} --only {HumanOrdering.name}` gets them"
+    get = f"`touchstone run {name} --suite {suite.name} --only {HumanOrdering.name}` computes them"
     if name not in entries:
         raise TouchstoneError(f'The store has no results of "{name}".{did_you_mean(name, entries)} If the metric exists, '
                               f"{get}.")

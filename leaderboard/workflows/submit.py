@@ -162,11 +162,11 @@ def submission_state(scored: Scored, report: CheckReport | None) -> tuple[State,
     for score in (task_score for task_score in scored.tasks.values() if task_score.task.info.ranked):
         title = score.task.info.title.lower()
         if not score.complete:
-            return State.REJECTED, f"{score.asked} of {score.planned} units of {title} were asked"
+            return State.REJECTED, f"{score.asked} of {score.planned} test units of {title} were run"
         if score.too_many_failed:
-            return State.REJECTED, f"{len(score.failures)} of {score.asked} units of {title} failed: {score.failures[0]}"
+            return State.REJECTED, f"{len(score.failures)} of {score.asked} test units of {title} failed: {score.failures[0]}"
     if "context-dependent" in scored.marks:
-        return State.REJECTED, "its answers change with what else it was asked"
+        return State.REJECTED, "its answers depend on other calls"
     return State.CHECKED, None
 
 
@@ -213,7 +213,7 @@ def rerun_bundle(path: Path, store: Path | str, limits: Limits, jobs: int, progr
         difference = largest_difference(claim.scores, scores)
         state, reason = submission_state(scored, None)
         if state is State.CHECKED and difference > TOLERANCE and scored.entry.header.repeatable:
-            state, reason = State.REJECTED, f"its scores are not reproduced: that of a test unit differs by {difference:.4f}"
+            state, reason = State.REJECTED, f"its scores are not reproduced: the score of a test unit differs by {difference:.4f}"
         ranks = {track: rank for track, ranking in rankings.items() if (rank := describe_rank(digest, ranking)) is not None}
         rank = "; ".join(rank if len(ranks) == 1 else f"{track} metrics: {rank}" for track, rank in ranks.items())
         reruns.append(Rerun(claim, scored, rank, difference, state, reason))

@@ -286,7 +286,7 @@ def run_all(trials: Sequence[Trial], texts: Sequence[str], model: str, answers: 
             if vectors and (error := future.exception()) is not None:
                 answers.put(TriedMetric(trial.entry, (), f"was not run: {describe_failure(error)}"))
             elif time.monotonic() > until:
-                answers.put(TriedMetric(trial.entry, (), f"was not run: the {SECONDS:.0f} seconds were up"))
+                answers.put(TriedMetric(trial.entry, (), f"was not run: the time limit of {SECONDS:.0f} seconds was reached"))
             else:
                 if vectors and vectors not in encoders:
                     encoders[vectors] = InputEncoder(future.result())

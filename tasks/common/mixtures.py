@@ -43,8 +43,8 @@ def draw_balanced_mixtures(name_a: str, a: Sequence[str], name_b: str, b: Sequen
     """
     pairs = pair_equal_lengths(tuple(a), tuple(b))
     if len(pairs) < n * k:
-        raise TouchstoneError(f'A balanced set of k={k} corpora of n={n} needs {n * k:,} pairs of a text of "{name_a}" and one '
-                              f'of "{name_b}" of the same length; there are {len(pairs):,}. Choose a smaller n or k, or other '
+        raise TouchstoneError(f'A balanced set of k={k} corpora of n={n} needs {n * k:,} pairs of equally long texts, one of '
+                              f'"{name_a}" and one of "{name_b}"; there are {len(pairs):,}. Choose a smaller n or k, or other '
                               "sources.")
     drawn = [pairs[row] for row in rng.permutation(len(pairs))[:n * k]]
     of_a = sum(count_texts_of_a(k, n))

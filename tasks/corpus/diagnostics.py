@@ -175,8 +175,8 @@ def draw_samples(source: str, texts: Sequence[str], elsewhere: str, others: Sequ
     if balanced:
         pairs_of_texts = pair_equal_lengths(tuple(texts), tuple(others))
         if len(pairs_of_texts) < parts * n:
-            raise TouchstoneError(f'Balanced diagnostics with n={n} needs {parts * n:,} pairs of a text of "{source}" and one '
-                                  f'of "{elsewhere}" of the same length; there are {len(pairs_of_texts):,}. Choose a smaller n '
+            raise TouchstoneError(f'Balanced diagnostics with n={n} needs {parts * n:,} pairs of equally long texts, one of '
+                                  f'"{source}" and one of "{elsewhere}"; there are {len(pairs_of_texts):,}. Choose a smaller n '
                                   "or other sources.")
         texts, others = [texts[row] for row, _ in pairs_of_texts], [others[row] for _, row in pairs_of_texts]
     for name, needed, available in ((source, parts * n, len(texts)), (elsewhere, n, len(others))):

@@ -171,7 +171,7 @@ def draw_sample(name: str, pairs: Sequence[tuple[str, str]], n: int, k: int, rep
                 rng: np.random.Generator) -> ParaphraseSample:
     """Return n pairs and their corpora: c_i has round(n i/K) texts of B and the rest of A; corpora share texts."""
     if len(pairs) < n:
-        raise TouchstoneError(f'Corpora of n={n} need as many pairs of "{name}", which has {len(pairs):,}. '
+        raise TouchstoneError(f'Corpora of n={n} need {n:,} pairs of "{name}", which has {len(pairs):,}. '
                               "Choose a smaller n or another source.")
     chosen = [pairs[i] for i in rng.choice(len(pairs), n, replace=False)]
     corpora = []

@@ -91,7 +91,7 @@ def get_dataset(name: str) -> Dataset:
 
 def add_dataset(name: str, files: Sequence[Path | str] | Path | str, form: str = "pairs", *,
                 columns: Mapping[str, str] | None = None, positive: str | None = None, replace: bool = False) -> AddedDataset:
-    """Add a dataset of files under a name, which suites and commands can then use; the files stay where they are.
+    """Register files as a dataset that suites and commands can name; the files stay where they are.
 
     Args:
         name: Name of the dataset: lower-case letters, digits and _.
@@ -107,7 +107,7 @@ def add_dataset(name: str, files: Sequence[Path | str] | Path | str, form: str =
     taken = all_datasets()
     if name in taken and not (replace and isinstance(taken[name].source, OwnSource)):
         hint = "Add --replace to replace it." if isinstance(taken[name].source, OwnSource) else "Choose another name."
-        raise TouchstoneError(f'There is a dataset "{name}" already. {hint}')
+        raise TouchstoneError(f'A dataset "{name}" already exists. {hint}')
     source = make_source([files] if isinstance(files, str | Path) else files, form, columns, positive)
     return AddedDataset(*record_dataset(name, source))
 
@@ -120,14 +120,14 @@ class AddedDataset(NamedTuple):
 
 
 def remove_dataset(name: str) -> None:
-    """Forget a dataset that was added, or the fingerprint of one that was named by path; the files are not changed."""
+    """Unregister a dataset, or delete the fingerprint of a dataset that was named by path; the files are not changed."""
     if is_path(name):
         _, source = source_of_path(name)
         removed = [remove_entry(_lock(), path_key(form, source.files[0])) for form in FORMS]
     else:
         removed = [forget_dataset(name)]
     if not any(removed):
-        raise TouchstoneError(f'There is no dataset "{name}" of yours.{did_you_mean(name, own_datasets())}')
+        raise TouchstoneError(f'You have not added a dataset "{name}".{did_you_mean(name, own_datasets())}')
 
 
 def is_local(dataset: Dataset) -> bool:

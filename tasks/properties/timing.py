@@ -99,8 +99,8 @@ class Timing(Task[Times]):
         largest = max(p["sizes"])
         for name, texts in zip(names, (a, b), strict=True):
             if len(texts) < largest:
-                raise TouchstoneError(f'Timing pairs of {largest:,} texts needs as many of "{name}", which has {len(texts):,}. '
-                                      "Choose smaller sizes or another source.")
+                raise TouchstoneError(f'Timing corpora of {largest:,} texts needs that many of "{name}", which has '
+                                      f"{len(texts):,}. Choose smaller sizes or another source.")
         portions = []
         for n in p["sizes"]:
             corpora = [[texts[i] for i in rng.choice(len(texts), n, replace=False)]

@@ -135,8 +135,8 @@ def draw_samples(name: str, seed: int, count: int, texts: int, of_a_label: int) 
         rng = np.random.default_rng(seed_of(seed, name, part))
         large = [label for label in sorted(remaining_by_label) if len(remaining_by_label[label]) >= of_a_label]
         if len(large) < 2:
-            raise TouchstoneError(f'Clustering needs two labels with {of_a_label} texts each; "{name}" has {len(large)} left for '
-                                  f"sample {part + 1}. Choose fewer samples, or fewer texts per label.")
+            raise TouchstoneError(f'Clustering needs two labels with {of_a_label} texts each; "{name}" has {len(large)} such '
+                                  f"labels left for sample {part + 1}. Choose fewer samples, or fewer texts per label.")
         labels = [large[index] for index in rng.permutation(len(large))[:texts // of_a_label]]
         chosen = [(text, label) for label in labels for text in remaining_by_label[label][:of_a_label]]
         rest = [(text, label) for label in labels for text in remaining_by_label[label][of_a_label:]]

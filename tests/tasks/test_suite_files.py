@@ -52,8 +52,8 @@ EDITS = '[[axes]]\nname = "edits"\ntitle = "Edits"\ntrack = "text"\nparts = [{ t
     (MEANING.replace("0.125", "0.0"), "axes.0.parts.0.scale: input should be greater than 0"),
     (MEANING + MEANING, "is declared twice"),
     (MEANING.replace('"meaning"', '"Meaning of texts"'), "axes.0.name"),
-    (EDITS, "the axis that a track is ranked by contains scores only"),
-    (MEANING + EDITS.replace('measure = "edits"', 'measure = "quadratic"'), "other axes may use of its measures: usmb, edits"),
+    (EDITS, "the first axis of a track contains scores only"),
+    (MEANING + EDITS.replace('measure = "edits"', 'measure = "quadratic"'), "other axes only these of its measures: usmb, edits"),
     ('[admission]\nscore = 0.1\n', "admission.controls: field required"),
 ])
 def test_bad_axes_are_refused_in_one_sentence(text, message, tmp_path):

@@ -44,7 +44,7 @@ class Connection:
         if address.startswith(LOCAL):
             count = address.removeprefix(LOCAL)
             if not count.isdecimal() or not 1 <= int(count) <= 256:
-                raise TouchstoneError(f'"{printable(address, 40)}" names no number of processes; use for example local:2.')
+                raise TouchstoneError(f'"{printable(address, 40)}" has no number of processes; write for example local:2.')
             self._local = LocalCluster(n_workers=int(count), threads_per_worker=1, dashboard_address=None)
         if address.endswith(".json"):
             address = read_address(Path(address))
@@ -72,9 +72,9 @@ class Connection:
         for node, version in versions.items():      # before a node imports anything of this project
             if (version, pythons[node]) != (self.required.version, self.required.python):
                 installed = f"Touchstone {version}" if isinstance(version, str) else "no Touchstone"
-                raise TouchstoneError(f"The node {node} has {installed} on Python {pythons[node]}; here it is "
-                                      f"{self.required.version} on Python {self.required.python}. Install the same versions "
-                                      "everywhere.")
+                raise TouchstoneError(f"The node {node} has {installed} on Python {pythons[node]}; this "
+                                      f"machine has Touchstone {self.required.version} on Python {self.required.python}. Install "
+                                      "the same versions everywhere.")
         for node, reason in on_nodes(find_refusal, self.required).items():
             if reason is not None:
                 raise TouchstoneError(f"The node {node} {reason}")

@@ -118,7 +118,7 @@ class ClusterExecutor:
     def embed(self, cache: VectorCache, texts: Iterable[str], threads: int) -> Embedding:
         """Start embedding texts on the nodes, or in a child process with a model that is not a file."""
         if isinstance(cache, TokenVectorCache):
-            raise TouchstoneError("A cluster has no vectors of tokens yet; run metrics that take them without --cluster.")
+            raise TouchstoneError("Clusters do not support vectors of tokens yet; run metrics that take them without --cluster.")
         try:
             cache.model.path()
         except TouchstoneError:
@@ -244,7 +244,8 @@ class ClusterExecutor:
             raise TouchstoneError(LOST) from None
         if isinstance(result, MissingVectors):
             if group.tries == MOST_TRIES:
-                raise TouchstoneError(f"The node {result.node} does not keep the vectors that it is sent. Is its disk full?")
+                raise TouchstoneError(f"The node {result.node} does not keep the vectors that are sent to it. "
+                                  "Check that its disk is not full.")
             self._again.append(replace(group, node=result.node, vectors=self._provider.provide(result), tries=group.tries + 1))
             return []
         return self._accept(group, result)

@@ -45,12 +45,12 @@ def add_own_data(library: Library, blocks: gr.Blocks) -> None:
     with gr.Tabs():
         with gr.Tab("Judged pairs"):
             source = gr.Textbox(label="File or dataset with rated or labelled pairs", placeholder="rated.csv", elem_id="own-pairs")
-            single = gr.Checkbox(False, label="Consider no combinations of metrics")
+            single = gr.Checkbox(False, label="Do not consider combinations of metrics")
             add_run(report_pairs, "own-pairs-report", source, single)
         with gr.Tab("Two corpora"):
             with gr.Row():
                 corpora = [gr.Textbox(label=label, elem_id=f"own-{name}") for name, label in (
-                    ("first", "First corpus: file, folder or dataset"), ("second", "Second corpus"), ("like", "Like this one (optional)"))]
+                    ("first", "First corpus: file, folder or dataset"), ("second", "Second corpus"), ("like", "Target corpus (optional)"))]
             add_run(report_corpora, "own-corpora-report", *corpora)
         with gr.Tab("Texts without judgements"):
             add_run(report_texts, "own-texts-report", gr.Textbox(label="File, folder or dataset of English texts", elem_id="own-texts"))

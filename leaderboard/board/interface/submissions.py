@@ -32,7 +32,7 @@ def add_submission_form(service: Service, blocks: gr.Blocks) -> None:
             file = gr.File(label="One Python file", file_types=[".py"], type="filepath", elem_id="submission-file")
         with gr.Tab("Paste the code"):
             code = gr.Code("", language="python", label="The content of the file", lines=12, max_lines=24, elem_id="submission-code")
-    run = gr.Checkbox(True, label="Run it once the check has succeeded", elem_id="submission-run")
+    run = gr.Checkbox(True, label="Run the metric once its check has succeeded", elem_id="submission-run")
     token = gr.Textbox(label="Token", type="password", visible=service.auth is Auth.TOKEN, elem_id="submission-token")
     button = gr.Button("Submit", variant="primary", elem_id="submission-send")
     identifier = gr.Textbox("", visible=False)

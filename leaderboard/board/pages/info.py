@@ -28,13 +28,13 @@ STATES = {"submitted": "received as a pull request", "checked": "the header is v
 
 
 STATISTICS = {
-    "weight": ("Effective weight", "share of the variance of the ranking's value times the number of tasks; 1 is an equal weight"),
+    "weight": ("Effective weight", "share of the variance of the value that ranks the track, times the number of tasks; 1 means equal weights"),
     "rest_correlation": ("Agreement with the other tasks", "Spearman's correlation with their mean"),
     "signal_to_noise": ("Signal to noise", "standard deviation of the metrics over the median standard error of a score"),
-    "decisions_of_halves": ("Two halves agree", "share of pairs of metrics that random halves of the test units order alike"),
-    "decisions_of_tenth": ("A tenth agrees", "share of pairs that a random tenth of the test units orders as all of them do"),
-    "detectable": ("Detectable difference", "of scores above chance, by a paired comparison with a power of 80%"),
-    "best": ("Best score", "above chance"),
+    "decisions_of_halves": ("Two halves agree", "share of pairs of metrics that two random halves of the test units put in the same order"),
+    "decisions_of_tenth": ("A tenth agrees", "share of pairs of metrics that a random tenth of the test units puts in the same order as all test units"),
+    "detectable": ("Detectable difference", "difference of scores above chance that a paired comparison detects with a power of 80%"),
+    "best": ("Best score", "highest score above chance"),
     "saturation": ("Saturation", "share of pairs of the ten best metrics that do not differ significantly; above 0.8 in two releases, a task becomes a property"),
     "clusters": ("Clusters", "independent groups of test units, which are resampled"),
 }

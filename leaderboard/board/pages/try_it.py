@@ -137,7 +137,7 @@ def render_texts(snapshot: Snapshot, links: Links, answers: Sequence[TriedMetric
 
 def describe_progress(answers: Sequence[TriedMetric], running: int) -> str:
     """Return how many metrics have answered; nothing if all have."""
-    return f"{len(answers)} metrics have answered, {running} are running." if running else ""
+    return f"{len(answers)} metrics have finished, {running} are running." if running else ""
 
 
 def rated_values(snapshot: Snapshot, answer: TriedMetric) -> RatedValues | None:

@@ -65,7 +65,7 @@ class ReleaseFile(StrEnum):
 
 
 class Problem(BaseModel):
-    """What is wrong with a request."""
+    """The error of a request."""
 
     error: str = Field(description="one sentence")
 
@@ -88,26 +88,26 @@ class EntriesPage(BaseModel):
 
     suite: str
     release: str | None
-    total: int = Field(description="entries on all pages")
+    total: int = Field(description="number of entries on all pages")
     offset: int
     entries: list[SelectedFields]
 
 
 Responses = dict[int | str, dict[str, Any]]             # as FastAPI declares them
 ERRORS: Responses = {
-    304: {"description": "The client has it: the ETag is that of If-None-Match"},
+    304: {"description": "Not modified: the ETag equals If-None-Match"},
     404: {"model": Problem, "description": "The address names something that does not exist"},
     422: {"model": Problem, "description": "A parameter is not valid"}}
 
-ReleaseName = Annotated[str | None, Query(description="a release instead of the default results", max_length=80, examples=["2026.3"])]
-SuiteName = Annotated[str | None, Query(description="a suite instead of the default one", max_length=80)]
+ReleaseName = Annotated[str | None, Query(description="name of a release, instead of the default results", max_length=80, examples=["2026.3"])]
+SuiteName = Annotated[str | None, Query(description="name of a suite, instead of the default suite", max_length=80)]
 Track = Annotated[str, Query(description="the track, `corpus` or `text`", max_length=80)]
 Names = Annotated[str | None, Query(description="metrics, comma-separated, in the order of the output", max_length=60_000)]
 Columns = Annotated[str | None, Query(description="columns, comma-separated, in the order of the output", max_length=60_000)]
-Fields = Annotated[str | None, Query(description="fields of an entry, comma-separated; the answer is then a page of entries",
+Fields = Annotated[str | None, Query(description="fields of an entry, comma-separated; the response is then a page of entries",
                                      max_length=2_000, examples=["name,track,rank,overall"])]
-Limit = Annotated[int | None, Query(description="the most entries of a page", ge=1, le=MOST_ENTRIES, examples=[10])]
-Offset = Annotated[int | None, Query(description="entries before the page", ge=0)]
+Limit = Annotated[int | None, Query(description="largest number of entries on a page", ge=1, le=MOST_ENTRIES, examples=[10])]
+Offset = Annotated[int | None, Query(description="number of entries to skip", ge=0)]
 
 
 def binary(*kinds: str) -> Responses:
@@ -163,9 +163,9 @@ def add_api(site: FastAPI, library: Library) -> None:
     def difference(request: Request, metric: Annotated[str, Query(description="the metric", max_length=500, examples=["energy"])],
                    difference: Annotated[float, Query(description="the difference of two values, other than 0", examples=[0.004])],
                    size: Annotated[int, Query(description="texts per corpus, or pairs of texts per mean", examples=[100])] = 100,
-                   corpora: Annotated[bool, Query(description="distances of corpora also for a text metric, which is lifted")] = False,
+                   corpora: Annotated[bool, Query(description="explain distances of corpora for a text metric too, which is then lifted")] = False,
                    release: ReleaseName = None, suite: SuiteName = None) -> Response:
-        """Return the probability that the difference has the real order, with its calibration error."""
+        """Return the probability that the difference shows the true order, with its calibration error."""
         snapshot = find_snapshot(library, release, suite)
         find_entries(snapshot, metric)
         meaning = explain_difference(metric, difference, size, snapshot.answers, corpora)
@@ -220,12 +220,12 @@ def add_api(site: FastAPI, library: Library) -> None:
 
     @api.api_route("/{path:path}", methods=METHODS, include_in_schema=False)
     def unmatched(request: Request, path: str) -> Response:
-        """Respond here, because Gradio, which is mounted at /, would respond to what no route matches."""
+        """Respond with an error to addresses that no route matches; otherwise Gradio, which is mounted at /, would respond."""
         allowed = {method for route in api.routes if isinstance(route, APIRoute) and route.matches(request.scope)[0] is Match.PARTIAL
                    for method in route.methods or ()}
         if allowed:
             return JSONResponse({"error": f"The method of this address is {' or '.join(sorted(allowed))}."}, 405, {"Allow": ", ".join(sorted(allowed))})
-        raise NotFound(f'There is no address "/api/{printable(path, 80)}"; /docs lists all.')
+        raise NotFound(f'There is no address "/api/{printable(path, 80)}"; /docs lists all addresses.')
 
     site.include_router(api)
 

@@ -22,7 +22,7 @@ PAGES = {
     "/": ("ranking of text-similarity metrics", ""),
     "/metric": ("metric", ""),
     "/compare": ("compare metrics", "Paired differences of two to four text-similarity metrics on every task, with intervals and adjusted p-values."),
-    "/choose": ("which metric?", "A few questions about texts, cost and models, and the text-similarity metrics that meet them, with reasons."),
+    "/choose": ("which metric?", "A short list of text-similarity metrics for your needs in texts, cost and models, with reasons."),
     "/map": ("map", "Accuracy against cost of text-similarity metrics, and which of them are redundant."),
     "/difference": ("what a difference means", "The probability that a difference of a text-similarity metric is real, and thresholds by dataset."),
     "/try": ("try it", "Compare two texts or two corpora with fast text-similarity metrics. Nothing is stored."),

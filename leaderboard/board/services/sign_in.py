@@ -34,7 +34,7 @@ def add_sign_in(site: FastAPI, service: Service) -> None:
 
     def find(name: str) -> Any:
         if name not in providers:
-            raise NotFound("This server has no such way to sign in; the page Submit has those that exist.")
+            raise NotFound("This server does not support this provider; the page Submit lists the supported providers.")
         return oauth.create_client(name)
 
     @site.get("/auth/{provider}", include_in_schema=False)

@@ -50,7 +50,7 @@ class QueueView(BaseModel):
 
 REFUSALS: Responses = {status: {"model": Problem, "description": description} for status, description in {
     401: "The token is missing, unknown, expired or revoked.", 403: "The results are not published yet.", 404: "There is no such submission.",
-    409: "The submission is in a state in which this is impossible.", 413: "The file is too large.", 415: "The content type is not accepted.",
+    409: "The state of the submission does not allow this.", 413: "The file is too large.", 415: "The content type is not accepted.",
     422: "A parameter is wrong.", 429: "A limit is reached.", 503: "The queue is full, or the database does not answer."}.items()}
 
 
@@ -72,7 +72,7 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
     async def upload(request: Request, filename: Annotated[str, Query(max_length=200, examples=["my_metric.py"])],
                      queue: Annotated[bool, Query(description="run it once the check has succeeded")] = False,
                      authorization: Authorization = None) -> Response:
-        """Store one Python file, the body of the request, and check it. The same file again is the same submission (status 200)."""
+        """Store and check one Python file, the body of the request. The same file again returns the same submission (status 200)."""
         if request.headers.get("content-type", "").partition(";")[0].strip() not in MEDIA_TYPES:
             raise RefusedRequest(f"Send the file itself as the body, with the content type {MEDIA_TYPES[0]}.", 415)
         source = await read_bounded(request, service.submissions.settings.file_bytes)
@@ -86,7 +86,7 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
 
     @api.get("", summary="The public queue", response_model=QueueView)
     def queue() -> QueueView:
-        """Return what waits and runs, and what was published, without identifiers."""
+        """Return the waiting, running and published submissions, without identifiers."""
         submissions, families = service.submissions, service.epochs.families()
         return QueueView(waiting=list_records(submissions.waiting(), families), published=list_records(submissions.published(), families))
 
@@ -107,7 +107,7 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
 
     @api.post("/{identifier}/queue", summary="Queue a submission", response_model=SubmissionView)
     def enqueue(request: Request, identifier: str, authorization: Authorization = None) -> SubmissionView:
-        """Queue a submission whose check has succeeded; one that is being checked is queued afterwards."""
+        """Queue a submission whose check has succeeded; a submission that is being checked is queued after its check."""
         record = service.own(identifier[:80], sender_of(request, authorization))
         return view(service.submissions.enqueue(record.id), request, authorization)
 
@@ -119,7 +119,7 @@ def add_submissions_api(site: FastAPI, service: Service) -> None:
 
     @api.get("/{identifier}/events", summary="Progress as server-sent events", response_class=StreamingResponse)
     async def events(request: Request, identifier: str, authorization: Authorization = None) -> StreamingResponse:
-        """Send the submission as JSON whenever it changes, until nothing can follow."""
+        """Send the submission as JSON whenever it changes, until its state is final."""
         def read() -> SubmissionView:
             return view(service.submissions.get(identifier[:80]), request, authorization)
         first = await run_in_threadpool(read)               # an unknown one is a 404, not a stream
@@ -149,12 +149,12 @@ def add_operations(site: FastAPI, service: Service) -> None:
 
     @site.get("/health", include_in_schema=False)
     def health() -> PlainTextResponse:
-        """Say that the process is alive."""
+        """Report that the process is alive."""
         return PlainTextResponse("alive\n")
 
     @site.get("/ready", include_in_schema=False)
     def ready() -> PlainTextResponse:
-        """Say whether the database answers."""
+        """Report whether the database responds."""
         service.submissions.counts()
         return PlainTextResponse("ready\n")
 
@@ -166,9 +166,9 @@ def add_operations(site: FastAPI, service: Service) -> None:
         durations = submissions.durations().items()
         return PlainTextResponse("".join((
             format_metric("submissions", "gauge", "Submissions by state.", {f'{{state="{state}"}}': n for state, n in submissions.counts().items()}),
-            format_metric("queue_age_seconds", "gauge", "Age of the oldest submission that waits or runs.",
+            format_metric("queue_age_seconds", "gauge", "Age of the oldest submission that is waiting or running.",
                           {"": 0.0 if oldest is None else max(0.0, time.time() - oldest)}),
-            format_metric("state_seconds", "summary", "Time that submissions spent in a state.", {
+            format_metric("state_seconds", "summary", "Time that submissions spent in each state.", {
                 **{f'_count{{state="{state}"}}': count for state, (count, _) in durations},
                 **{f'_sum{{state="{state}"}}': seconds for state, (_, seconds) in durations}}),
             format_metric("refused_requests_total", "counter", "Requests that this process refused, by status.",

@@ -22,13 +22,13 @@ def add_epochs(site: FastAPI, service: Service) -> None:
 
     @site.get("/api/epochs", tags=["Epochs"], summary="The epochs", response_model=list[Epoch])
     def epochs() -> list[Epoch]:
-        """Return the epochs, the oldest first; of one that is open only the commitment and the times."""
+        """Return the epochs, the oldest first; for an open epoch only the commitment and the times."""
         return [epoch.visible for epoch in service.epochs.list()]
 
     @site.get("/api/epochs/{name}", tags=["Epochs"], summary="An epoch", response_model=Epoch,
               responses={404: {"model": Problem, "description": "There is no such epoch."}})
     def epoch(name: str) -> Epoch | JSONResponse:
-        """Return an epoch; once it is closed, with all that is needed to derive its draw (`touchstone epoch verify FILE`)."""
+        """Return an epoch; if it is closed, with everything needed to derive its draw (`touchstone epoch verify FILE`)."""
         try:
             return service.epochs.get(name[:40]).visible
         except UnknownEpoch as error:

@@ -19,7 +19,7 @@ OnlyOption = Annotated[list[str] | None, typer.Option("--only", metavar="TASK", 
 
 @answers_app.command()
 def questions(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines: id, task, first, second, canary.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write: JSON lines with id, task, first, second, canary.")],
     suite: SuiteOption = "core",
     only: OnlyOption = None,
     data_dir: DataOption = None,
@@ -50,7 +50,7 @@ def questions(
 
 @answers_app.command()
 def answers(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines: the metric, then id and score of every question.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="JSON lines: the metric, then the id and score of each question.")],
     suite: SuiteOption = "core",
     only: OnlyOption = None,
     store: StoreOption = None,

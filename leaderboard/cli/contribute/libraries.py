@@ -49,7 +49,8 @@ def wrap(
 def certify(
     library: Annotated[str, typer.Argument(metavar="LIBRARY==VERSION", help="For example sacrebleu==2.6.0; "
                                            "\"all\" for one version of each library.")],
-    names: Annotated[list[str] | None, typer.Argument(metavar="[METRIC]...", help="Default: all that can be called.",
+    names: Annotated[list[str] | None, typer.Argument(metavar="[METRIC]...", help="Metrics of the library; default: all that "
+                                                      "can be called.",
                                                       show_default=False)] = None,
     report: Annotated[Path | None, typer.Option("--to", metavar="FILE", help="Write the report as Markdown.",
                                                 show_default=False)] = None,

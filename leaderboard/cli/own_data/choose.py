@@ -29,17 +29,18 @@ def choose(
                                               show_default=False, rich_help_panel="What you have")] = None,
     corpora: Annotated[tuple[str, str] | None, typer.Option(metavar="A B", help="Two corpora: files, folders or datasets.",
                                                             show_default=False, rich_help_panel="What you have")] = None,
-    like: Annotated[str | None, typer.Option(metavar="C", help="With --corpora: a third corpus that one of them should be like.",
+    like: Annotated[str | None, typer.Option(metavar="C", help="With --corpora: a third corpus; the report says whether A or "
+                                             "B is nearer to it.",
                                              show_default=False, rich_help_panel="What you have")] = None,
     texts: Annotated[str | None, typer.Option(metavar="FILE|NAME", help="English texts without judgements.", show_default=False,
                                               rich_help_panel="What you have")] = None,
     column: ColumnOption = None,
     positive: PositiveOption = None,
-    metric: Annotated[list[str] | None, typer.Option(metavar="NAME|FILE", help="Choose among these metrics only; with + before "
-                                                     "it, a metric is added to the default selection. May be repeated.",
+    metric: Annotated[list[str] | None, typer.Option(metavar="NAME|FILE", help="Choose among these metrics only; +NAME adds a "
+                                                     "metric to the default selection. May be repeated.",
                                                      show_default=False)] = None,
     model: Annotated[str, typer.Option(help="Embedding model; `touchstone models list` shows them.")] = "minilm",
-    single: Annotated[bool, typer.Option("--single", help="Consider no combinations of metrics.")] = False,
+    single: Annotated[bool, typer.Option("--single", help="Do not consider combinations of metrics.")] = False,
     similar_from: Annotated[float | None, typer.Option(help="The lowest rating of a similar pair, for thresholds.  \\[default: "
                                                        "the middle of the scale]", show_default=False)] = None,
     html: HtmlOption = None,
@@ -72,7 +73,7 @@ def choose(
         if path is not None and not path.parent.is_dir():
             raise TouchstoneError(f"{path} cannot be written because the folder {path.parent} does not exist. Create it.")
     if sum(source is not None for source in (pairs, corpora, texts)) != 1:
-        raise TouchstoneError("Name what you have, one of --pairs FILE, --corpora A B and --texts FILE.")
+        raise TouchstoneError("Give exactly one of --pairs FILE, --corpora A B and --texts FILE.")
     if like is not None and corpora is None:
         raise TouchstoneError("--like needs --corpora.")
     if python is not None and pairs is None:

@@ -18,7 +18,7 @@ def measure(
                                                "parquet), folders or datasets.", show_default=False)],
     pairs: Annotated[bool, typer.Option("--pairs", help="Compare the first text of A with the first of B, and so on.")] = False,
     draws: Annotated[int, typer.Option(min=1, help="Number of permutations, and of random halves.")] = 99,
-    texts: Annotated[int, typer.Option(min=8, help="Use at most so many texts of each corpus, drawn at random.")] = 2_000,
+    texts: Annotated[int, typer.Option(min=8, help="Use at most this many texts of each corpus, drawn at random.")] = 2_000,
     model: Annotated[str, typer.Option(help="Embedding model; `touchstone models list` shows them.")] = "minilm",
     seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
     html: HtmlOption = None,
@@ -37,7 +37,7 @@ def measure(
     from leaderboard.own_data.measure import report_measurements
 
     if len(words) < 3:
-        raise TouchstoneError("Name at least one metric and two corpora: touchstone measure energy a.txt b.txt.")
+        raise TouchstoneError("Name at least one metric and two corpora, as in touchstone measure energy a.txt b.txt.")
     *metrics, a, b = words
     set_mirror(data_dir)
     results = measure_texts(metrics, a, b, pairs=pairs, draws=draws, texts=texts, model=model, seed=seed,

@@ -73,7 +73,7 @@ def score(
     memory: MemoryOption = None,
     limit: LimitOption = None,
 ) -> None:
-    """Run published metrics on the draw of the open epoch, with which others are compared.  A repeated command resumes."""
+    """Run published metrics on the draw of the open epoch, to compare submissions with. Repeat the command to resume."""
     from leaderboard.cli.console import ConsoleProgress, messages
     from leaderboard.service.epochs.draws import read_secret
     from leaderboard.service.epochs.scoring import PrivateDraw, private_store, score_published
@@ -92,7 +92,8 @@ def score(
 def close(
     name: NameArgument,
     secret: SecretOption = None,
-    lost: Annotated[bool, typer.Option("--lost", help="The secret was lost; badges of the epoch end.")] = False,
+    lost: Annotated[bool, typer.Option("--lost", help="Close the epoch although its secret was lost; its badges "
+                                       "become invalid.")] = False,
     store: StoreOption = None,
 ) -> None:
     """Close an epoch and publish its secret, with which anybody can derive its draw."""
@@ -122,7 +123,7 @@ def verify(
     set_mirror(data_dir)
     epoch = read_record(Path(what)) if what.endswith(".json") else open_epochs(store).get(what)
     verify_epoch(epoch, ConsoleProgress())
-    messages.print(f"The draw of {epoch.name} is the one that was committed to: commitment, fingerprint and all texts are equal.",
+    messages.print(f"The draw of {epoch.name} matches its commitment: the hash, the fingerprint and all texts are equal.",
                    soft_wrap=True, markup=False)
 
 

@@ -30,25 +30,25 @@ def serve(
     store: StoreOption = None,
     release: ReleaseOption = None,
     with_metrics: Annotated[list[str] | None, typer.Option(
-        "--with", metavar="NAME|FILE", help="Show only this metric of your store beside the published ones; may be repeated.",
+        "--with", metavar="NAME|FILE", help="Show only this metric of your store among the published ones; may be repeated.",
         show_default=False)] = None,
     host: Annotated[str, typer.Option(help="127.0.0.1: this machine only; 0.0.0.0: all network interfaces.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535)] = 7860,
     submissions: Annotated[bool, typer.Option("--submissions", help="Accept metrics for scoring; `touchstone runner` runs them.",
                                               rich_help_panel="Submissions")] = False,
-    with_runner: Annotated[bool, typer.Option("--with-runner", help="Start a runner as well.",
+    with_runner: Annotated[bool, typer.Option("--with-runner", help="Also start a runner on this machine.",
                                               rich_help_panel="Submissions")] = False,
     auth: Annotated[str, typer.Option(metavar="none|token|oauth", help="How owners of submissions are identified.",
                                       rich_help_panel="Submissions")] = "none",
     log: LogOption = "text",
-    own_data: Annotated[bool, typer.Option("--own-data", help="Add a page that chooses a metric by files on this machine; only "
-                                           "for browsers on this machine.")] = False,
+    own_data: Annotated[bool, typer.Option("--own-data", help="Add a page that recommends a metric for files on this machine; "
+                                           "only for browsers on this machine.")] = False,
 ) -> None:
     """Show the board in a browser: the results of your store among the published ones.  Works offline.
 
     [bold]touchstone serve[/bold]                        then open http://127.0.0.1:7860
 
-    [bold]touchstone serve --with my_metric.py[/bold]    one metric of your store beside the published ones
+    [bold]touchstone serve --with my_metric.py[/bold]    one metric of your store among the published ones
 
     [bold]touchstone serve --submissions --with-runner[/bold]    accept metrics, and run them on this machine
     """
@@ -62,10 +62,10 @@ def serve(
         try:
             probe.bind((host, port))
         except OSError as error:
-            raise TouchstoneError(f"{host}:{port} is not available ({error.strerror}). Choose another with --port or "
+            raise TouchstoneError(f"{host}:{port} is not available ({error.strerror}). Choose another address with --port or "
                                   "--host.") from None
     if own_data and (host not in ("127.0.0.1", "localhost", "::1") or submissions):
-        raise TouchstoneError("--own-data reads files of this machine, so it needs --host 127.0.0.1 and no --submissions.")
+        raise TouchstoneError("--own-data reads files of this machine; use it with --host 127.0.0.1 and without --submissions.")
     if with_runner and not submissions:
         raise TouchstoneError("--with-runner needs --submissions.")
     service = open_service(store, auth, log) if submissions else None
@@ -86,7 +86,7 @@ def open_service(store: str | None, auth: str, log: str) -> Service:
     from leaderboard.service.settings import Settings
 
     if auth not in list(Auth):
-        raise TouchstoneError(f"--auth is one of {', '.join(Auth)}.")
+        raise TouchstoneError(f"--auth must be one of {', '.join(Auth)}.")
     start_log(log)
     providers = read_providers() if auth == Auth.OAUTH else ()
     return Service(ServiceDatabase(store_address(store)), Settings.from_environment(), Auth(auth), providers)

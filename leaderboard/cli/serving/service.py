@@ -62,7 +62,7 @@ def runner(
     limit: LimitOption = None,
     epoch_secret: EpochSecretOption = None,
     cluster: ClusterOption = None,
-    once: Annotated[bool, typer.Option("--once", help="Stop when nothing waits.")] = False,
+    once: Annotated[bool, typer.Option("--once", help="Stop when no submission is waiting.")] = False,
     log: LogOption = "text",
 ) -> None:
     """Check and run the submissions that a server received.  Several runners can share a PostgreSQL store.
@@ -100,7 +100,7 @@ def prune(
     days: Annotated[float, typer.Option("--older-than", metavar="DAYS", min=0, help="Days since the submission ended.")] = 90,
     store: StoreOption = None,
 ) -> None:
-    """Delete submissions that were refused, failed, expired or withdrawn, with their files. Scored ones are kept."""
+    """Delete submissions that were refused, failed, expired or withdrawn, with their files; keep scored submissions."""
     from leaderboard.cli.console import messages
     from leaderboard.service.database import ServiceDatabase
     from leaderboard.service.settings import Settings
@@ -148,7 +148,7 @@ def status(
     identifier: Annotated[str, typer.Argument(help="Identifier of the submission.")],
     server: Annotated[str, typer.Option("--server", help="Address of the server.")] = "http://127.0.0.1:7860",
     token: TokenOption = None,
-    follow: Annotated[bool, typer.Option("--follow", help="Print changes until nothing can follow.")] = False,
+    follow: Annotated[bool, typer.Option("--follow", help="Print changes until the state is final.")] = False,
 ) -> None:
     """Print the state of a submission on a server.
 
@@ -163,12 +163,12 @@ def start_log(style: str) -> None:
     from leaderboard.service.logs import LogFormat, configure_logs
 
     if style not in list(LogFormat):
-        raise TouchstoneError(f"--log is one of {', '.join(LogFormat)}.")
+        raise TouchstoneError(f"--log must be one of {', '.join(LogFormat)}.")
     configure_logs(LogFormat(style))
 
 
 def submit_to_server(file: Path, server: str, token: str | None, follow: bool = True) -> None:
-    """Upload a metric to a server, queue it, and print what happens to it."""
+    """Upload a metric to a server, queue it, and print its events."""
     from leaderboard.cli.console import messages
 
     try:
@@ -190,7 +190,7 @@ def submit_to_server(file: Path, server: str, token: str | None, follow: bool = 
 
 
 def follow_submission(client: httpx.Client, identifier: str, follow: bool) -> None:
-    """Print the events of a submission, and with `follow` those that come, until it is scored or nothing can follow."""
+    """Print the events of a submission, and with `follow` further events until it is scored or its state is final."""
     from urllib.parse import quote
 
     from leaderboard.cli.console import output
@@ -261,8 +261,8 @@ def send(client: httpx.Client, method: str, path: str, **options: Any) -> Submis
     except httpx.HTTPError as error:
         raise TouchstoneError(f"{client.base_url} does not answer ({error}). Check the address and the connection.") from None
     except (ValueError, LookupError, TypeError):
-        raise TouchstoneError(f"{client.base_url} answered with status {response.status_code}, but not as a Touchstone server "
-                              "that accepts submissions does. Check the address.") from None
+        raise TouchstoneError(f"{client.base_url} answered with status {response.status_code} and is not a Touchstone server "
+                              "that accepts submissions. Check the address.") from None
     raise TouchstoneError(sentence)
 
 

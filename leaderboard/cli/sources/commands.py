@@ -51,13 +51,13 @@ def data_add(
                                           "changed.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Add a dataset of yours under a name that suites and other commands can use. The files stay where they are.
+    """Register files of yours as a dataset that suites and other commands can name. The files stay where they are.
 
     [bold]touchstone data add tickets tickets.csv --as pairs[/bold]
     [bold]touchstone data add tickets tickets.csv --as pairs --column text_a=old --column score=rater1,rater2[/bold]
     [bold]touchstone data add faq corpus.jsonl queries.jsonl qrels.tsv --as retrieval[/bold]
 
-    Columns are guessed from their names and shown. A suite names the dataset like any other.
+    Columns are guessed from their names and printed.
     """
     from leaderboard.cli.sources.datasets import describe, print_added
     from tasks.data.loading import add_dataset
@@ -72,7 +72,7 @@ def data_add(
 @data_app.command("remove")
 def data_remove(name: Annotated[str, typer.Argument(metavar="NAME|PATH", help="Your dataset, or the path of one that a suite "
                                                     "names.")]) -> None:
-    """Forget a dataset of yours and its fingerprint. The files are not changed."""
+    """Unregister a dataset of yours and delete its fingerprint. The files are not changed."""
     from leaderboard.cli.console import messages
     from tasks.data.loading import remove_dataset
 

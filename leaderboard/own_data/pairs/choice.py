@@ -213,7 +213,7 @@ def warn(scored: Sequence[MetricAnswers], estimates: Sequence[Estimate], first: 
     """Return what makes a choice doubtful, as sentences."""
     notes = []
     if estimates[first].low is not None and (estimates[first].low or 0.0) <= 0:
-        notes.append("Even the best metric does not agree with the judgements more than chance would; judge more pairs.")
+        notes.append("No metric agrees with the judgements better than chance; judge more pairs.")
     if sum(estimate.value < 0 for estimate in estimates) > 0.8 * len(estimates):
         notes.append("Nearly all metrics disagree with the judgements: higher judgements seem to mean less similar texts. "
                      "Reverse them.")
@@ -221,6 +221,6 @@ def warn(scored: Sequence[MetricAnswers], estimates: Sequence[Estimate], first: 
                and abs(estimates[row].value) > abs(estimates[first].value) / 2]
     if trivial:
         notes.append(f"The best metric is not significantly better than the trivial baseline {scored[trivial[0]].name}; judge "
-                     "more pairs, or pairs in which length and copying say less.")
+                     "more pairs, or pairs in which length and copied words carry less information.")
     return notes
 

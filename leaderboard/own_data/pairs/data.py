@@ -77,7 +77,7 @@ def read_judged_pairs(source: str, columns: Mapping[str, str] | None = None, pos
     labelled = rows.score.nunique() == 2
     human = rows.score.to_numpy(dtype=float)
     if len(rows) < FEWEST_PAIRS:
-        raise TouchstoneError(f"{source} has {len(rows)} usable pairs; {FEWEST_PAIRS} are required to tell metrics apart, and "
+        raise TouchstoneError(f"{source} has {len(rows)} usable pairs; {FEWEST_PAIRS} are required to compare metrics, and "
                               "80 or more are better.")
     if np.ptp(human) == 0:
         raise TouchstoneError(f"All {len(rows):,} judgements of {source} are {human[0]:g}, so no metric can be better than "
@@ -138,6 +138,6 @@ def describe_language(texts: Iterable[str]) -> list[str]:
             words[any(word in FUNCTION_WORDS for word in words_of_text)] += 1
     total = sum(words.values())
     if total >= FEWEST_PAIRS and words[True] < ENGLISH_SHARE * total:
-        return [f"{1 - words[True] / total:.0%} of the longer texts do not look English. The embedding models and the known data "
-                "sets behind the recommendation are English, so judge as many pairs as you can."]
+        return [f"{1 - words[True] / total:.0%} of the longer texts do not look English. The embedding models and the rated "
+                "datasets behind the recommendation are English, so judge as many pairs as you can."]
     return []

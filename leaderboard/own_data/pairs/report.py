@@ -21,13 +21,13 @@ def report_on_pairs(choice: PairChoice) -> Report:
     if choice.thresholds:
         sections.append(Section("Thresholds", [
             f"Call two texts similar if the recommended similarity exceeds the threshold. False alarms are {choice.dissimilar}; "
-            f"there are {choice.thresholds[0].negatives:,}. The promise holds on average over such samples; for this sample the "
-            "share is in the interval with a probability of 90%."],
+            f"there are {choice.thresholds[0].negatives:,}. The share of false alarms holds on average over such "
+            "samples; for this sample it is in the interval with a probability of 90%."],
             ("false alarms", "threshold", "90% interval", "similar pairs detected"), [
                 (f"{item.false_alarms:.0%}", f"{item.value:.4f}", f"{item.low:.1%} to {item.high:.1%}", f"{item.detected:.0%}")
                 for item in choice.thresholds]))
     sections.append(Section("Where the recommendation and people disagree most", [
-        "Percentiles among the pairs: 100 is most similar. Look for wrong judgements, and for what the metric cannot see."],
+        "Percentiles among the pairs: 100 is most similar. Look for wrong judgements and differences that the metric misses."],
         ("people", "metric", "first text", "second text"), [
             (f"{item.human_percentile:.0f}", f"{item.metric_percentile:.0f}", item.a, item.b) for item in choice.disagreements]))
     if choice.failures:
@@ -52,8 +52,9 @@ def metric_row(choice: PairChoice, number: int) -> tuple[str, ...]:
 def describe_metrics(choice: PairChoice) -> list[str]:
     """Return what the table shows."""
     return [f"Tied: no significant difference from the metric with the highest agreement (p > {SIGNIFICANT}, adjusted for "
-            "all pairs of metrics). Expected: combines the agreement on your pairs with that on rated data sets, and decides, "
-            "because the agreement of the best of many metrics alone is optimistic. Milliseconds: on one thread, with embedding."]
+            "all pairs of metrics). Expected: the agreement on your pairs combined with that on other rated datasets; it "
+            "determines the recommendation, because the highest agreement of many metrics on your pairs alone is optimistic. "
+            "Milliseconds: on one thread, with embedding."]
 
 
 def summarize(choice: PairChoice) -> list[str]:
@@ -64,8 +65,8 @@ def summarize(choice: PairChoice) -> list[str]:
     sentences = [f"Recommended: {how}. Agreement on all pairs {show(choice.agreement)}."]
     held = choice.held_out
     if held is not None:
-        sentences.append(f"Held-out pairs: chosen on one half of the pairs and judged on the other ({held.splits} splits), "
-                         f"recommendations reach {held.agreement:.3f}; regret {held.loss:+.3f} against the best single metric.")
+        sentences.append(f"Held-out pairs: recommendations that are chosen on one half of the pairs reach {held.agreement:.3f} "
+                         f"on the other half ({held.splits} splits); regret {held.loss:+.3f} against the best single metric.")
     tied = [row.name for row in choice.rows if row.tied and row.expected is not None]
     sentences.append(f"Best single metric: {choice.best_single}, {show(rows[choice.best_single].agreement)}. Not distinguishable "
                      f"from the best with these pairs: {', '.join(tied)}. The cheapest of them is {choice.cheapest} "

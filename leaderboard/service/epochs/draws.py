@@ -72,7 +72,7 @@ def create_secret(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise TouchstoneError(f"{path} exists; each epoch has a secret of its own. Name another file with --secret.") from None
+        raise TouchstoneError(f"{path} exists; each epoch needs a new secret. Name another file with --secret.") from None
     except OSError as error:
         raise TouchstoneError(f"{path} cannot be written ({error.strerror}). Name another file with --secret.") from None
     with os.fdopen(descriptor, "w") as file:

@@ -141,7 +141,7 @@ class Epochs:
             self.database.serialize(connection)
             for row in connection.execute(sa.select(EPOCHS)):
                 if row.name == epoch.name:
-                    raise TouchstoneError(f"There is an epoch {epoch.name} already; change `name` in the recipe.")
+                    raise TouchstoneError(f"The epoch {epoch.name} already exists; change `name` in the recipe.")
                 if row.closed is None:
                     raise TouchstoneError(f"The epoch {row.name} is open; close it first with `touchstone epoch close "
                                           f"{row.name}`.")
@@ -163,7 +163,7 @@ class Epochs:
         """Return an epoch that is open."""
         epoch = self.get(name)
         if epoch.closed is not None:
-            raise TouchstoneError(f"The epoch {name} is closed already; check it with `touchstone epoch verify {name}`.")
+            raise TouchstoneError(f"The epoch {name} is already closed; verify it with `touchstone epoch verify {name}`.")
         return epoch
 
     def list(self) -> Sequence[Epoch]:
@@ -288,4 +288,4 @@ def verify_epoch(epoch: Epoch, progress: Progress | None = None) -> None:
     items = digest_items(draw, progress)
     for task in sorted({*items, *epoch.items}):
         if items.get(task) != epoch.items.get(task):
-            raise TouchstoneError(f"The texts of {task} in the draw of {epoch.name} are not those of the record.")
+            raise TouchstoneError(f"The texts of {task} in the draw of {epoch.name} differ from those of the record.")

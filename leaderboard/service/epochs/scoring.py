@@ -123,7 +123,7 @@ def open_epoch(epochs: Epochs, recipe: str, secret: bytes, progress: Progress | 
     """Draw an epoch completely, and store it with its commitment."""
     parsed = parse_recipe(recipe)
     if parsed.expires <= datetime.datetime.now(datetime.UTC).date():
-        raise TouchstoneError(f"`expires` of the recipe is {parsed.expires}, which is not in the future.")
+        raise TouchstoneError(f"`expires` of the recipe is {parsed.expires}; it must be in the future.")
     draw = derive_suite(recipe, secret)
     sources = sources_of(load_suite(parsed.suite), draw)
     return epochs.open(Epoch(
@@ -148,10 +148,10 @@ def private_store(database: ServiceDatabase, epoch: str) -> str:
         other = open_database(named)
         if named == database.address or (isinstance(opened, SqliteFile) and isinstance(other, SqliteFile)
                                          and opened.path.resolve() == other.path.resolve()):
-            raise TouchstoneError(f"{STORE_VARIABLE} names the store of the service; answers to a private draw are kept apart.")
+            raise TouchstoneError(f"{STORE_VARIABLE} names the store of the service; name another one for private draws.")
         return named
     if not isinstance(opened, SqliteFile):
-        raise TouchstoneError(f"The answers to a private draw are kept apart from {database.name}; set {STORE_VARIABLE} to a "
+        raise TouchstoneError(f"Answers to a private draw must not be stored in {database.name}; set {STORE_VARIABLE} to a "
                               "file or another database.")
     return str(opened.path.parent / "private" / f"{epoch}.sqlite")
 
@@ -213,4 +213,5 @@ class PrivatePass:
         except (StoreBusy, DatabaseAway):
             raise
         except TouchstoneError:
-            raise TouchstoneError("the private draw could not be run; `touchstone epoch score` tells the operator why") from None
+            raise TouchstoneError("the private draw could not be run; `touchstone epoch score` shows the operator the "
+                                  "reason") from None

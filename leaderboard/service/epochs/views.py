@@ -23,8 +23,8 @@ class PrivateScoreView(BaseModel):
     low: float
     high: float
     improved: bool = Field(description="false: this is the owner's best score so far, which the entry does not exceed")
-    ranks: tuple[int, int] = Field(description="the ranks it may have among the published entries on this draw")
-    of: int = Field(description="number of published entries on this draw, and this one")
+    ranks: tuple[int, int] = Field(description="the possible ranks among the published entries on this draw")
+    of: int = Field(description="number of published entries on this draw, plus this entry")
 
 
 class PrivateView(BaseModel):
@@ -32,7 +32,7 @@ class PrivateView(BaseModel):
 
     epoch: str
     name: str
-    tries: int = Field(description="entries of the owner on this draw so far; the intervals are corrected for their number")
+    tries: int = Field(description="number of entries of the owner on this draw so far, for which the intervals are corrected")
     flagged: tuple[str, ...] = Field(description="tasks on which the public score is not confirmed")
     scores: list[PrivateScoreView]
 

@@ -106,7 +106,7 @@ def map_columns(rows: pd.DataFrame, roles: Mapping[str, Role], declared: Mapping
     mapped: Mapped = {}
     for role, named in declared.items():
         if role not in roles:
-            raise TouchstoneError(f'There is no "{role}" to map a column to; there are {", ".join(roles)}.'
+            raise TouchstoneError(f'There is no role "{role}"; the roles are {", ".join(roles)}.'
                                   f"{did_you_mean(role, roles)}")
         columns = tuple(name.strip() for name in named.split(","))
         for name in columns:
@@ -236,8 +236,8 @@ def read_judgements(rows: pd.DataFrame, columns: Sequence[str], positive: str | 
     if positive is not None or len(numbers) < len(words):
         if len(words) != 2:
             example = next((word for word in sorted(words) if not is_number(word)), "")
-            raise TouchstoneError(f'{origin}: the column {columns[0]} has "{printable(example, 40)}", which is no number. '
-                                  "Ratings are numbers, and labels are two different words.")
+            raise TouchstoneError(f'{origin}: the column {columns[0]} contains "{printable(example, 40)}", which is not a '
+                                  "number. Ratings must be numbers, and labels two different words.")
         chosen = {positive.lower()} if positive is not None else {word for word in words if word in POSITIVE} or {
             word for word in words if words & NEGATIVE and word not in NEGATIVE}
         if len(chosen & words) != 1:
@@ -246,7 +246,7 @@ def read_judgements(rows: pd.DataFrame, columns: Sequence[str], positive: str | 
         numbers = {word: float(word in chosen) for word in words}
     infinite = next((word for word, number in numbers.items() if not np.isfinite(number)), None)
     if infinite is not None:
-        raise TouchstoneError(f"{origin}: the column {', '.join(columns)} has {infinite}; ratings are finite numbers.")
+        raise TouchstoneError(f"{origin}: the column {', '.join(columns)} contains {infinite}; ratings must be finite.")
     return [tuple(numbers[part.lower()] for part in parts) for parts in cells]
 
 
@@ -279,12 +279,12 @@ def read_choices(rows: pd.DataFrame, mapped: Mapped, origin: str) -> list[int | 
     words = [clean_text(value).lower().removesuffix(".0") for value in rows[mapped["choice"][0]]]
     numbers = {word for word in words if word in ("0", "1", "2")}
     if {"0", "2"} <= numbers:
-        raise TouchstoneError(f"{origin}: the column {mapped['choice'][0]} has 0, 1 and 2; use 0 and 1, or a and b.")
+        raise TouchstoneError(f"{origin}: the column {mapped['choice'][0]} contains 0, 1 and 2; use 0 and 1, or a and b.")
     first, second = (FIRST | {mapped["summary_a"][0].lower()}, SECOND | {mapped["summary_b"][0].lower()})
     codes = dict.fromkeys(first, 0) | dict.fromkeys(second, 1) | ({"1": 0, "2": 1} if "2" in numbers else {"0": 0, "1": 1})
     choices = [codes.get(word) for word in words]
     if not any(choice is not None for choice in choices):
-        raise TouchstoneError(f'{origin}: the column {mapped["choice"][0]} has "{printable(words[0], 40)}"; choices are a and b, '
+        raise TouchstoneError(f'{origin}: the column {mapped["choice"][0]} contains "{printable(words[0], 40)}"; write a and b, '
                               "0 and 1, or the names of the columns of the two texts.")
     return choices
 
@@ -329,8 +329,8 @@ def shape_retrieval(tables: Sequence[tuple[str, pd.DataFrame]], declared: Mappin
         by_table.setdefault(table, (origin, rows))
     missing = [table for table in RETRIEVAL if table not in by_table]
     if missing:
-        raise TouchstoneError(f"A retrieval dataset needs three files: corpus, queries and qrels; {missing[0]} is missing. Name "
-                              "the files so, as in corpus.jsonl, queries.jsonl and qrels.tsv.")
+        raise TouchstoneError(f"A retrieval dataset needs three files: corpus, queries and qrels; {missing[0]} is missing. Use "
+                              "these words in the names, as in corpus.jsonl, queries.jsonl and qrels.tsv.")
     columns: Mapped = {}
     shaped: Tables = {}
     for table, (origin, rows) in by_table.items():
@@ -345,7 +345,8 @@ def shape_retrieval(tables: Sequence[tuple[str, pd.DataFrame]], declared: Mappin
     try:
         shaped["qrels"] = shaped["qrels"].astype({"relevance": float})
     except ValueError as error:
-        raise TouchstoneError(f"The relevance of {by_table['qrels'][0]} is no number ({printable(str(error), 100)}).") from None
+        raise TouchstoneError(f"The relevance in {by_table['qrels'][0]} must be a number "
+                              f"({printable(str(error), 100)}).") from None
     unknown = ~(shaped["qrels"].query_id.isin(shaped["queries"].query_id) & shaped["qrels"].doc_id.isin(shaped["corpus"].doc_id))
     if unknown.all():
         raise TouchstoneError("No relevance judgement names a query and a document of the files; check their identifiers.")

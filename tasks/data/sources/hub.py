@@ -35,9 +35,9 @@ def read_split(name: str, part: HubSplit) -> pd.DataFrame:
                               cache_dir=str(cache_folder() / "hub"))
     except (OSError, ValueError, RuntimeError) as error:
         raise TouchstoneError(f'The dataset "{name}" could not be loaded from {part.id} on the Hugging Face Hub '
-                              f"({type(error).__name__}: {printable(str(error), 160)}). Check the connection. Without one, "
-                              f"put a snapshot {name}/ into a folder and name the folder with TOUCHSTONE_DATA, or clone the "
-                              f"repository to <folder>/{part.id} and name the folder with TOUCHSTONE_HUB.") from None
+                              f"({type(error).__name__}: {printable(str(error), 160)}). Check the connection. To work "
+                              f"offline, put a snapshot {name}/ into a folder and name the folder with TOUCHSTONE_DATA, or clone "
+                              f"the repository to <folder>/{part.id} and name the folder with TOUCHSTONE_HUB.") from None
     rows: pd.DataFrame = loaded.to_pandas()
     for column, feature in loaded.features.items():
         if isinstance(feature, ClassLabel):

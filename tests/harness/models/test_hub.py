@@ -166,9 +166,9 @@ def test_other_files_under_a_known_name_are_noticed(clones, tmp_path):
     changed = bytearray(weights.read_bytes())
     changed[-1] ^= 1
     weights.write_bytes(bytes(changed))
-    with pytest.raises(TouchstoneError, match="not those that were fetched first"):
+    with pytest.raises(TouchstoneError, match="have changed since the first fetch"):
         VectorCache(NAME, tmp_path / "cache").fill(["a"], NoProgress(), threads=1)
-    with pytest.raises(TouchstoneError, match="the files differ"):
+    with pytest.raises(TouchstoneError, match="which models.lock recorded at the first fetch"):
         fetch_model(NAME)
     assert touchstone("models", "verify").returncode == 2
     assert fetch_model(NAME, again=True).fingerprint != first.fingerprint

@@ -173,7 +173,7 @@ def test_a_metric_under_which_every_supervisor_dies_is_not_asked_for_ever(write)
     outcome, started = outcome_when_supervisors_die(write, 10, 0.4)
     assert outcome.failure is not None
     assert outcome.failure.kind == FaultKind.DIED
-    assert "each time its supervisor ended" in outcome.failure.sentence
+    assert "its supervisor ended both times" in outcome.failure.sentence
     assert started == 2
 
 

@@ -200,14 +200,14 @@ def test_layers_that_cannot_be_had_are_left_out_with_the_reason(tried_anew):
     assert not {BUBBLEWRAP, CGROUP} & set(found.layers)
     assert set(REQUIRED_LAYERS) < set(found.layers)
     assert "not installed" in found.lacking[BUBBLEWRAP]
-    assert "no control group that bounds memory and processes" in found.lacking[CGROUP]
+    assert "no control group that limits memory and processes" in found.lacking[CGROUP]
 
 
 def test_layers_that_are_there_but_do_not_hold_are_left_out(tried_anew):
     tried_anew.setattr("harness.sandbox.layers.bubblewrap_command", lambda command, *_: list(command))
     found = probing.probe_sandbox()
     assert BUBBLEWRAP not in found.layers
-    assert found.lacking[BUBBLEWRAP] == "it can be had, but does not hold"
+    assert found.lacking[BUBBLEWRAP] == "it is available, but not effective"
 
 
 def test_others_cannot_read_the_harness_under_proc():

@@ -130,7 +130,7 @@ def test_a_variant_may_name_vectors_if_vectors_are_given():
 @pytest.mark.parametrize(("content", "part"), [
     (b"x = 1\n", "no header"),
     (b"# /// script\n# x = 1", "never closed"),
-    (b"# /// script\n# x = 1\n\nimport os\n", "extends to a line `# ///`"),
+    (b"# /// script\n# x = 1\n\nimport os\n", "its end, a line `# ///`"),
     (b"# /// script\nx = 1\n# ///\n", "must start with `# `"),
     (b"# /// script\n# x = \n# ///\n", "not valid TOML"),
     (b"# /// script\n# ///\n# /// script\n# ///\n", "second"),

@@ -169,13 +169,13 @@ def test_unfinished_run(tmp_path):
         connection.execute("delete from outcomes where unit_id != ?", (first.id,))
     half = of_store(suite, Store(tmp_path / "store.sqlite", read_only=True))
     assert half.entry("jaccard").rank is None
-    assert f"1 of {len(suite.task_units)} units of retrieval asked so far" in half.entry("jaccard").not_ranked
+    assert f"1 of {len(suite.task_units)} test units of retrieval run so far" in half.entry("jaccard").not_ranked
     json.dumps(report_values(half), allow_nan=False)
     for name, query in (("board", {}), ("metric", {"name": "jaccard"}), ("map", {}), ("choose", {}), ("tasks", {})):
         page = render_snapshot(half, Links(), name, query)
         assert page.status == 200
         assert not re.search(r"\bnan\b", page.content)
-    assert "asked so far" in render_snapshot(half, Links(), "board", {}).content
+    assert "run so far" in render_snapshot(half, Links(), "board", {}).content
 
 
 def test_short_list_compares_with_the_best_and_names_a_cheaper_metric(board_snapshot):
@@ -192,7 +192,7 @@ def test_short_list_compares_with_the_best_and_names_a_cheaper_metric(board_snap
     rows = {name: page[page.index(f">{name}</a><br>"):].partition("</tr>")[0] for name in (first, second, third)}
     assert ["best of these" in rows[first], "no significant difference" in rows[second], "significantly worse" in rows[third]] == [True] * 3
     sentence = page[page.index("Cheaper alternative"):].partition("</p>")[0]
-    assert f">{second}</a> performs statistically as well as {first} and is 6 times as fast" in sentence
+    assert f">{second}</a> is not significantly worse than {first} and is 6 times as fast" in sentence
     assert "; 61 MB" in rows[first]
     unknown = render_snapshot(with_values(board_snapshot, {**facts, "p": {}}), Links(), "choose", {}).content
     assert "not tested" in unknown

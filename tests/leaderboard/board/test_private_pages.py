@@ -55,7 +55,7 @@ def test_the_interval_of_the_second_try_is_wider():
     """0.195996 is a tenth of the normal quantile at 95%; at sqrt(95%) it is 0.223648."""
     page = str(render_submission(view(2)))
     assert "One of 2 scored submissions of a family" in page
-    assert "0.500, is 0.276 to 0.724" in page
+    assert "is 0.500 (95% interval 0.276 to 0.724" in page
 
 
 def test_the_queue_folds_families_and_the_form_shows_the_commitment(tmp_path):

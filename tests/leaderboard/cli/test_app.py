@@ -238,7 +238,7 @@ def test_a_run_with_failures_leaves_with_1(write, tmp_path):
         done = touchstone("run", path, "--suite", "smoke", "--only", "known_similarity", "--store", tmp_path / "s.sqlite")
         assert done.returncode == 1
         assert "\x1b" not in done.stdout + done.stderr
-    assert "3 of 3 units of known similarity failed" in " ".join(done.stdout.split())
+    assert "3 of 3 test units of known similarity failed" in " ".join(done.stdout.split())
 
 
 def test_check_says_what_was_tried_and_in_which_line(write):

@@ -85,7 +85,7 @@ def test_name_of_a_published_metric_is_refused(write, tmp_path):
     done = touchstone("run", write("jaccard", "def distance(p, q):\n    return 0.0\n"), "--suite", "smoke",
                       "--store", tmp_path / "s.sqlite")
     assert done.returncode == 2
-    assert 'the name "jaccard" is taken by submissions/jaccard.py; choose another one.' in " ".join(done.stderr.split())
+    assert 'the name "jaccard" is taken by submissions/jaccard.py; choose another name.' in " ".join(done.stderr.split())
     assert not (tmp_path / "s.sqlite").exists()
 
 

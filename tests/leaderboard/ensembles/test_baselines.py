@@ -145,10 +145,10 @@ def test_a_key_names_what_it_follows_from(known, scored, smoke):
 def test_without_a_member_there_is_none_and_it_is_said(known, scored, smoke, path):
     four = [one for one in scored if one.name != "rouge"]
     reason = Baselines(smoke, four, known.kept).reason()
-    assert reason == "not everything was asked of rouge; `touchstone run rouge --suite smoke` does"
+    assert reason == "some test units of rouge have not been run; run `touchstone run rouge --suite smoke`"
     assert Baselines(smoke, four, known.kept).learned() == []
     opened = Store(path)
-    with pytest.raises(TouchstoneError, match="not everything was asked of rouge"):
+    with pytest.raises(TouchstoneError, match="some test units of rouge have not been run"):
         compute_baselines(smoke, four, opened, NoProgress())
     opened.close()
 

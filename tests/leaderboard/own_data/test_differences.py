@@ -91,7 +91,7 @@ def test_a_text_metric_is_lifted_to_corpora_on_request(results):
 
 def test_doubtful_answers_are_marked(results):
     far = explain_difference("bleu", 0.8, 100, results)
-    assert any("No difference as large is expected" in note for note in far.notes)
+    assert any("No difference this large is expected" in note for note in far.notes)
     assert any("calibration error" in note for note in far.notes) == (far.calibration_error > 0.03)
     assert any("nearest to 500" in note for note in explain_difference("energy", 0.1, 500, results).notes)
 

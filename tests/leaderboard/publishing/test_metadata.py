@@ -70,5 +70,5 @@ def test_records_follow_the_schema_and_have_the_released_scores(release):
 
 
 def test_a_store_has_no_such_description():
-    with pytest.raises(TouchstoneError, match="describes releases; name one with --release"):
+    with pytest.raises(TouchstoneError, match="describes releases; select one with --release"):
         export_metadata(None, "croissant")

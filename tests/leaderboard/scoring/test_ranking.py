@@ -121,8 +121,8 @@ def test_a_failed_unit_counts_as_the_worst_and_an_unknown_one_as_chance():
 
 
 def test_too_many_failures_and_missing_units_take_the_rank():
-    for values, reason in (({i: "raised" if i < 3 else 1.0 for i in range(10)}, "3 of 10 units"),
-                           (dict.fromkeys(range(9), 1.0), "9 of 10 units")):
+    for values, reason in (({i: "raised" if i < 3 else 1.0 for i in range(10)}, "3 of 10 test units"),
+                           (dict.fromkeys(range(9), 1.0), "9 of 10 test units")):
         (placed,) = rank([FakeScored("x", 0.9, ranked_tasks=[toy_score(values)])])
         assert placed.rank is None
         assert reason in placed.reason

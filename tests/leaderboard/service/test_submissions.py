@@ -95,7 +95,7 @@ def test_a_name_of_another_owner_is_refused_also_if_it_only_looks_alike(submissi
 
 @pytest.mark.parametrize(("filename", "source", "sentence"), [
     ("mine.py", b"", "The file is empty"), ("mine.py", b"PK\x03\x04\0\0", "The file is not text"), ("mine.py", b"\xff\xfe\x00", "not text"),
-    ("mine.py", b"\xff\xfe", "UTF-8"), ("mine.py", b"x" * 300_000, "at most 256 kB"), ("mine.zip", b"x", "ends with .py"), ("../mine.py", b"x", "no folder"),
+    ("mine.py", b"\xff\xfe", "UTF-8"), ("mine.py", b"x" * 300_000, "at most 256 kB"), ("mine.zip", b"x", "end with .py"), ("../mine.py", b"x", "no folder"),
     ("mine.py", b"def distance(p, q): return 0.0", "header"), ("energy.py", make_file("energy"), "is taken"),
     ("mine.py", make_file("mine").replace(b'# license = "Apache-2.0"\n', b""), "license")])
 def test_bad_files_are_refused_with_a_sentence(submissions, filename, source, sentence):
@@ -119,7 +119,7 @@ def test_control_characters_are_stored_in_neither_database(submissions):
 def test_withdrawing_ends_when_a_run_has_begun(submissions):
     record = checked(submissions)
     submissions.claim("runner")
-    with pytest.raises(RefusedRequest, match="is running; only one that has not been run"):
+    with pytest.raises(RefusedRequest, match="is running; only a submission that has not been run"):
         submissions.withdraw(record.id)
     with pytest.raises(UnknownSubmission):
         submissions.withdraw("unknown")
@@ -261,7 +261,7 @@ def test_limit_of_scored_submissions_counts_waiting_ones_and_ends(submissions):
     checked(few, "second")
     third = checked(few, "third")
     assert third.state is State.CHECKED
-    assert "The limit is 2 scored submissions in 30 days; 1 were scored and 1 wait" in third.progress.message
+    assert "The limit is 2 scored submissions in 30 days (1 scored, 1 waiting)" in third.progress.message
     few.finish(few.claim("runner"), State.FAILED, "The metric failed.", RunDetails(fault=Fault.YOURS))
     assert few.enqueue(third.id).state is State.QUEUED          # only scored ones count
     few.finish(few.claim("runner"), State.SCORED, "It has results.", RunDetails(seconds=1.0))

@@ -225,7 +225,7 @@ REFUSED = {
     "a program": ("import subprocess\n", "subprocess.run(['true'], check=True); return 1.0", "start another process (line 14), and a metric is one Python process", "`dependencies`"),
     "a variable": ("import os\n", "return float(os.environ['MY_WEIGHT'])", "read the environment variable MY_WEIGHT (line 14)", "`parameters` of a variant"),
     "a key": ("import os\n", "return float(len(os.getenv('SERVICE_API_KEY')))", "read the environment variable SERVICE_API_KEY (line 14)", "an API key cannot be ranked"),
-    "a hub": ("", "from sentence_transformers import SentenceTransformer; return SentenceTransformer('all-MiniLM-L6-v2')", "It loads a model by its name (line 13)", "`setup(models)`"),
+    "a hub": ("", "from sentence_transformers import SentenceTransformer; return SentenceTransformer('all-MiniLM-L6-v2')", "The metric loads a model by its name (line 13)", "`setup(models)`"),
 }
 
 

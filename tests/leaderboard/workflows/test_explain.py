@@ -56,7 +56,7 @@ def test_the_place_of_a_value_by_hand():
         assert paraphrase.quantiles["50"] == pytest.approx(0.895)
         assert (related.pairs, related.percentile, related.quantiles) == (5, None, {})     # too few to be spoken of
         assert found.told_apart == 1
-        assert found.sentence.endswith("such a value is most ordinary for a paraphrase pair.")
+        assert found.sentence.endswith("such a score is most typical of a paraphrase pair.")
     # of a distance, less alike means larger
     turned = place_value(entry("wmd"), 0.0, [("made", PARALLEL, rated([1 - one for one in answers], human))])
     assert turned.places[0].percentile == 100

@@ -71,7 +71,7 @@ def test_a_bundle_comes_out_again_and_what_is_claimed_does_not(bundle, tmp_path)
     (bundle / FACTS).write_text(json.dumps(said))
     forged = again(bundle, tmp_path)
     assert forged.state is State.REJECTED
-    assert "are not reproduced: that of a test unit differs by 0.0100" in forged.reason
+    assert "are not reproduced: the score of a test unit differs by 0.0100" in forged.reason
 
 
 @pytest.mark.parametrize(("change", "sentence"), [
@@ -112,4 +112,4 @@ def test_what_fails_or_depends_on_its_company_is_rejected_with_the_reason(write,
     counts = touchstone("submit", write("counts", "n = 0\ndef distance(p, q):\n    global n\n    n += 1\n    return float(n)\n"), "--suite", suite,
                         "--store", tmp_path / "s.sqlite", "--to", tmp_path / "bundles")
     assert counts.returncode == 1
-    assert "counts: rejected: its answers change with what else it was asked" in " ".join(counts.stderr.split())
+    assert "counts: rejected: its answers depend on other calls" in " ".join(counts.stderr.split())

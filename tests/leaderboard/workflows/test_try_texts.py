@@ -145,7 +145,7 @@ def test_when_the_time_is_up_the_rest_is_not_asked(monkeypatch, cold):
     monkeypatch.setattr(trying, "SECONDS", -1.0)
     found = {one.entry.name: one.failure for one in try_texts("a", "b", "minilm")}
     assert found.pop("cosine") == "was not run: The texts could not be embedded in time; try fewer or shorter texts."
-    assert set(found.values()) == {"was not run: the -1 seconds were up"}
+    assert set(found.values()) == {"was not run: the time limit of -1 seconds was reached"}
 
 
 @pytest.mark.parametrize("stream", [try_page.stream_texts, try_page.stream_corpora])

@@ -197,7 +197,7 @@ def test_bad_settings_of_balanced_diagnostics(context):
         next(TASK.units(Settings(**settings, balanced=True), context))
     units = list(TASK.units(Settings(**settings, balanced=True, faults=("word_salad", "eda_noise")), context))
     assert [unit.stratum for unit in units] == [("word_salad",), ("eda_noise",)]
-    with pytest.raises(TouchstoneError, match=r'n=200 needs 1,400 pairs of a text of "a" and one of "b" of the same length; there are 5\. Choose'):
+    with pytest.raises(TouchstoneError, match=r'n=200 needs 1,400 pairs of equally long texts, one of "a" and one of "b"; there are 5\. Choose'):
         draw_samples("a", SHORT[:5], "b", SHORT, 200, CorpusFault.EDA_NOISE, 1, balanced=True)
 
 

@@ -72,7 +72,7 @@ def test_corpora_hold_as_many_texts_of_b_as_the_paper_says_and_each_is_drawn_afr
 
 
 def test_too_few_pairs_are_refused_with_numbers():
-    with pytest.raises(TouchstoneError, match=r'n=100 need as many pairs of "made", which has 60'):
+    with pytest.raises(TouchstoneError, match=r'n=100 need 100 pairs of "made", which has 60'):
         draw_sample("made", PAIRS, 100, 15, 1, np.random.default_rng(1))
 
 

@@ -193,7 +193,7 @@ def test_balanced_mixtures_do_not_differ_in_length():
     assert stats.ks_2samp(of_a, of_b).pvalue > 0.01
     assert corpora == draw_balanced_mixtures("a", a, "b", b, 5, 80, np.random.default_rng(1))
     assert corpora != draw_balanced_mixtures("a", a, "b", b, 5, 80, np.random.default_rng(2))
-    with pytest.raises(TouchstoneError, match=r'k=5 corpora of n=80 needs 400 pairs of a text of "a" and one of "b" of the same length; there are 0'):
+    with pytest.raises(TouchstoneError, match=r'k=5 corpora of n=80 needs 400 pairs of equally long texts, one of "a" and one of "b"; there are 0'):
         draw_balanced_mixtures("a", ["x"] * 900, "b", ["yy"] * 900, 5, 80, rng)
 
 

@@ -64,7 +64,7 @@ def test_a_killed_worker_loses_nothing(tmp_path, write):
 
 
 @pytest.mark.parametrize(("address", "sentence"), [
-    ("tcp://127.0.0.1:1", "No Dask scheduler answers at tcp://127.0.0.1:1"), ("local:none", '"local:none" names no number of processes'),
+    ("tcp://127.0.0.1:1", "No Dask scheduler answers at tcp://127.0.0.1:1"), ("local:none", '"local:none" has no number of processes'),
     ("absent.json", "The scheduler file absent.json cannot be read (FileNotFoundError)"),
     ("nonsense://x", "No Dask scheduler answers at nonsense://x")])
 def test_bad_addresses(tmp_path, address, sentence):
@@ -81,7 +81,7 @@ def test_a_node_with_another_version_is_refused(tmp_path):
     with nodes([{"PYTHONPATH": f"{package.parent}{os.pathsep}{PROJECT}"}]) as cluster:
         done = run(tmp_path / "store.sqlite", "zipf", "--cluster", cluster.address)
     assert done.returncode == 2
-    assert re.search(r"The node tcp://127\.0\.0\.1:\d+ has Touchstone 9\.9 on Python \S+; here it is", done.stderr)
+    assert re.search(r"The node tcp://127\.0\.0\.1:\d+ has Touchstone 9\.9 on Python \S+; this machine has", done.stderr)
 
 
 def test_a_node_without_sandbox_is_refused(tmp_path):

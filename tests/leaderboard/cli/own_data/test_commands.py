@@ -86,7 +86,7 @@ def test_choose_writes_a_page_a_file_and_json(folder):
 
 
 @pytest.mark.parametrize(("words", "message"), [
-    ((), "Name what you have"), (("--pairs", "rated.csv", "--texts", "weather.txt"), "Name what you have"),
+    ((), "Give exactly one of"), (("--pairs", "rated.csv", "--texts", "weather.txt"), "Give exactly one of"),
     (("--pairs", "rated.csv", "--like", "weather.txt"), "--like needs --corpora"), (("--pairs", "nope.csv"), "no file"),
     (("--texts", "weather.txt", "--python", "x.py"), "--python needs --pairs"),
     (("--pairs", "rated.csv", "--html", "no/such/folder.html"), "folder no/such does not exist"),

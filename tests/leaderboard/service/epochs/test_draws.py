@@ -90,7 +90,7 @@ def test_secrets(tmp_path, monkeypatch):
     secret = create_secret(tmp_path / "secret")
     assert len(secret) == 32
     assert read_secret(tmp_path / "secret") == secret
-    with pytest.raises(TouchstoneError, match="exists; each epoch has a secret of its own"):
+    with pytest.raises(TouchstoneError, match="exists; each epoch needs a new secret"):
         create_secret(tmp_path / "secret")
     (tmp_path / "secret").chmod(0o640)
     with pytest.raises(TouchstoneError, match="can be read by others"):

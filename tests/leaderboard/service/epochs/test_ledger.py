@@ -63,17 +63,17 @@ def test_a_lost_secret_ends_an_epoch_and_its_badges(epochs):
 def test_what_is_refused(epochs):
     with pytest.raises(TouchstoneError, match='There is no epoch "2031Q1". There are none yet'):
         epochs.get("2031Q1")
-    with pytest.raises(TouchstoneError, match="`expires` of the recipe is 2020-01-01, which is not in the future"):
+    with pytest.raises(TouchstoneError, match="`expires` of the recipe is 2020-01-01; it must be in the future"):
         opened(epochs, expires="2020-01-01")
     opened(epochs)
-    with pytest.raises(TouchstoneError, match="There is an epoch 2031Q1 already"):
+    with pytest.raises(TouchstoneError, match="The epoch 2031Q1 already exists"):
         opened(epochs)
     with pytest.raises(TouchstoneError, match="The epoch 2031Q1 is open; close it first"):
         opened(epochs, "2031Q2")
     with pytest.raises(TouchstoneError, match='Did you mean "2031Q1"'):
         epochs.close("2031Q3", SECRET)
     epochs.close("2031Q1", SECRET)
-    with pytest.raises(TouchstoneError, match="The epoch 2031Q1 is closed already"):
+    with pytest.raises(TouchstoneError, match="The epoch 2031Q1 is already closed"):
         epochs.close("2031Q1", SECRET)
     assert epochs.current() is None
     assert opened(epochs, "2031Q2").name == epochs.current().name

@@ -123,7 +123,7 @@ def test_an_epoch_from_its_recipe_to_its_verification(folder):
     for words, sentence in ((("verify", "2031Q1"), "The epoch 2031Q1 is open"), (("close", "2031Q9", "--secret", "secret"), 'There is no epoch "2031Q9"'),
                             (("close", "2031Q1", "--secret", "wrong"), "The secret does not belong to the epoch 2031Q1"),
                             (("close", "2031Q1", "--secret", "secret", "--lost"), "Use either --secret or --lost"),
-                            (("new", "recipe.toml", "--secret", "other"), "There is an epoch 2031Q1 already"),
+                            (("new", "recipe.toml", "--secret", "other"), "The epoch 2031Q1 already exists"),
                             (("score", "nothing", "--secret", "secret"), 'There is no submission "nothing"')):
         code, output, errors = run("epoch", *words, *at, folder=folder)
         assert (code, output) == (2, ""), errors
@@ -131,14 +131,14 @@ def test_an_epoch_from_its_recipe_to_its_verification(folder):
         assert errors.rstrip().rpartition("\n")[2].startswith("touchstone: ")
     assert not (folder / "other").exists()
     assert run("epoch", "close", "2031Q1", "--secret", "secret", "--store", str(store), folder=folder)[1].strip() == secret.hex()
-    assert "is closed already" in run("epoch", "close", "2031Q1", "--secret", "secret", *at, folder=folder)[2]
+    assert "is already closed" in run("epoch", "close", "2031Q1", "--secret", "secret", *at, folder=folder)[2]
     record = epochs.get("2031Q1").visible
     assert record.commitment == commitment.strip()
     (folder / "record.json").write_text(record.model_dump_json())
     code, _, errors = run("epoch", "verify", "record.json", folder=folder)
     assert code == 0, errors
     for changed, sentence in (({"recipe": record.recipe.replace("disjoint = [\"human_ordering\"]", "disjoint = []")}, "were altered"),
-                              ({"secret": "00" * 32}, "were altered"), ({"items": {"human_ordering": "0" * 64}}, "are not those of the record"),
+                              ({"secret": "00" * 32}, "were altered"), ({"items": {"human_ordering": "0" * 64}}, "differ from those of the record"),
                               ({"fingerprint": "0" * 64}, "has the fingerprint"), ({"secret": "xyz"}, "64 hexadecimal digits")):
         (folder / "record.json").write_text(record.model_copy(update=changed).model_dump_json())
         code, _, errors = run("epoch", "verify", "record.json", folder=folder)

@@ -58,7 +58,7 @@ def test_errors_of_a_private_run_are_not_told(epochs, entry, monkeypatch, senten
     monkeypatch.setattr(PrivateDraw, "score", fail)
     with pytest.raises(TouchstoneError) as error:
         run(epochs, entry, SECRET)
-    assert str(error.value) == "the private draw could not be run; `touchstone epoch score` tells the operator why"
+    assert str(error.value) == "the private draw could not be run; `touchstone epoch score` shows the operator the reason"
     assert error.value.__suppress_context__
 
 

@@ -73,21 +73,21 @@ def test_repeated_pairs_are_averaged_and_contradicting_labels_left_out():
 
 @pytest.mark.parametrize(("rows", "form", "message"), [
     ({"foo": [1], "bar": [2]}, "pairs", "no column that looks like text_a; it has foo, bar"),
-    ({"a": A, "b": B, "score": ["1", "high", "3"]}, "pairs", "has \"high\", which is no number"),
-    ({"a": A, "b": B, "score": ["1", "inf", "3"]}, "pairs", "ratings are finite numbers"),
+    ({"a": A, "b": B, "score": ["1", "high", "3"]}, "pairs", "contains \"high\", which is not a number"),
+    ({"a": A, "b": B, "score": ["1", "inf", "3"]}, "pairs", "ratings must be finite"),
     ({"a": [], "b": []}, "pairs", "has no rows"),
     ({"a": ["", ""], "b": ["x", "y"]}, "pairs", "has no row with text_a and text_b"),
     ({"text": A}, "labelled", "looks like label"),
     ({"document": A, "a": A, "b": B}, "choices", "looks like choice"),
-    ({"document": A, "a": A, "b": B, "choice": [0, 1, 2]}, "choices", "has 0, 1 and 2"),
-    ({"document": A, "a": A, "b": B, "choice": ["x", "y", "z"]}, "choices", "choices are a and b"),
+    ({"document": A, "a": A, "b": B, "choice": [0, 1, 2]}, "choices", "contains 0, 1 and 2"),
+    ({"document": A, "a": A, "b": B, "choice": ["x", "y", "z"]}, "choices", "write a and b"),
 ])
 def test_what_cannot_be_read_is_refused_with_a_sentence(rows, form, message):
     with pytest.raises(TouchstoneError, match=message):
         shaped(rows, form)
 
 
-@pytest.mark.parametrize(("declared", "message"), [({"text_c": "a"}, 'no "text_c"'), ({"text_a": "z"}, 'no column "z"'),
+@pytest.mark.parametrize(("declared", "message"), [({"text_c": "a"}, 'no role "text_c"'), ({"text_a": "z"}, 'no column "z"'),
                                                    ({"text_a": "a,b"}, "one column")])
 def test_wrong_declarations_are_refused(declared, message):
     with pytest.raises(TouchstoneError, match=message):

@@ -88,7 +88,7 @@ def test_a_removed_dataset_is_gone_and_its_file_is_not(rated):
     remove_dataset("my_pairs")
     assert "my_pairs" not in list_datasets()
     assert rated.exists()
-    with pytest.raises(TouchstoneError, match='no dataset "my_pairs" of yours'):
+    with pytest.raises(TouchstoneError, match='not added a dataset "my_pairs"'):
         remove_dataset("my_pairs")
 
 

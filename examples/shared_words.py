@@ -5,7 +5,7 @@
 # name = "shared_words"
 # title = "Shared words"
 # summary = "Share of the words of two corpora that occur in only one of them."
-# kind = "corpus"            # or "text": one number for each pair of texts
+# kind = "corpus"            # or "text", as in character_trigrams.py
 # input = "texts"            # or "tokens", or "embeddings": a float32 array with one row per text
 # returns = "distance"       # or "similarity"
 # range = [0.0, 1.0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -92,7 +93,8 @@ def load_suite(name: str, overrides: Mapping[str, Mapping[str, Any]] | None = No
         name: Name of a built-in suite, such as "smoke" or "core", or the path of a TOML file.
         overrides: Settings that replace those of the file, by the name of the task.
         model: The embedding model; default: that of the file. The test units then draw the same texts but have other ids.
-        datasets: Names or paths of other datasets, by the name of the task; the suite then has these tasks only.
+        datasets: Names or paths of other datasets, by the name of the task; the suite then has these tasks only, and lengths
+            are not balanced, because that would leave few texts.
 
     Raises:
         TouchstoneError: If there is no such suite, or if its file is invalid.
@@ -113,12 +115,23 @@ def replace_datasets(content: SuiteFile, datasets: Mapping[str, Sequence[str]]) 
             raise TouchstoneError(f'The suite has no task "{task}".{did_you_mean(task, content.tasks)} Its tasks are '
                                   f"{', '.join(content.tasks)}.")
         settings_type: Any = get_task(task).settings_type
+        table = {key: value for key, value in content.tasks[task].items() if key != "balanced"}     # it leaves few texts
         try:
-            tables[task] = settings_type.replace_datasets(content.tasks[task], names)
+            refuse_copies(names)
+            tables[task] = settings_type.replace_datasets(table, names)
         except TouchstoneError as error:
             raise TouchstoneError(f"The task {task} cannot use {', '.join(names)}: {error}") from None
     return content.model_copy(update={"title": f"{content.title}, on other datasets", "tasks": tables, "axes": [],
                                       "admission": None})
+
+
+def refuse_copies(names: Sequence[str]) -> None:
+    """Raise if two datasets have the same content, which would count twice."""
+    first: dict[str, str] = {}
+    for name in dict.fromkeys(itertools.chain.from_iterable(union.split(" + ") for union in names)):
+        other = first.setdefault(dataset_fingerprint(name), name)
+        if other != name:
+            raise TouchstoneError(f"{name} has the same content as {other}; name one of them.")
 
 
 def read_suite_file(name: str) -> SuiteFile:

@@ -54,6 +54,8 @@ def test_a_corpus_metric_returns_distances_and_no_pair_scores():
         assert 0 < near < far
         with pytest.raises(TouchstoneError, match="is a corpus metric"):
             metric.pair_scores(["a"], ["b"])
+        with pytest.raises(TouchstoneError, match="sequences of texts, not strings"):
+            metric.corpus_distance("a text", ["another"])
 
 
 def test_what_fails_is_one_sentence(write):

@@ -53,6 +53,8 @@ class OpenMetric:
             b: Second texts, as many as first ones.
             collection: Texts that a metric with `fit` is fitted on; default: all texts of `a` and `b`.
         """
+        if isinstance(a, str) or isinstance(b, str):
+            raise TouchstoneError('pair_scores needs two sequences of texts, such as ["a text"] and ["another"], not strings.')
         if len(a) != len(b):
             raise TouchstoneError(f"pair_scores needs two sequences of equal length; they have {len(a):,} and {len(b):,} texts.")
         with self._call("text", [*a, *b], collection) as fit_texts:
@@ -70,6 +72,8 @@ class OpenMetric:
 
     def corpus_distance(self, p: Sequence[str], q: Sequence[str]) -> float:
         """Return the distance of two corpora: larger means more different; a text metric is lifted."""
+        if isinstance(p, str) or isinstance(q, str):
+            raise TouchstoneError("corpus_distance needs two sequences of texts, not strings.")
         with self._call(self._session.kind, [*p, *q], ()):
             answer = self._session.corpus_distances([p, q], [(0, 1)], first=next(self._calls))
         return float(self._session.scale.as_distance(np.array(answer))[0])

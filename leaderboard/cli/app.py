@@ -190,6 +190,9 @@ def run(
     entries = select_entries(what, SUBMISSIONS) if what else default_entries(progress, None if every else published)
     for submission in {entry.submission.filename: entry.submission for entry in entries}.values():
         check_name(submission)
+    if what and "corpus" not in read.tracks and (corpus := [entry.name for entry in entries if entry.header.kind == "corpus"]):
+        raise TouchstoneError(f"{', '.join(corpus)} compares corpora, which none of these tasks does; leave it out, or name a "
+                              "task such as known_similarity.")
     limits = read_limits(seconds, memory, limit)
     path = store_address(store)
     try:
@@ -202,12 +205,12 @@ def run(
                      "are left; repeat the command to continue.")
         sys.exit(STOPPED)
     report_run(tally)
-    if what and "corpus" not in read.tracks and (without := [entry.name for entry in entries if entry.header.kind == "corpus"]):
-        progress.say(f"{', '.join(without)}: the suite {read.name} has no tasks for corpus metrics.")
     if reason is not None:
         progress.say(f"Not ranked among the published metrics: {reason}")
     results = StoreView(Results(read, Store(path), published))
     show_run(results, [entry.name for entry in entries] if what else None, as_json)
+    if data:
+        progress.say("Repeat the command to print this again; `touchstone show` prints the suite without these datasets.")
     results.keep()
     sys.exit(REFUSED if tally.refused else SOME_FAILED if tally.failed_in_store else ANSWERED)
 
@@ -227,7 +230,8 @@ def show_run(results: StoreView, names: list[str] | None, as_json: bool) -> None
         return
     for name in names:
         output.print(position_view([position for position in positions if position.name == name], results.release_name))
-    output.print("`touchstone show` prints the whole ranking; `touchstone serve` opens the board.", style="dim")
+    output.print("`touchstone show` prints the whole ranking; `touchstone serve` opens the board (restart one that is open).",
+                 style="dim")
 
 
 def default_entries(progress: ConsoleProgress, published: ReleasedResults | None) -> list[Entry]:

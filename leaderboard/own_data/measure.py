@@ -220,12 +220,13 @@ def report_measurements(measurements: Sequence[Measurement], a: str, b: str, pai
     if pairs:
         heading, meaning = "permuted pairs", (
             "Value: mean over pairs, with a 95% interval. p: p-value of the hypothesis that the texts of a pair are "
-            "unrelated, from random pairs of the same texts, whose 95% band is shown.")
+            "unrelated (small: they are related), from random pairs of the same texts, whose 95% band is shown.")
     else:
         heading, meaning = "same source", (
             "Value: for all texts, with a 95% interval. p: p-value of the hypothesis that both corpora are from the "
-            "same source, from random divisions of all texts. Same source: 95% band of the value for two halves of one corpus; "
-            "compare it with the mean for halves of both (halves), because values depend on the number of texts.")
+            "same source (small: they differ), from random divisions of all texts. Same source: 95% band of the value for two "
+            "halves of one corpus; compare it with the mean for halves of both (halves), because values depend on the number of "
+            "texts.")
     many = f" p is not corrected for the number of metrics ({len(measurements)})." if len(measurements) > 1 else ""
     rows = [(item.metric, format_value(item.value), f"{format_value(item.low)} to {format_value(item.high)}",
              format_small(item.p), f"{format_value(item.self_low)} to {format_value(item.self_high)}",

@@ -283,18 +283,22 @@ def export(results: ResultsView, tracks: Sequence[str], form: str, to: Path | No
 
 
 def score_table(results: ResultsView, track: str, form: str) -> str:
-    """Return a row per ranked entry and a column per ranked task, in LaTeX (with dividing lines) or Markdown."""
+    """Return a row per ranked entry, with its score on the axis and on every task, in LaTeX (with dividing lines) or Markdown."""
     tasks = results.suite.ranked_tasks(track)
     escape = latex if form == "latex" else markdown
-    heading = ["rank", escape("95% range"), "metric", *(task.title for task in tasks)]
+    titles = [results.suite.headline(track).title, *(task.title for task in tasks)]
+    heading = ["rank", escape("95% range"), "metric", *map(escape, titles)]
+    source = f"{results.suite.label}, {'not released' if results.release_name is None else f'release {results.release_name}'}"
     rows: list[Sequence[str]] = []
     for entry in results.overview.ranked(track):
         rank_range = "-".join(map(str, entry.rank_interval)) if entry.rank_interval else ""
-        scores = [format_score(entry.score_on(task.name)) for task in tasks]
+        scores = [format_score(score) for score in (entry.overall, *(entry.score_on(task.name) for task in tasks))]
         rows.append([str(entry.rank), rank_range, escape(entry.name), *map(escape, scores)])
     if form == "markdown":
-        return "\n".join("| " + " | ".join(row) + " |" for row in (heading, ["---"] * len(heading), *rows)) + "\n"
-    lines = [rf"\begin{{tabular}}{{rrl{'r' * len(tasks)}}}", r"\toprule", " & ".join(heading) + r" \\", r"\midrule"]
+        return "\n".join("| " + " | ".join(row) + " |" for row in (heading, ["---"] * len(heading), *rows)) \
+            + f"\n\n{source}\n"
+    columns = "rrl" + "r" * len(titles)
+    lines = [f"% {source}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(heading) + r" \\", r"\midrule"]
     for number, row in enumerate(rows, start=1):
         lines.append(" & ".join(row) + r" \\")
         lines += [r"\midrule"] if number in results.overview.lines[track] else []

@@ -54,12 +54,17 @@ class RankedEntry:
 
 @dataclass(frozen=True)
 class Ranking:
-    """All entries of a track in order, with pairwise tests."""
+    """All entries of a track in order, with pairwise tests; `to_frame` returns them as a table."""
 
     places: tuple[RankedEntry, ...]
     lines: tuple[int, ...]                  # positions of dividing lines, in ranked entries
     parted: PairwiseTests | None                   # of the ranked entries, in order; None with too few test units
     kept: KeptTests | None = field(default=None, repr=False, compare=False)     # tests that need not be computed
+
+    def __repr__(self) -> str:
+        """Return the leading entries; the observations would fill pages."""
+        leaders = ", ".join(f"{entry.rank} {entry.scored.name}" for entry in self.ranked[:3])
+        return f"<Ranking of {len(self.ranked)} metrics: {leaders}{', ...' * (len(self.ranked) > 3)}>"
 
     @cached_property
     def ranked(self) -> tuple[RankedEntry, ...]:

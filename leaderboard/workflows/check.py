@@ -55,6 +55,8 @@ FIRST_TRIALS = {"text": 4, "corpus": 1}     # of the direction, to time the metr
 TRIALS = {"text": (12, 24), "corpus": (6, 12)}          # fewest and most, depending on the time
 OUTSIDE, USED = 0.01, 0.5                   # shares of answers outside the declared range, and of the range that is used
 UNDEFINED = ("one text against", "nothing but empty texts")     # trials of the axioms that a metric may refuse
+MISSING_MODULE = re.compile(r"ModuleNotFoundError: No module named '([^']{1,80})'")
+TUPLE_AS_TEXT = re.compile(r"'tuple' object has no attribute|returned shape \(1,\)|bytes-like object, got 'tuple'")
 LOOKALIKES = str.maketrans({"0": "o", "1": "l", "i": "l", "5": "s"})
 
 
@@ -316,7 +318,7 @@ def give_advice(report: CheckReport) -> list[str]:
                          "metric.")
     if not header.symmetric and shares.get("symmetric") == 1:
         sentences.append("The metric appears to be symmetric; declare `symmetric = true` in the header.")
-    sentences += advise_on_range(report)
+    sentences += [*advise_on_failures(report), *advise_on_range(report)]
     if header.repeatable and shares.get("repeatable", 1) < 1:
         sentences.append("Repeated calls give different answers: use NumPy's or Python's global random generator, which is "
                          "seeded before every call, or declare `repeatable = false`.")
@@ -335,12 +337,32 @@ def give_advice(report: CheckReport) -> list[str]:
     return sentences
 
 
+def advise_on_failures(report: CheckReport) -> list[str]:
+    """Return how to correct common mistakes."""
+    header, filename = report.entry.header, report.entry.submission.filename
+    sentences = {str(failure): None for failure in report.failures}
+    advice = []
+    if any("defines no function" in sentence for sentence in sentences):
+        line = field_line(report.entry.submission.source, "returns")
+        advice.append(f'{filename}, line {line}: the header says `returns = "{header.returns}"`, so the file must define a '
+                      f"function `{header.returns}`; rename the function or change the line.")
+    for module in dict.fromkeys(match[1] for sentence in sentences if (match := MISSING_MODULE.search(sentence))):
+        advice.append(f"{filename} imports {module}, which its environment does not have: add the package that provides it to "
+                      "`dependencies` in the header.")
+    if header.kind == "text" and any(TUPLE_AS_TEXT.search(sentence) for sentence in sentences):
+        advice.append(f"`{header.returns}(a, b)` of a text metric receives two tuples of texts and returns one number for each "
+                      "pair: `return [score(x, y) for x, y in zip(a, b)]`.")
+    return advice
+
+
 def advise_on_range(report: CheckReport) -> list[str]:
     """Return what does not fit the declared range of answers."""
     (low, high), answers = report.entry.header.range, report.answers
     if answers is None:
         return []
     declared, observed = f"[{low:g}, {high:g}]", f"[{answers.lowest:.3g}, {answers.highest:.3g}]"
+    if answers.lowest == answers.highest:
+        return [f"All answers of the check are {answers.lowest:.3g}, so the metric distinguishes nothing."]
     if answers.outside > OUTSIDE:
         return [f"{answers.outside:.0%} of the answers lie outside the declared range {declared}: they are in {observed}. Widen "
                 "the range, or clip the answers."]

@@ -87,6 +87,15 @@ def test_tasks_on_other_datasets(tmp_path):
     assert all(task_unit.unit.id not in {other.unit.id for other in load_suite("smoke").task_units} for task_unit in suite.task_units)
 
 
+def test_other_datasets_are_not_balanced_and_not_counted_twice(tmp_path):
+    for name in ("rated.csv", "copy.csv"):
+        (tmp_path / name).write_text(RATED)
+    suite = load_suite("core", datasets={"human_ordering": [str(tmp_path / "rated.csv")]})
+    assert sum(unit.parameters["stop"] - unit.parameters["start"] for unit in suite.units(suite.tasks[0])) == 40       # all rows of RATED
+    with pytest.raises(TouchstoneError, match=r"copy\.csv has the same content as .*rated\.csv; name one of them"):
+        load_suite("core", datasets={"human_ordering": [str(tmp_path / "rated.csv"), str(tmp_path / "copy.csv")]})
+
+
 def test_settings_that_belong_to_the_datasets_are_left_out():
     clustering = load_suite("core", datasets={"clustering": ["bbc_titles"]})
     assert len(clustering.task_units) == 8                              # `samples` in core.toml, and not `more_samples`

@@ -68,7 +68,8 @@ def summarize(choice: PairChoice) -> list[str]:
         sentences.append(f"Held-out pairs: recommendations that are chosen on one half of the pairs reach {held.agreement:.3f} "
                          f"on the other half ({held.splits} splits); regret {held.loss:+.3f} against the best single metric.")
     tied = [row.name for row in choice.rows if row.tied and row.expected is not None]
-    sentences.append(f"Best single metric: {choice.best_single}, {show(rows[choice.best_single].agreement)}. Not distinguishable "
+    sentences.append(f"Single metric with the highest expected agreement on other pairs: {choice.best_single}, on yours "
+                     f"{show(rows[choice.best_single].agreement)}. Not distinguishable "
                      f"from the best with these pairs: {', '.join(tied)}. The cheapest of them is {choice.cheapest} "
                      f"({format_small(rows[choice.cheapest].milliseconds)} ms per pair).")
     if choice.combined and held is not None and held.gain_p is not None:

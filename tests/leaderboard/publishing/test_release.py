@@ -220,7 +220,13 @@ def test_exports_contain_the_same_numbers(suite, store, ranking, tmp_path):
     assert scores["energy", "known_similarity", "accuracy"] == pytest.approx(
         frame[(frame.entry == "energy") & (frame.measure == "accuracy")].value.item())
     markdown, tabular = export(results, ["corpus"], "markdown", None), export(results, ["corpus"], "latex", None)
-    assert markdown.count("\n") == 2 + len(ranking.ranked)
+    assert markdown.count("\n") == 2 + len(ranking.ranked) + 2             # an empty line and the source
+    assert tabular.startswith(f"% {results.suite.label}, ")
+    for content in (markdown, tabular):
+        assert results.suite.headline("corpus").title in content
+        assert f"{ranking.ranked[0].scored.overall:.3f}" in content
+    assert repr(ranking).startswith(f"<Ranking of {len(ranking.ranked)} metrics: 1 {ranking.ranked[0].scored.name}, ")
+    assert len(repr(ranking)) < 200
     assert tabular.count(r"\midrule") == 1 + len(ranking.lines)
     with pytest.raises(TouchstoneError, match="--to"):
         export(results, ["corpus"], "parquet", None)

@@ -218,6 +218,22 @@ def test_a_corpus_metric_of_a_second_a_call_gets_a_verdict(write, smoke):
     assert report.sound, report.failures
 
 
+MISTAKES = {
+    "a library": ("import no_such_library\ndef similarity(a, b): return [1.0 for _ in a]\n", "imports no_such_library, which its environment does not have"),
+    "single texts": ("def similarity(a, b): return float(a.lower() == b.lower())\n", "receives two tuples of texts and returns one number for each pair"),
+    "one answer": ("def similarity(a, b): return [1.0]\n", "receives two tuples of texts and returns one number for each pair"),
+    "another function": ("def distance(a, b): return [1.0 for _ in a]\n", 'the header says `returns = "similarity"`, so the file must define a function'),
+    "a constant": ("def similarity(a, b): return [0.5 for _ in a]\n", "All answers of the check are 0.5, so the metric distinguishes nothing."),
+}
+
+
+@pytest.mark.parametrize("name", sorted(MISTAKES))
+def test_common_mistakes_are_explained(name, write, smoke):
+    body, sentence = MISTAKES[name]
+    report, = check(write("mistaken", body, kind="text", returns="similarity", range="[0.0, 1.0]"), smoke)
+    assert any(sentence in advice for advice in give_advice(report))
+
+
 # ---- what the sandbox refuses -----------------------------------------------------------------------------------------------
 
 REFUSED = {

@@ -63,6 +63,11 @@ def test_other_data_that_cannot_be_used(folder, option, message):
     assert message in refusal("run", "chrf", "--suite", "smoke", "--store", "own.sqlite", "--data", option)
 
 
+def test_a_corpus_metric_on_pairs_is_refused(folder):
+    assert "energy compares corpora, which none of these tasks does" in refusal(
+        "run", "energy", "--suite", "smoke", "--store", "own.sqlite", "--data", "human_ordering=rated.csv")
+
+
 def test_terminal_codes_in_columns_and_texts_are_not_printed(folder, monkeypatch):
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(folder / "cache"))
     pd.DataFrame({"a\x1b[31m": ["x \x1b[2J y", "k l"], "b": ["z \x07 w", "m n"], "score": [1, 2]}).to_csv("codes.csv", index=False)

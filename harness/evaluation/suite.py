@@ -52,7 +52,7 @@ class Axis:
         if any(part.measure is not None for part in self.parts):
             return ""
         scaled = any(part.scale != 1 for part in self.parts)
-        return "0 is chance, 1 is one standard deviation of the reference panel" if scaled else "0 is chance, 1 is perfect"
+        return "0 is chance, 1 is one standard deviation of a frozen panel of metrics" if scaled else "0 is chance, 1 is perfect"
 
 
 def overall_axis(track: str, tasks: Iterable[str]) -> Axis:

@@ -105,7 +105,7 @@ def test_a_text_is_embedded_once(tmp_path):
 
 
 def test_an_unannounced_text_is_an_error_of_the_task(tmp_path):
-    with pytest.raises(LookupError, match="announced"):
+    with pytest.raises(LookupError, match="`texts` of its task does not return"):
         VectorCache("minilm", tmp_path).vectors(["never filled"])
 
 

@@ -60,7 +60,7 @@ def test_the_default_order_is_that_of_the_first_axis(snapshot):
     html = page(snapshot, track="text")
     assert metrics_in_order(html) == [entry.name for entry in ranked]
     assert [entry.overall.value for entry in ranked] == sorted((entry.overall.value for entry in ranked), reverse=True)
-    assert "Meaning: 0 is chance, 1 is one standard deviation of the reference panel." in html
+    assert "Meaning: 0 is chance, 1 is one standard deviation of a frozen panel of metrics." in html
     heads = re.findall(r'data-sort="\d+" title="[^"]*">([^<]+?) ?<', html)
     assert "Edits" in heads
     assert "Robustness" not in heads                                # not on the axis

@@ -288,7 +288,6 @@ def score_table(results: ResultsView, track: str, form: str) -> str:
     escape = latex if form == "latex" else markdown
     titles = [results.suite.headline(track).title, *(task.title for task in tasks)]
     heading = ["rank", escape("95% range"), "metric", *map(escape, titles)]
-    source = f"{results.suite.label}, {'not released' if results.release_name is None else f'release {results.release_name}'}"
     rows: list[Sequence[str]] = []
     for entry in results.overview.ranked(track):
         rank_range = "-".join(map(str, entry.rank_interval)) if entry.rank_interval else ""
@@ -296,9 +295,9 @@ def score_table(results: ResultsView, track: str, form: str) -> str:
         rows.append([str(entry.rank), rank_range, escape(entry.name), *map(escape, scores)])
     if form == "markdown":
         return "\n".join("| " + " | ".join(row) + " |" for row in (heading, ["---"] * len(heading), *rows)) \
-            + f"\n\n{source}\n"
+            + f"\n\n{results.suite.label}\n"
     columns = "rrl" + "r" * len(titles)
-    lines = [f"% {source}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(heading) + r" \\", r"\midrule"]
+    lines = [f"% {results.suite.label}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(heading) + r" \\", r"\midrule"]
     for number, row in enumerate(rows, start=1):
         lines.append(" & ".join(row) + r" \\")
         lines += [r"\midrule"] if number in results.overview.lines[track] else []

@@ -145,10 +145,7 @@ def cite_metric(library: Library, query: Mapping[str, str]) -> str:
     selected, _ = library.selected(query)
     tracks = [entry.track for entry in selected.report.entries if entry.name == query.get("name") and entry.overall is not None]
     if selected.release is None or not tracks:
-        latest = library.snapshot(names[-1]) if (names := library.names) else None
-        released = latest is not None and query.get("name") in {entry.name for entry in latest.report.entries}
-        return ("These numbers are not released and may change, so they cannot be cited."
-                + (f" To cite the release {names[-1]}, select it above." if released else ""))
+        return "These numbers are not released and may change, so they cannot be cited. To cite a release, select it above."
     return "\n\n".join(cite(selected.release, query["name"], OVERALL, "bibtex", track) for track in tracks)
 
 

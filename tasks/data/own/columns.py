@@ -142,8 +142,11 @@ def map_columns(rows: pd.DataFrame, roles: Mapping[str, Role], declared: Mapping
 
 def lacking_column(role: str, rows: pd.DataFrame, origin: str) -> TouchstoneError:
     """Return the error for a table without a column for a role."""
+    if role in ("text_a", "text_b") and len(rows.columns) == 1:
+        return TouchstoneError(f"{origin} has one column, {list_columns(rows)}; pairs need a table with two columns of texts.")
+    option = "score" if role == "judgement" else role
     return TouchstoneError(f"{origin} has no column that looks like {role}; it has {list_columns(rows)}. Name it with --column "
-                           f"{role}=NAME.")
+                           f"{option}=NAME of `touchstone choose` or `touchstone data add`.")
 
 
 def list_columns(rows: pd.DataFrame) -> str:
@@ -237,7 +240,7 @@ def read_judgements(rows: pd.DataFrame, columns: Sequence[str], positive: str | 
         if len(words) != 2:
             example = next((word for word in sorted(words) if not is_number(word)), "")
             raise TouchstoneError(f'{origin}: the column {columns[0]} contains "{printable(example, 40)}", which is not a '
-                                  "number. Ratings must be numbers, and labels two different words.")
+                                  "number. Ratings must be numbers with a decimal point, and labels two different words.")
         chosen = {positive.lower()} if positive is not None else {word for word in words if word in POSITIVE} or {
             word for word in words if words & NEGATIVE and word not in NEGATIVE}
         if len(chosen & words) != 1:

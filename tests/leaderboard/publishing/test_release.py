@@ -221,7 +221,7 @@ def test_exports_contain_the_same_numbers(suite, store, ranking, tmp_path):
         frame[(frame.entry == "energy") & (frame.measure == "accuracy")].value.item())
     markdown, tabular = export(results, ["corpus"], "markdown", None), export(results, ["corpus"], "latex", None)
     assert markdown.count("\n") == 2 + len(ranking.ranked) + 2             # an empty line and the source
-    assert tabular.startswith(f"% {results.suite.label}, ")
+    assert tabular.startswith(f"% {results.suite.label}\n")
     for content in (markdown, tabular):
         assert results.suite.headline("corpus").title in content
         assert f"{ranking.ranked[0].scored.overall:.3f}" in content

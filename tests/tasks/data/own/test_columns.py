@@ -78,6 +78,7 @@ def test_repeated_pairs_are_averaged_and_contradicting_labels_left_out():
     ({"a": [], "b": []}, "pairs", "has no rows"),
     ({"a": ["", ""], "b": ["x", "y"]}, "pairs", "has no row with text_a and text_b"),
     ({"text": A}, "labelled", "looks like label"),
+    ({"text": A}, "pairs", "pairs need a table with two columns of texts"),
     ({"document": A, "a": A, "b": B}, "choices", "looks like choice"),
     ({"document": A, "a": A, "b": B, "choice": [0, 1, 2]}, "choices", "contains 0, 1 and 2"),
     ({"document": A, "a": A, "b": B, "choice": ["x", "y", "z"]}, "choices", "write a and b"),

@@ -297,7 +297,8 @@ def score_table(results: ResultsView, track: str, form: str) -> str:
         return "\n".join("| " + " | ".join(row) + " |" for row in (heading, ["---"] * len(heading), *rows)) \
             + f"\n\n{results.suite.label}\n"
     columns = "rrl" + "r" * len(titles)
-    lines = [f"% {results.suite.label}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule", " & ".join(heading) + r" \\", r"\midrule"]
+    lines = [f"% {results.suite.label}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule",
+             " & ".join(heading) + r" \\", r"\midrule"]
     for number, row in enumerate(rows, start=1):
         lines.append(" & ".join(row) + r" \\")
         lines += [r"\midrule"] if number in results.overview.lines[track] else []

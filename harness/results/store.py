@@ -115,8 +115,13 @@ class Store:
             if "facts" not in tables or "outcomes" not in tables:
                 raise TouchstoneError(f"{self.name} is a database, but not a Touchstone results store; select another with "
                                       "--store.")
-            version = int(connection.execute(
-                sa.select(FACTS.c.value).where(FACTS.c.name == "schema_version")).scalar_one())
+            stored = connection.execute(sa.select(FACTS.c.value).where(FACTS.c.name == "schema_version")).scalar_one_or_none()
+            if stored is None and self.read_only:
+                raise TouchstoneError(f"{self.name} is being created by another command; try again in a moment.")
+            if stored is None:              # a process was killed after it had created the tables
+                version_row = sa.insert(FACTS).values(name="schema_version", value=str(SCHEMA_VERSION))
+                connection.execute(version_row.prefix_with("OR IGNORE", dialect="sqlite"))
+            version = SCHEMA_VERSION if stored is None else int(stored)
             if version > SCHEMA_VERSION:
                 raise TouchstoneError(f"{self.name} was written by a newer Touchstone (schema {version}; this version reads "
                                       f"{SCHEMA_VERSION}); update the clone, or select another store with --store.")

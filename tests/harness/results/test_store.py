@@ -153,6 +153,16 @@ def test_another_schema_is_refused(store, address, spoil, sentence):
         assert sentence in str(refused.value)
 
 
+def test_a_store_whose_creation_was_interrupted_is_completed(store, address):
+    entry, _ = filled(store)
+    store.close()
+    change(address, "DELETE FROM facts WHERE name = 'schema_version'")
+    with pytest.raises(TouchstoneError, match="is being created by another command; try again"):
+        Store(address, read_only=True)
+    Store(address).close()
+    assert Store(address, read_only=True).completed() == {(UNIT.id, entry.digest)}
+
+
 def test_an_older_schema_is_migrated_and_nothing_is_lost(store, address, monkeypatch):
     entry, _ = filled(store)
     store.close()

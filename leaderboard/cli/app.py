@@ -42,6 +42,7 @@ from leaderboard.cli.options import (
     check_metric,
     connect_cluster,
     default_jobs,
+    keep_public_draws,
     open_results,
     print_json,
     read_datasets,
@@ -173,8 +174,7 @@ def run(
     from leaderboard.publishing.views import StoreView
     from leaderboard.scoring.results import Results
     from leaderboard.workflows.check import check_name
-    from tasks.data.drawn import keep_drawn
-    from tasks.suite_files import list_suites, load_suite
+    from tasks.suite_files import load_suite
 
     if what and every:
         raise TouchstoneError("Name metrics or use --all, not both.")
@@ -184,8 +184,8 @@ def run(
         raise TouchstoneError("With --cluster, name your datasets in a suite file and not with --data; see docs/own_data.md.")
     set_mirror(data_dir)
     progress, read = ConsoleProgress(), load_suite(suite, datasets=read_datasets(data))
-    if suite in list_suites() and not data:
-        keep_drawn()
+    if not data:
+        keep_public_draws(suite)
     published, reason = find_published(read)
     entries = select_entries(what, SUBMISSIONS) if what else default_entries(progress, None if every else published)
     for submission in {entry.submission.filename: entry.submission for entry in entries}.values():

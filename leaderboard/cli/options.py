@@ -87,6 +87,15 @@ def read_datasets(options: Iterable[str] | None) -> dict[str, list[str]] | None:
     return datasets or None
 
 
+def keep_public_draws(suite: str) -> None:
+    """Keep what the test units of a built-in suite draw for the next command; the texts of other suites may be the user's."""
+    from tasks.data.drawn import keep_drawn
+    from tasks.suite_files import list_suites
+
+    if suite in list_suites():
+        keep_drawn()
+
+
 def write_file(path: Path, content: str) -> None:
     """Write a text file."""
     try:

@@ -20,6 +20,7 @@ from leaderboard.cli.options import (
     StoreOption,
     SuiteOption,
     default_jobs,
+    keep_public_draws,
     read_limits,
     set_mirror,
     store_address,
@@ -61,13 +62,11 @@ def submit(
     from leaderboard.scoring.results import Results
     from leaderboard.workflows.check import FIRST_SECONDS, check_entries
     from leaderboard.workflows.submit import State, write_bundle
-    from tasks.data.drawn import keep_drawn
-    from tasks.suite_files import list_suites, load_suite
+    from tasks.suite_files import load_suite
 
     set_mirror(data_dir)
     submission, read, path, progress = load_submission(file), load_suite(suite), store_address(store), ConsoleProgress()
-    if suite in list_suites():
-        keep_drawn()
+    keep_public_draws(suite)
     limits = read_limits(seconds, memory, limit)
     reports, confinement = check_entries(submission.entries, read, False, progress, limits, seconds or FIRST_SECONDS)
     print_check(reports, confinement)

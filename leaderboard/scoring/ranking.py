@@ -59,7 +59,7 @@ class Ranking:
     places: tuple[RankedEntry, ...]
     lines: tuple[int, ...]                  # positions of dividing lines, in ranked entries
     parted: PairwiseTests | None                   # of the ranked entries, in order; None with too few test units
-    kept: KeptTests | None = field(default=None, repr=False, compare=False)     # tests that need not be computed
+    kept: KeptTests | None = field(default=None, compare=False)     # tests that need not be computed
 
     def __repr__(self) -> str:
         """Return the leading entries; the observations would fill pages."""

@@ -251,7 +251,7 @@ class Submissions:
         with self.database.transaction() as connection:
             values: dict[str, object] = {"leased_until": self.database.now(connection) + self.settings.lease_seconds}
             if progress is not None:
-                values["progress"] = progress.model_dump(mode="json", exclude_defaults=True)
+                values["progress"] = pack(progress)
             if not connection.execute(
                 sa.update(SUBMISSIONS)
                 .where(
@@ -276,7 +276,7 @@ class Submissions:
                 try:
                     self._queue(connection, current)
                 except RefusedRequest as refusal:
-                    progress = RunProgress(message=f"Not queued: {refusal}").model_dump(mode="json", exclude_defaults=True)
+                    progress = pack(RunProgress(message=f"Not queued: {refusal}"))
                     connection.execute(
                         sa.update(SUBMISSIONS).where(SUBMISSIONS.c.id == record.id).values(queue=False, progress=progress)
                     )
@@ -451,7 +451,7 @@ class Submissions:
                 state=state,
                 reason=printable(reason, LONGEST_REASON),
                 time=now,
-                details=None if details is None else details.model_dump(mode="json", exclude_defaults=True),
+                details=None if details is None else pack(details),
             )
         )
 
@@ -464,6 +464,11 @@ class Submissions:
     def _find(self, connection: sa.Connection, condition: sa.ColumnElement[bool]) -> Record | None:
         row = connection.execute(sa.select(*COLUMNS).where(condition)).one_or_none()
         return None if row is None else make_record(row)
+
+
+def pack(model: BaseModel) -> dict[str, object]:
+    """Return a model as it is stored: as JSON values, without those that are the default."""
+    return model.model_dump(mode="json", exclude_defaults=True)
 
 
 def make_record(row: Any) -> Record:

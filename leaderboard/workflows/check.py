@@ -327,7 +327,7 @@ def give_advice(report: CheckReport) -> list[str]:
     if shares.get("company", 1) < 1 or shares.get("order_of_calls", 1) < 1:
         sentences.append("Answers depend on other calls: the metric would be listed, not ranked.")
     if report.refused:
-        tries = ", ".join(f"{what} (line {line.rpartition(':')[2]})" for what, line in report.refused)
+        tries = ", ".join(f"{attempt} (line {line.rpartition(':')[2]})" for attempt, line in report.refused)
         sentences.append(f"The metric tried to {tries}. The sandbox prevents this: a metric has its libraries, its models, and "
                          "one empty folder.")
     awkward = report.worst.get("finite_when_awkward")
@@ -340,16 +340,14 @@ def give_advice(report: CheckReport) -> list[str]:
 def advise_on_failures(report: CheckReport) -> list[str]:
     """Return how to correct common mistakes."""
     header, filename = report.entry.header, report.entry.submission.filename
-    sentences = {str(failure): None for failure in report.failures}
-    advice = []
-    if any("defines no function" in sentence for sentence in sentences):
+    failures, advice = "\n".join(map(str, report.failures)), []
+    if "defines no function" in failures:
         line = field_line(report.entry.submission.source, "returns")
         advice.append(f'{filename}, line {line}: the header says `returns = "{header.returns}"`, so the file must define a '
                       f"function `{header.returns}`; rename the function or change the line.")
-    for module in dict.fromkeys(match[1] for sentence in sentences if (match := MISSING_MODULE.search(sentence))):
-        advice.append(f"{filename} imports {module}, which its environment does not have: add the package that provides it to "
-                      "`dependencies` in the header.")
-    if header.kind == "text" and any(TUPLE_AS_TEXT.search(sentence) for sentence in sentences):
+    advice += [f"{filename} imports {module}, which its environment does not have: add the package that provides it to "
+               "`dependencies` in the header." for module in dict.fromkeys(MISSING_MODULE.findall(failures))]
+    if header.kind == "text" and TUPLE_AS_TEXT.search(failures):
         advice.append(f"`{header.returns}(a, b)` of a text metric receives two tuples of texts and returns one number for each "
                       "pair: `return [score(x, y) for x, y in zip(a, b)]`.")
     return advice
@@ -379,5 +377,5 @@ def summarize_check(report: CheckReport) -> CheckSummary:
         worst={axiom: describe_verdict(verdict) for axiom, verdict in report.worst.items()}, answers=report.answers,
         accuracy_on_made_texts=report.accuracy, texts=report.texts, calls_per_second=report.calls_per_second,
         seconds_on_core=report.seconds_on_core, failures=[str(failure) for failure in report.failures], refusal=report.refusal,
-        refused=[RefusedAttempt(tried=what, place=line) for what, line in report.refused], advice=give_advice(report),
+        refused=[RefusedAttempt(tried=attempt, place=line) for attempt, line in report.refused], advice=give_advice(report),
         seconds=report.seconds)

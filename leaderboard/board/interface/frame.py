@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qsl
@@ -66,9 +67,10 @@ def read_query(request: gr.Request) -> dict[str, str]:
     return parse_query(str(request.query_params))
 
 
-def call(function: Any, *values: Any, **options: Any) -> Any:
-    """Call a function for an event; an error is shown as its sentence."""
+@contextmanager
+def show_errors() -> Iterator[None]:
+    """Show an error of an event or of a client's request as its sentence."""
     try:
-        return function(*values, **options)
-    except TouchstoneError as refusal:
-        raise gr.Error(str(refusal), print_exception=False) from None
+        yield
+    except TouchstoneError as error:
+        raise gr.Error(str(error), print_exception=False) from None

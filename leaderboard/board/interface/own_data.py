@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from leaderboard.board.interface.frame import EventOptions, add_frame, add_html, call
+from leaderboard.board.interface.frame import EventOptions, add_frame, add_html, show_errors
 from leaderboard.board.pages.own_data import render_report, report_corpora, report_pairs, report_texts
 from leaderboard.board.router import Library
 from leaderboard.own_data.report import Report
@@ -61,5 +61,6 @@ def add_run(make: Callable[..., Report], identifier: str, *inputs: Any) -> None:
     button, content = gr.Button("Choose a metric", variant="primary"), add_html("", elem_id=identifier, min_height=120)
 
     def run(*values: Any, progress: gr.Progress = gr.Progress()) -> str:       # noqa: B008
-        return str(render_report(call(make, ShownProgress(progress), *values)))
+        with show_errors():
+            return str(render_report(make(ShownProgress(progress), *values)))
     button.click(run, list(inputs), content, **RUN)

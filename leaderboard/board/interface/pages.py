@@ -7,8 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from harness.base.errors import TouchstoneError
-from leaderboard.board.interface.frame import PRIVATE, SITE, Frame, add_frame, add_html, read_query
+from leaderboard.board.interface.frame import PRIVATE, SITE, Frame, add_frame, add_html, read_query, show_errors
 from leaderboard.board.interface.submissions import add_submission_form
 from leaderboard.board.pages.choose import list_questions
 from leaderboard.board.pages.compare import MOST_METRICS
@@ -197,12 +196,11 @@ def add_try(library: Library, blocks: gr.Blocks) -> None:
 def answer_with(library: Library, stream: Any) -> Any:
     """Return an event that streams answers as HTML."""
     def run(a: str, b: str, request: gr.Request) -> Iterator[str]:
-        try:
-            yield from map(str, stream(*library.selected(read_query(request)), a, b))
-        except TryBusy:
-            raise gr.Error("Another request is running. Try again in a few seconds.", print_exception=False) from None
-        except TouchstoneError as error:
-            raise gr.Error(str(error), print_exception=False) from None
+        with show_errors():
+            try:
+                yield from map(str, stream(*library.selected(read_query(request)), a, b))
+            except TryBusy:
+                raise gr.Error("Another request is running. Try again in a few seconds.", print_exception=False) from None
     return run
 
 

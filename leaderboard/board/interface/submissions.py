@@ -7,7 +7,7 @@ from typing import Any
 
 import gradio as gr
 
-from leaderboard.board.interface.frame import PRIVATE, EventOptions, add_frame, add_html, call, read_query
+from leaderboard.board.interface.frame import PRIVATE, EventOptions, add_frame, add_html, read_query, show_errors
 from leaderboard.board.pages.submission import load_submission_page, render_introduction, render_queue
 from leaderboard.board.router import Library
 from leaderboard.board.services.sign_in import browser_sender, read_account
@@ -42,14 +42,15 @@ def add_submission_form(service: Service, blocks: gr.Blocks) -> None:
         if bool(file) == bool(code.strip()):
             raise gr.Error("Either upload a file or paste its content.", print_exception=False)
         filename, source = (Path(file).name, read_upload(file, service)) if file else ("pasted.py", code.encode())
-        caller = call(service.identify, sender_of(request, token))
-        record, _ = call(service.submissions.receive, caller.owner, caller.address, filename, source, run)
-        return str(record.id)
+        with show_errors():
+            caller = service.identify(sender_of(request, token))
+            return service.submissions.receive(caller.owner, caller.address, filename, source, run)[0].id
     button.click(receive, [file, code, run, token], identifier, **ACTION)
     identifier.change(None, identifier, None, js=OPEN, **PRIVATE)
 
     def issue_token(request: gr.Request) -> Any:
-        return gr.Textbox(call(service.tokens.create, call(service.identify, sender_of(request)).owner, replace=True), visible=True)
+        with show_errors():
+            return gr.Textbox(service.tokens.create(service.identify(sender_of(request)).owner, replace=True), visible=True)
     issue.click(issue_token, None, issued, **ACTION)
 
     def open_page(request: gr.Request) -> list[Any]:
@@ -83,8 +84,8 @@ def add_submission_page(library: Library, service: Service, blocks: gr.Blocks) -
     outputs = [content, token, queue, withdraw, timer]
     for button, act in ((queue, service.submissions.enqueue), (withdraw, service.submissions.withdraw)):
         def change(token: str, request: gr.Request, act: Any = act) -> list[Any]:
-            record = call(service.own, read_query(request).get("id", ""), sender_of(request, token))
-            call(act, record.id)
+            with show_errors():
+                act(service.own(read_query(request).get("id", ""), sender_of(request, token)).id)
             return refresh(request)
         button.click(change, token, outputs, **ACTION)
     timer.tick(refresh, None, outputs, **PRIVATE)

@@ -22,6 +22,17 @@ def descendants(process: int) -> set[int]:
     return found
 
 
+def is_other_program(process: int) -> bool:
+    """Return whether a process runs another program than this one.
+
+    A process that was started a moment ago still has the memory of the process that started it, until it calls exec.
+    """
+    try:
+        return Path(f"/proc/{process}/cmdline").read_bytes() != Path("/proc/self/cmdline").read_bytes()
+    except OSError:
+        return False
+
+
 def alive(process: int) -> bool:
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"

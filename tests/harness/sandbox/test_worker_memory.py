@@ -21,7 +21,7 @@ from harness.sandbox.limits import Limits
 from harness.sandbox.probe import probe_sandbox
 from tasks.data.loading import add_dataset, remove_dataset
 from tasks.suite_files import load_suite
-from tests.support.processes import descendants, read_memory
+from tests.support.processes import descendants, is_other_program, read_memory
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.skipif(os.getuid() != 0, reason="only root may read the memory of a worker")]
 PLANTED = "a value that the worker computes"
@@ -92,7 +92,7 @@ def scan_while_answering(slot: WorkerSlot, entry, task_unit: TaskUnit, patterns:
     memories: list[bytes] = []
     while not any(PLANTED.encode() in region for region in memories):
         assert thread.is_alive(), outcomes
-        processes = descendants(os.getpid()) - before
+        processes = {process for process in descendants(os.getpid()) - before if is_other_program(process)}
         for number in (signal.SIGSTOP, signal.SIGCONT):             # reading takes longer than a metric should sleep
             for process in processes:
                 os.kill(process, number)

@@ -236,6 +236,12 @@ class Store:
 
     # ---- reading ----------------------------------------------------------------------------------------------------
 
+    def last_end(self) -> str | None:
+        """Return when the last run ended; None if none has ended."""
+        with self._explained(), self._engine.connect() as connection:
+            ended: str | None = connection.execute(sa.select(sa.func.max(RUNS.c.ended))).scalar_one()
+        return ended
+
     def completed(self, statuses: Iterable[Status] = tuple(Status)) -> set[tuple[str, str]]:
         """Return the (unit id, entry digest) pairs that have an outcome of one of the given statuses."""
         wanted, current = {status.value for status in statuses}, self._current_digests()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -26,6 +27,7 @@ from leaderboard.board.interface.pages import ADDERS, add_changes, add_metric, a
 from leaderboard.board.interface.ranking import add_ranking
 from leaderboard.board.interface.submissions import add_submission_page
 from leaderboard.board.middleware import LocalOnly, Pages
+from leaderboard.board.reloading import ReloadingApp
 from leaderboard.board.router import Library
 from leaderboard.board.services.api import add_api
 from leaderboard.board.services.client_endpoints import add_client_endpoints
@@ -127,8 +129,19 @@ def launch(library: Library, **options: Any) -> Any:
         "redoc_url": None, "openapi_url": None}, **options})
 
 
-def serve(library: Library, host: str, port: int) -> None:
-    """Serve until interrupted."""
+def serve(library: Library, host: str, port: int, read_if_changed: Callable[[], Library | None] | None = None) -> None:
+    """Serve until interrupted.
+
+    Args:
+        library: What is served at first.
+        host: The address to listen on.
+        port: The port to listen on.
+        read_if_changed: Returns the library with new results, or None if there are none since the last call; it is called every
+            few seconds.
+    """
     limit_arenas(ARENAS)
+    app = application(library)
     return_freed_memory()                   # reading results takes more than they do
-    uvicorn.run(application(library), host=host, port=port, log_level="warning")
+    if read_if_changed is not None:
+        app = ReloadingApp(app, lambda: (renewed := read_if_changed()) and application(renewed))
+    uvicorn.run(app, host=host, port=port, log_level="warning")

@@ -230,8 +230,7 @@ def show_run(results: StoreView, names: list[str] | None, as_json: bool) -> None
         return
     for name in names:
         output.print(position_view([position for position in positions if position.name == name], results.release_name))
-    output.print("`touchstone show` prints the whole ranking; `touchstone serve` opens the board (restart one that is open).",
-                 style="dim")
+    output.print("`touchstone show` prints the whole ranking; `touchstone serve` opens the board.", style="dim")
 
 
 def default_entries(progress: ConsoleProgress, published: ReleasedResults | None) -> list[Entry]:

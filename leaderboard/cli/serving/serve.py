@@ -46,6 +46,8 @@ def serve(
 ) -> None:
     """Show the board in a browser: the results of your store among the published ones.  Works offline.
 
+    New results are shown when the run that computes them has ended.
+
     [bold]touchstone serve[/bold]                        then open http://127.0.0.1:7860
 
     [bold]touchstone serve --with my_metric.py[/bold]    one metric of your store among the published ones
@@ -70,12 +72,37 @@ def serve(
         raise TouchstoneError("--with-runner needs --submissions.")
     service = open_service(store, auth, log) if submissions else None
     published = release or next(reversed(releases()), None) if submissions else release    # results that are held are not shown
-    first, suites = load_snapshot(suite, store, published, with_metrics)
-    if first.empty_message:
-        messages.print(first.empty_message, soft_wrap=True, markup=False)
-    messages.print(f"http://{host}:{port}  ({first.title}; stop with Ctrl-C)", soft_wrap=True)
+    ended = last_end(store)                 # before results are read: a run that ends meanwhile is noticed
+
+    def read() -> Library:
+        first, suites = load_snapshot(suite, store, published, with_metrics)
+        return Library(first, suites, service=service, own_data=own_data)
+
+    def read_if_changed() -> Library | None:
+        nonlocal ended
+        before, ended = ended, last_end(store)
+        return read() if ended != before else None
+
+    library = read()
+    if library.first.empty_message:
+        messages.print(library.first.empty_message, soft_wrap=True, markup=False)
+    messages.print(f"http://{host}:{port}  ({library.first.title}; stop with Ctrl-C)", soft_wrap=True)
     with run_beside(store, suite, log) if with_runner else contextlib.nullcontext():
-        app.serve(Library(first, suites, service=service, own_data=own_data), host, port)
+        app.serve(library, host, port, read_if_changed if published is None else None)
+
+
+def last_end(store: str | None) -> str | None:
+    """Return when the last run on the store ended; None if there is no store, or no run has ended."""
+    from harness.results.store import Store
+
+    address = store_address(store)
+    if "://" not in address and not os.path.exists(address):
+        return None
+    opened = Store(address, read_only=True)
+    try:
+        return opened.last_end()
+    finally:
+        opened.close()
 
 
 def open_service(store: str | None, auth: str, log: str) -> Service:

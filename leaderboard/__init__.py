@@ -10,6 +10,8 @@ from harness.base.lazy import lazy_exports
 if TYPE_CHECKING:
     from leaderboard.ensembles.build import EnsembleReport as EnsembleReport
     from leaderboard.ensembles.build import build_ensemble as build_ensemble
+    from leaderboard.own_data.choose import Choice as Choice
+    from leaderboard.own_data.choose import choose as choose
     from leaderboard.own_data.measure import Measurement as Measurement
     from leaderboard.own_data.measure import measure as measure
     from leaderboard.papers.registry import reproduce as reproduce
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "CheckReport": "leaderboard.workflows.check",
+    "Choice": "leaderboard.own_data.choose",
     "EnsembleReport": "leaderboard.ensembles.build",
     "Measurement": "leaderboard.own_data.measure",
     "Ranking": "leaderboard.scoring.ranking",
@@ -35,6 +38,7 @@ _EXPORTS = {
     "Scored": "leaderboard.scoring.scores",
     "build_ensemble": "leaderboard.ensembles.build",
     "check": "leaderboard.workflows.check",
+    "choose": "leaderboard.own_data.choose",
     "cite": "leaderboard.publishing.citations",
     "compare": "leaderboard.scoring.comparison",
     "explain": "leaderboard.workflows.explain",
@@ -47,8 +51,8 @@ _EXPORTS = {
 }
 
 __all__ = [
-    "CheckReport", "EnsembleReport", "Measurement", "Ranking", "Release", "Scored", "build_ensemble", "check", "cite", "compare",
-    "explain", "find_positions", "load_release", "measure", "rank", "reproduce", "score",
+    "CheckReport", "Choice", "EnsembleReport", "Measurement", "Ranking", "Release", "Scored", "build_ensemble", "check", "choose",
+    "cite", "compare", "explain", "find_positions", "load_release", "measure", "rank", "reproduce", "score",
 ]
 
 __getattr__, __dir__ = lazy_exports(__name__, _EXPORTS)

@@ -59,14 +59,7 @@ def choose(
     """
     from leaderboard.cli.console import ConsoleProgress, messages
     from leaderboard.cli.own_data.rendering import show_report
-    from leaderboard.own_data.answers import select_candidates
-    from leaderboard.own_data.corpora import choose_by_corpora, report_on_corpora
-    from leaderboard.own_data.measure import read_texts
-    from leaderboard.own_data.pairs.choice import choose_by_pairs
-    from leaderboard.own_data.pairs.data import read_judged_pairs
-    from leaderboard.own_data.pairs.report import report_on_pairs
-    from leaderboard.own_data.pairs.usage import write_usage
-    from leaderboard.own_data.texts import choose_by_texts, report_on_texts
+    from leaderboard.own_data.choose import choose as choose_metric
 
     set_mirror(data_dir)
     for path in (html, python):
@@ -78,23 +71,10 @@ def choose(
         raise TouchstoneError("--like needs --corpora.")
     if python is not None and pairs is None:
         raise TouchstoneError("--python needs --pairs: without judgements there is no threshold and no single best metric.")
-    progress = ConsoleProgress()
-    if pairs is None:
-        wanted = select_candidates("corpus" if corpora is not None else "text", metric or [], progress)
-        if corpora is not None:
-            sources = [*corpora, *([] if like is None else [like])]
-            read = [read_texts(source) for source in sources]
-            report = report_on_corpora(choose_by_corpora(read[:2], sources, wanted, progress, like=read[2] if like else None,
-                                                         model=model, jobs=default_jobs(jobs)))
-        else:
-            report = report_on_texts(choose_by_texts(read_texts(str(texts)), str(texts), wanted, progress, model=model,
-                                                     jobs=default_jobs(jobs)))
-        show_report(report, html, as_json)
-        return
-    judged = read_judged_pairs(pairs, read_columns(column), positive)
-    choice = choose_by_pairs(judged, select_candidates("text", metric or [], progress), progress, model=model,
-                             jobs=default_jobs(jobs), combine=not single, similar_from=similar_from)
+    choice = choose_metric(pairs=pairs, corpora=corpora, like=like, texts=texts, metrics=metric or (),
+                           columns=read_columns(column), positive=positive, combine=not single, similar_from=similar_from,
+                           model=model, jobs=default_jobs(jobs), progress=ConsoleProgress())
     if python is not None:
-        for path in write_usage(choice, python, model):
+        for path in choice.write_python(python):
             messages.print(str(path), soft_wrap=True, markup=False)
-    show_report(report_on_pairs(choice), html, as_json)
+    show_report(choice.report, html, as_json)

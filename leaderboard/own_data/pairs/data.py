@@ -12,6 +12,7 @@ import pandas as pd
 import scipy
 
 from harness.base.errors import TouchstoneError
+from harness.base.progress import Progress
 from leaderboard.own_data.pairs.agreement import Judgements
 from tasks.data.loading import get_dataset, load_dataset
 from tasks.data.own.columns import describe_columns, guess_form
@@ -27,6 +28,7 @@ FUNCTION_WORDS = frozenset(re.findall(r"\w+", """
     did what how who why which my i he she they his her their its but if"""))
 ENGLISH_WORDS, ENGLISH_SHARE = 6, 0.8       # texts of so many words that have a function word
 SEED = 23
+PAIR = ("text_a", "text_b")
 
 
 @dataclass(frozen=True)
@@ -105,6 +107,21 @@ def read_judged_pairs(source: str, columns: Mapping[str, str] | None = None, pos
     notes += describe_language([*a, *b])
     return JudgedPairs(source, a, b, Judgements(human, labelled, clusters), (float(human.min()), float(human.max())),
                        fingerprint, described, notes)
+
+
+def read_pairs(source: str, columns: Mapping[str, str] | None, progress: Progress) -> tuple[list[str], list[str]]:
+    """Return the first and the second texts of the pairs in a file, or in a dataset by its name; judgements are not needed."""
+    if is_path(source):
+        shaped = make_source(source_of_path(source)[1].files, "pairs", columns, None).shaped(unique=False)
+        for note in (f"Columns: {describe_columns({role: shaped.columns[role] for role in PAIR})}.", *shaped.notes):
+            progress.say(note)
+        tables = shaped.tables
+    else:
+        tables = load_dataset(source).tables
+    rows = tables.get("data", pd.DataFrame()).rename(columns={"document": "text_a", "summary": "text_b"})
+    if not {*PAIR} <= {*rows.columns}:
+        raise TouchstoneError(f'The dataset "{source}" has no pairs of texts.')
+    return rows.text_a.astype(str).tolist(), rows.text_b.astype(str).tolist()
 
 
 def label_choices(rows: pd.DataFrame) -> pd.DataFrame:

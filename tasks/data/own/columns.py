@@ -168,7 +168,10 @@ def mean_length(rows: pd.DataFrame, column: str) -> float:
 
 def shape(tables: Sequence[tuple[str, pd.DataFrame]], form: Form, declared: Mapping[str, str],
           positive: str | None = None, unique: bool = True) -> ShapedData:
-    """Return tables in the normal form; rows without a text are dropped, notes say so, and so are repeated rows if `unique`."""
+    """Return tables in the normal form; rows without a text are dropped, notes say so, and so are repeated rows if `unique`.
+
+    Pairs are merged if `unique`, and otherwise have no judgements.
+    """
     import pandas as pd
 
     origin = tables[0][0] if len(tables) == 1 else f"{tables[0][0]} and {len(tables) - 1} more"
@@ -183,7 +186,7 @@ def shape(tables: Sequence[tuple[str, pd.DataFrame]], form: Form, declared: Mapp
     texts = [role for role in mapped if role in ("text", "text_a", "text_b", "document", "summary", "summary_a", "summary_b")]
     shaped = pd.DataFrame({role: clean_texts(rows[mapped[role][0]]) for role in texts})
     keep = (shaped[texts] != "").all(axis=1)
-    if form == "pairs" and "judgement" in mapped:
+    if form == "pairs" and "judgement" in mapped and unique:
         shaped["ratings"] = read_judgements(rows, mapped["judgement"], positive, origin)
         keep &= shaped["ratings"].map(len) > 0
     if form == "choices":
@@ -200,7 +203,7 @@ def shape(tables: Sequence[tuple[str, pd.DataFrame]], form: Form, declared: Mapp
         raise TouchstoneError(f"{origin} has no row with {' and '.join(mapped)}; check the columns "
                               f"({describe_columns(mapped)}) or name others with --column.")
     if form == "pairs":
-        return ShapedData("pairs", {"data": merge_pairs(shaped, notes)}, mapped, notes)
+        return ShapedData("pairs", {"data": merge_pairs(shaped, notes) if unique else shaped}, mapped, notes)
     repeated = int(shaped.duplicated().sum()) if unique else 0
     if repeated:
         notes.append(f"{repeated:,} repeated rows are left out.")

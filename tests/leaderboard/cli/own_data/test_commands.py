@@ -116,6 +116,25 @@ def test_measure(folder):
     assert "at least one metric and two corpora" in refusal("measure", "energy", "weather.txt")
 
 
+def test_measure_the_pairs_of_a_table(folder):
+    """The same as two files with the columns, and repeated pairs count as often as they occur."""
+    rows = pd.read_csv("rated.csv")
+    rows = pd.concat([rows, rows.head(3)])
+    rows.to_csv("repeated.csv", index=False)
+    for name, column in (("first", rows.question1), ("second", rows.question2)):
+        (folder / f"{name}.txt").write_text("\n".join(column))
+    options = ("--draws", "9", "--json")
+    (of_table,) = json.loads(touchstone("measure", "chrf", "--table", "repeated.csv", *options).stdout)["measurements"]
+    (of_files,) = json.loads(touchstone("measure", "chrf", "first.txt", "second.txt", "--pairs", *options).stdout)["measurements"]
+    assert of_table == of_files
+    assert of_table["sizes"] == [len(rows), len(rows)]
+    swapped = touchstone("measure", "chrf", "--table", "repeated.csv", "--column", "text_a=question2", "--column", "text_b=question1", *options)
+    assert json.loads(swapped.stdout)["measurements"][0]["value"] != of_files["value"]      # chrF is not symmetric
+    assert "--column needs --table" in refusal("measure", "chrf", "first.txt", "second.txt", "--column", "text_a=question2")
+    assert "has no pairs of texts" in refusal("measure", "chrf", "--table", "made_weather")
+    assert "compares corpora" in refusal("measure", "energy", "--table", "rated.csv")
+
+
 def test_explain_a_difference_and_thresholds():
     meaning = json.loads(touchstone("explain", "energy", "--difference", "0.004", "--json", "--release", "2026.4").stdout)
     assert 0.5 < meaning["probability"] <= 1

@@ -199,9 +199,10 @@ def bibtex(kind: str, key: str, fields: Mapping[str, str]) -> str:
 
 def paper_bibtex(paper: Paper) -> str:
     """Return the BibTeX entry of a task's paper."""
-    return bibtex("inproceedings", paper.key, {
+    kind, field = ("inproceedings", "booktitle") if paper.where.startswith("Proceedings") else ("misc", "howpublished")
+    return bibtex(kind, paper.key, {
         "title": f"{{{latex(paper.title)}}}", "author": " and ".join(map(latex, paper.authors)),
-        "booktitle": latex(paper.where), "year": str(paper.year), "url": paper.url})
+        field: latex(paper.where), "year": str(paper.year), "url": paper.url})
 
 
 def cite_paper(paper: Paper) -> str:

@@ -101,7 +101,7 @@ def render_table(snapshot: Snapshot, links: Links, track: str, view: TableView |
     corrected = corrected_tasks(snapshot.entries(track), tasks)
     positions = list_positions(snapshot, track, view)
     lines = snapshot.report.lines.get(track, []) if view.order == OVERALL else []
-    gameable = snapshot.report.gameable.get(track, {})
+    gameable, axis = snapshot.report.gameable.get(track, {}), order_axis(snapshot, track, view.order)
     rows = [Row(entry, position, row_style(position, position.rank is not None and number in lines),
                 [make_cell(entry, column, corrected) for column in columns])
             for number, (entry, position) in number_ranked(positions)]
@@ -117,7 +117,7 @@ def render_table(snapshot: Snapshot, links: Links, track: str, view: TableView |
         "table.html", links=links, track=track, columns=columns, rows=[Markup(row) for row in rendered[:FIRST_ROWS]], data=data, count=len(ranked),
         width=4 + len(columns), gameable=gameable, lines=lines, tied=count_tied(position.interval for position in ranked), scale=scale,
         unranked=[entry for entry in snapshot.entries(track) if entry.name not in in_table], title=order_title(snapshot, track, view.order),
-        axis=order_axis(snapshot, track, view.order), tested=view.order == OVERALL or view.order.startswith(TASK),
+        axis=axis, constants={snapshot.task(part.task).title: part.scale for part in (axis.parts if axis is not None else ()) if part.scale != 1}, tested=view.order == OVERALL or view.order.startswith(TASK),
         baselines=sorted({name for names in gameable.values() for name in names}), downloads=DOWNLOADS,
         ensembles=render_baselines(snapshot, track))
 

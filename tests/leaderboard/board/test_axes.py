@@ -61,6 +61,8 @@ def test_the_default_order_is_that_of_the_first_axis(snapshot):
     assert metrics_in_order(html) == [entry.name for entry in ranked]
     assert [entry.overall.value for entry in ranked] == sorted((entry.overall.value for entry in ranked), reverse=True)
     assert "Meaning: 0 is chance, 1 is one standard deviation of a frozen panel of metrics." in html
+    constants = {snapshot.task(part.task).title: part.scale for part in AXES[0].parts}
+    assert f"constant of the suite ({', '.join(f'{title} {scale}' for title, scale in constants.items())})" in html
     heads = re.findall(r'data-sort="\d+" title="[^"]*">([^<]+?) ?<', html)
     assert "Edits" in heads
     assert "Robustness" not in heads                                # not on the axis
@@ -71,6 +73,7 @@ def test_another_axis_orders_the_table(snapshot):
     values = {entry.name: entry.axes["edits"].value.value for entry in snapshot.ranked_entries("text")}
     assert metrics_in_order(html) == sorted(values, key=lambda name: (-values[name], name))
     assert "0 is the best constant similarity." in html
+    assert "constant of the suite" not in html
     assert 'order=axis.edits">Text metrics: Edits</a>' in html       # among the leaders
     assert page(snapshot, track="text", order="axis.edits") == html
     missing = render_snapshot(snapshot, Links(), "board", {"track": "text", "axis": "<i>"})

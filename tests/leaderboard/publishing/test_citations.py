@@ -60,6 +60,9 @@ def test_all_entries_form_one_valid_bibliography(released, site):
     assert len(bibtexparser.loads(text).entries_dict) == expected
     parsed = pybtex.database.parse_string(text, "bibtex").entries        # raises for a repeated key
     assert len(parsed) == expected
+    assert {task.paper.key: parsed[task.paper.key].type for task in released.report.suite.tasks if task.paper is not None} == {
+        "kour2022measuring": "inproceedings", "ackerman2023characterizing": "misc", "yamshchikov2020style": "inproceedings"}
+    assert parsed["ackerman2023characterizing"].fields["howpublished"] == "arXiv preprint"
     fid = parsed["touchstone-2026.2-fid-known_similarity"].fields
     assert fid["version"] == "2026.2"
     assert fid["year"] == "2026"

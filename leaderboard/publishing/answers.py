@@ -145,11 +145,13 @@ class ReleasedResults:
 
     def _table(self, file: str, digest: str | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return a table, or the rows of an entry; without `pyarrow.dataset`, which imports pandas."""
-        opened = pq.ParquetFile(self._release.folder / file)
-        if digest is None:
-            return opened.read(columns)
-        groups = [group for group in range(opened.num_row_groups) if may_contain(opened.metadata.row_group(group), digest)]
+        opened = pq.ParquetFile(self._release.folder / file, memory_map=True)
+        groups = [group for group in range(opened.num_row_groups)
+                  if digest is None or may_contain(opened.metadata.row_group(group), digest)]
         rows = opened.read_row_groups(groups, columns)
+        pa.default_memory_pool().release_unused()           # what reading took is several times the table
+        if digest is None:
+            return rows
         return rows.filter(pa.array([value == digest for value in rows["digest"].to_pylist()], pa.bool_()))
 
     @cached_property
@@ -202,7 +204,7 @@ class ReleasedResults:
     def arrays_of(self, row: Row) -> dict[str, bytes]:
         """Return the arrays that a row refers to, as far as the release contains them, by digest."""
         digests = re.findall(r'"digest": "([0-9a-f]{64})"', row["observation"] or "")
-        return {digest: self._arrays[digest] for digest in digests if digest in self._arrays}
+        return {digest: self._array(digest) for digest in digests if digest in self._array_rows}
 
     def details(self, digest: str, track: str) -> Details | None:
         """Return the published parts of an entry's report that are computed from observations."""
@@ -210,9 +212,17 @@ class ReleasedResults:
         return None if report is None else {name: getattr(report, name) for name in ("worst_cases", *FROM_OBSERVATIONS)}
 
     @cached_property
-    def _arrays(self) -> dict[str, bytes]:
-        table = self._table(ARRAYS)
-        return dict(zip(table["digest"].to_pylist(), table["content"].to_pylist(), strict=True))
+    def _arrays(self) -> pa.ChunkedArray:
+        return self._table(ARRAYS, columns=["content"])["content"]
+
+    @cached_property
+    def _array_rows(self) -> dict[str, int]:
+        """The row of each array, by digest."""
+        return {digest: row for row, digest in enumerate(self._table(ARRAYS, columns=["digest"])["digest"].to_pylist())}
+
+    def _array(self, digest: str) -> bytes:
+        content: bytes = self._arrays[self._array_rows[digest]].as_py()
+        return content
 
     def put(self, array: np.ndarray) -> StoredArray:
         """Refuse to change the release."""
@@ -220,10 +230,10 @@ class ReleasedResults:
 
     def get(self, stored: StoredArray) -> np.ndarray:
         """Return the array of a reference."""
-        if stored.digest not in self._arrays:
+        if stored.digest not in self._array_rows:
             raise TouchstoneError(f"For text tasks, the release {self.name} contains the similarity matrices of "
                                   f"{', '.join(MEMBERS)} only. Compute those of another metric with `touchstone run NAME`.")
-        return decode_array(stored, self._arrays[stored.digest], str(self._release.folder / ARRAYS))
+        return decode_array(stored, self._array(stored.digest), str(self._release.folder / ARRAYS))
 
     @cached_property
     def _scores(self) -> dict[tuple[str, str], str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,6 +19,7 @@ from leaderboard.scoring.estimates import CONFIDENCE, FEW_UNITS, MIN_UNITS, Esti
 from leaderboard.scoring.significance import degrees_of_freedom, jackknife_influences
 
 DRAWS = 2_000
+BLOCK = 4_000_000                           # weights of clusters that are computed at a time: 32 MB
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ class Plan:
 
     def restricted(self, clusters: Sequence[Cluster]) -> Plan:
         """Return the same draws for a subset of the clusters."""
+        if tuple(clusters) == self.clusters:
+            return self
         column = {cluster: index for index, cluster in enumerate(self.clusters)}
         return Plan(tuple(clusters), lambda: self.counts[:, [column[cluster] for cluster in clusters]])
 
@@ -76,22 +79,32 @@ def resample(task: Task[Any], units: Sequence[Unit], observations: Sequence[Any]
     """Return the score, and the measures that are resampled with it; None in `observations` is a failed test unit."""
     mine = plan.restricted(task_clusters(task, units))
     count = len(mine.clusters)
-    rows = np.concatenate([np.ones((1, count)), 1 - np.eye(count), mine.counts])
+    blocks = [task.replicates(units, observations, rows) for rows in weight_blocks(mine.counts)]
+    joined = {name: np.concatenate([block[name] for block in blocks]) for name in blocks[0]}
     return {name: Resampled(float(values[0]), values[1:count + 1], values[count + 1:], mine.strata)
-            for name, values in task.replicates(units, observations, rows).items()}
+            for name, values in joined.items()}
+
+
+def weight_blocks(counts: np.ndarray) -> Iterator[np.ndarray]:
+    """Yield the weights of clusters in blocks of rows: all clusters once, then each left out, then the draws."""
+    draws, clusters = counts.shape
+    step = max(1, BLOCK // max(1, clusters))
+    for start in range(0, 1 + clusters + draws, step):
+        rows = np.arange(start, min(start + step, 1 + clusters + draws))
+        block = np.ones((len(rows), clusters))
+        left_out = np.flatnonzero((rows >= 1) & (rows <= clusters))
+        block[left_out, rows[left_out] - 1] = 0
+        drawn = rows > clusters
+        block[drawn] = counts[rows[drawn] - 1 - clusters]
+        yield block
 
 
 def resampled_mean(units: Sequence[Unit], by_unit: Mapping[str, float], plan: Plan) -> Resampled:
     """Return the resampled score of a task without clusters: the mean over strata of the means within them."""
     values, strata, count = np.array([by_unit[unit.id] for unit in units]), plan.strata, len(units)
-    rows = np.concatenate([np.ones((1, count)), 1 - np.eye(count), plan.counts])
-    means = np.mean(
-        [
-            rows[:, strata == stratum] @ values[strata == stratum] / np.maximum(rows[:, strata == stratum].sum(axis=1), 1)
-            for stratum in np.unique(strata)
-        ],
-        axis=0,
-    )
+    means = np.concatenate([np.mean(
+        [rows[:, strata == stratum] @ values[strata == stratum] / np.maximum(rows[:, strata == stratum].sum(axis=1), 1)
+         for stratum in np.unique(strata)], axis=0) for rows in weight_blocks(plan.counts)])
     return Resampled(float(means[0]), means[1:count + 1], means[count + 1:], strata)
 
 
@@ -110,7 +123,7 @@ def stratified_plan(strata: Sequence[object], draws: int, rng: np.random.Generat
     be too small by (n - 1)/n, which matters for three samples of a dataset. A stratum of one cannot be resampled.
     """
     _, stratum_of = np.unique(np.array([str(stratum) for stratum in strata]), return_inverse=True)
-    counts = np.ones((draws, len(stratum_of)))
+    counts = np.ones((draws, len(stratum_of)), dtype=np.uint16)
     for stratum in range(int(stratum_of.max()) + 1):
         mine = np.flatnonzero(stratum_of == stratum)
         if len(mine) > 1:

@@ -147,7 +147,8 @@ class Results:
         if kept is not None and kept["stamp"] == stamp:
             return unpack_score(kept, task, observed)
         packed = pack_score(score_task(task, units, self.outcomes(digest, task), plan), plan)
-        self._unsaved[key] = {"stamp": stamp, **packed}
+        if self.store is not None and not self.store.read_only:
+            self._unsaved[key] = {"stamp": stamp, **packed}
         return unpack_score(packed, task, observed)
 
     @cached_property
@@ -161,14 +162,15 @@ class Results:
 
     def keep(self) -> None:
         """Keep the scores and tests that were computed in the store, unless it was opened for reading only."""
-        if self.store is None or self.store.read_only:
-            return
-        if self._unsaved:
-            self.store.cache_put(self._kind, self._unsaved)
-            self._kept |= self._unsaved
-            self._unsaved = {}
-        if self.tests.unsaved:
+        self.keep_scores()
+        if self.store is not None and not self.store.read_only and self.tests.unsaved:
             self.store.cache_put(self._kind_of_tests, self.tests.unsaved)
+
+    def keep_scores(self) -> None:
+        """Keep the scores that were computed since the last call."""
+        if self.store is not None and self._unsaved:
+            self.store.cache_put(self._kind, self._unsaved)
+            self._unsaved = {}
 
     def provenance(self, digest: str) -> list[RunValues]:
         """Return the provenance of every run of an entry, most recent first."""
@@ -183,11 +185,12 @@ class Results:
     @cached_property
     def scored(self) -> list[Scored]:
         """The scores of every entry that has an outcome on this suite."""
-        plans = make_plans(self.suite)
-        scored = [Scored(stored, self.suite, {task.name: self.task_score(stored.digest, task, plans.get(task.name))
-                                              for task in self.suite.tasks if task.accepts(stored.entry)})
-                  for stored in self.entries()]
-        self.keep()
+        plans, scored = make_plans(self.suite), []
+        for stored in self.entries():
+            scored.append(Scored(stored, self.suite, {task.name: self.task_score(stored.digest, task, plans.get(task.name))
+                                                      for task in self.suite.tasks if task.accepts(stored.entry)}))
+            self.keep_scores()              # of one entry at a time, because all of them take much memory
+        self.__dict__.pop("_kept", None)
         return [entry for entry in scored if any(score.asked for score in entry.tasks.values())]
 
 

@@ -214,19 +214,16 @@ def standardize(distances: np.ndarray) -> np.ndarray | None:
 
 
 def kernel_density(values: np.ndarray) -> np.ndarray:
-    """Return the density on the grid: a sum of Gaussians of bandwidth max(0.05, sd m^(-1/5)).
-
-    Densities are cached, since all metrics of a unit are compared with the same prototypes.
-    """
-    return _density(values.tobytes())
-
-
-@lru_cache(DENSITIES_KEPT)
-def _density(content: bytes) -> np.ndarray:
-    values = np.frombuffer(content)
+    """Return the density on the grid: a sum of Gaussians of bandwidth max(0.05, sd m^(-1/5))."""
     spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     h = max(NARROWEST, spread * len(values) ** -0.2)
     return np.asarray(np.exp(-((GRID[:, None] - values) / h) ** 2 / 2).mean(axis=1) / (h * np.sqrt(2 * np.pi)))
+
+
+@lru_cache(DENSITIES_KEPT)
+def prototype_density(content: bytes) -> np.ndarray:
+    """Return the density of a prototype's distances; it is kept, since all metrics of a unit are compared with it."""
+    return kernel_density(np.frombuffer(content))
 
 
 def measure_deviations(values: np.ndarray, prototype: np.ndarray, separation: np.ndarray) -> np.ndarray:
@@ -235,7 +232,7 @@ def measure_deviations(values: np.ndarray, prototype: np.ndarray, separation: np
     I(v,w) is their mean weighted by |D_l|.
     """
     levels = np.unique(separation)
-    squares = [(kernel_density(values[separation == level]) - kernel_density(prototype[separation == level])) ** 2
+    squares = [(kernel_density(values[separation == level]) - prototype_density(prototype[separation == level].tobytes())) ** 2
                for level in levels]
     return np.asarray(np.sum(squares, axis=1) * (GRID[1] - GRID[0]))
 

@@ -95,6 +95,27 @@ def test_stores_opened_for_reading_keep_nothing(store, smoke, computed):
     assert len(computed) == 2 * once > 0
 
 
+def test_scores_computed_before_an_interruption_are_kept(store, smoke, computed, monkeypatch):
+    """The scores of each entry are kept when they are complete, so that memory is needed for those of one entry only."""
+    with closing(sqlite3.connect(store.name)) as database:
+        database.execute("DELETE FROM derived")
+        database.commit()
+    compute, first = results.score_task, store.entries()[0]
+    of_first = sum(task.accepts(first.entry) for task in smoke.tasks)
+
+    def stop_at_the_second_entry(*arguments):
+        if len(computed) == of_first:
+            raise KeyboardInterrupt
+        return compute(*arguments)
+    monkeypatch.setattr(results, "score_task", stop_at_the_second_entry)
+    with pytest.raises(KeyboardInterrupt):
+        _ = Results(smoke, store).scored
+    monkeypatch.setattr(results, "score_task", compute)
+    assert len(computed) == of_first
+    assert len(Results(smoke, store).scored) == len(NAMES)
+    assert len(computed) == 2 * of_first
+
+
 @pytest.fixture
 def compared(store, smoke) -> Store:
     """A store with two ranked entries."""

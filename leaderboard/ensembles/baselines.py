@@ -17,7 +17,7 @@ from harness.base.errors import TouchstoneError
 from harness.base.hashing import digest_of
 from harness.base.progress import Progress
 from harness.evaluation.suite import Suite
-from leaderboard.ensembles.learning import TrainingTable, general, learn, value_added
+from leaderboard.ensembles.learning import Reference, TrainingTable, general, learn, value_added
 from leaderboard.ensembles.training_tables import MADE, task_of, training_tables
 from leaderboard.scoring.scores import Scored
 
@@ -74,6 +74,7 @@ class Baselines:
     def __init__(self, suite: Suite, scored: Sequence[Scored], kept: Mapping[str, object]) -> None:
         self.suite, self.kept = suite, kept
         self.scored = {entry.name: entry for entry in scored if entry.entry.header.kind == "text"}
+        self._references: dict[str, Reference] = {}         # the five, which all other metrics are compared with, by table
 
     @cached_property
     def members(self) -> list[Scored]:
@@ -147,11 +148,16 @@ class Baselines:
         """Return what an entry adds on a table."""
         table = self.table(name, [*(member for member in self.members if member.name != entry.name), entry])
         if table.learner == "linear":
-            added, splits, learner = value_added(table, entry.name, ADDED_SPLITS, LINEAR_DRAWS), ADDED_SPLITS, "linear regression"
+            learner = "linear regression"
+            reference = Reference.without(table, entry.name, ADDED_SPLITS, LINEAR_DRAWS)
         else:
-            splits, learner = ADDED_SPLITS if small(table) else ADDED_FOREST_SPLITS, "random forest, leaves of at least 10"
-            added = value_added(table, entry.name, splits, learner="leaves", most=ADDED_PAIRS)
-        return AddedValue(name, learner, splits, added.value, added.low, added.high)
+            learner = "random forest, leaves of at least 10"
+            splits = ADDED_SPLITS if small(table) else ADDED_FOREST_SPLITS
+            reference = Reference.without(table, entry.name, splits, learner="leaves", most=ADDED_PAIRS)
+        if entry.name not in MEMBERS and (kept := self._references.setdefault(name, reference)).fits(reference.table):
+            reference = kept
+        added = value_added(table, reference)
+        return AddedValue(name, learner, reference.seeds, added.value, added.low, added.high)
 
     # ---- reading ---------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import numpy as np
 from harness.base.errors import TouchstoneError, did_you_mean
 from harness.evaluation.suite import Suite
 from harness.results.store import Store, open_store
-from leaderboard.ensembles.learning import Ensemble, TrainingTable, ValueAdded, general, learn, value_added, without
+from leaderboard.ensembles.learning import Ensemble, Reference, TrainingTable, ValueAdded, general, learn, value_added, without
 from leaderboard.ensembles.training_tables import training_tables
 from leaderboard.scoring.results import score_suite
 
@@ -68,9 +68,8 @@ def ensemble_of_table(table: TrainingTable, names: Sequence[str], splits: int) -
     """Return the ensemble of one training table."""
     linear = table.learner == "linear"
     rounds, draws = (splits, LINEAR_DRAWS) if linear else (min(splits, FOREST_SPLITS), 0)
-    added = (
-        {name: value_added(table, name, rounds, draws) for name in names} if linear or len(names) <= MAX_FOREST_MEMBERS else {}
-    )
+    measured = names if linear or len(names) <= MAX_FOREST_MEMBERS else ()
+    added = {name: value_added(table, Reference.without(table, name, rounds, draws)) for name in measured}
     return TaskEnsemble("linear regression without intercept" if linear else "random forest", rounds, learn(table, rounds, draws),
                         added, scores_without(table) if linear else {},
                         None if linear else learn(table, rounds, learner="leaves").score)

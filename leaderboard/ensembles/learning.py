@@ -6,6 +6,7 @@ for learning or for evaluation. USMB splits rows instead, so its forests have se
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,6 +20,7 @@ from leaderboard.scoring.estimates import Estimate, stratified_mean
 
 HELD_OUT = 0.2                              # share of the groups that is held out
 MOST_PAIRS = 20_000                         # pairs that a forest is trained on
+SMALL = 1_000                               # pairs for which threads take longer than they save
 AGAIN = 1_000                               # added to the seed of a forest that is trained once more
 LEAVES = 10                                 # `min_samples_leaf` of the forest beside scikit-learn's defaults
 
@@ -131,8 +133,10 @@ def fit_forest(
     sampled = np.flatnonzero(times)
     if len(sampled) > most:
         sampled = np.random.default_rng([seed, len(sampled)]).choice(sampled, most, replace=False)
-    trees = RandomForestClassifier(min_samples_leaf=leaf, random_state=seed)
+    trees = RandomForestClassifier(min_samples_leaf=leaf, random_state=seed,
+                                   n_jobs=1 if len(sampled) < SMALL else len(os.sched_getaffinity(0)))
     trees.fit(table.answers[sampled], table.target[sampled] > 0, sample_weight=times[sampled])
+    trees.n_jobs = 1                        # the sum over trees depends on their order
     likely: Any = trees.predict_proba(table.answers[rows])
     if len(trees.classes_) == 1:
         return np.full(len(rows), float(trees.classes_[0]) - table.middle), np.asarray(trees.feature_importances_)
@@ -214,29 +218,70 @@ class ValueAdded:
     high: float | None
 
 
-def value_added(table: TrainingTable, metric: str, seeds: int, draws: int = 0, learner: Learner | None = None,
-                most: int = MOST_PAIRS) -> ValueAdded:
-    """Return what a metric adds to others; both sides have an intercept, so that a constant adds nothing.
+class Reference:
+    """The ensemble that metrics are added to; it is learned once, however many metrics are compared with it."""
+
+    def __init__(self, table: TrainingTable, seeds: int, draws: int = 0, learner: Learner | None = None,
+                 most: int = MOST_PAIRS) -> None:
+        self.table, self.seeds, self.draws, self.most = table, seeds, draws, most
+        self.learner: Learner = "intercept" if table.learner in ("linear", "intercept") else learner or table.learner
+
+    @classmethod
+    def without(cls, table: TrainingTable, metric: str, seeds: int, draws: int = 0, learner: Learner | None = None,
+                most: int = MOST_PAIRS) -> Reference:
+        """Return the ensemble of a table's other metrics."""
+        return cls(table.of([name for name in table.metrics if name != metric]), seeds, draws, learner, most)
+
+    @cached_property
+    def splits(self) -> list[Split]:
+        """The splits that every ensemble is learned and evaluated on."""
+        return [split_groups(self.table, seed) for seed in range(self.seeds)]
+
+    @cached_property
+    def drawn(self) -> list[Split]:
+        """The splits of groups resampled with replacement."""
+        return [split_groups(self.table, self.seeds + draw, drawn=True) for draw in range(self.draws)]
+
+    def judge(self, table: TrainingTable, splits: Sequence[Split], first_seed: int = 0) -> list[JudgedSplit]:
+        """Learn and evaluate an ensemble on splits."""
+        return [judge_split(table, split, seed, self.learner, self.most) for seed, split in enumerate(splits, first_seed)]
+
+    @cached_property
+    def judged(self) -> list[JudgedSplit]:
+        """The ensemble without a further metric on every split."""
+        return self.judge(self.table, self.splits)
+
+    @cached_property
+    def drawn_scores(self) -> list[float]:
+        """Its scores on the resampled splits."""
+        return [judged.score for judged in self.judge(self.table, self.drawn)]
+
+    @cached_property
+    def by_chance(self) -> np.ndarray:
+        """What learning with other random numbers changes in the score of each split."""
+        again = self.judge(self.table, self.splits, AGAIN)
+        return np.subtract([judged.score for judged in again], [judged.score for judged in self.judged])
+
+    def fits(self, table: TrainingTable) -> bool:
+        """Return whether this is the ensemble of a table's metrics on the same questions."""
+        mine = self.table
+        return mine.metrics == table.metrics and np.array_equal(mine.answers, table.answers) and np.array_equal(
+            mine.target, table.target) and np.array_equal(mine.groups, table.groups)
+
+
+def value_added(table: TrainingTable, reference: Reference) -> ValueAdded:
+    """Return what a table's metrics add to those of the reference; both sides have an intercept, so that a constant adds nothing.
 
     With draws, the interval resamples groups with the splits inside; without, it covers the evaluation and the randomness of
     learning, estimated by learning the ensemble without the metric once more.
     """
-    learner = "intercept" if table.learner in ("linear", "intercept") else learner or table.learner
-    others = table.of([name for name in table.metrics if name != metric])
-
-    def difference(parted: Split, seed: int) -> float:
-        return judge_split(table, parted, seed, learner, most).score - judge_split(others, parted, seed, learner, most).score
-    if not draws:
-        splits = [split_groups(table, seed) for seed in range(seeds)]
-        sides = [[judge_split(side, parted, seed, learner, most).predictions for seed, parted in enumerate(splits)]
-                 for side in (table, others)]
-        once_more = [judge_split(others, parted, AGAIN + seed, learner, most).score for seed, parted in enumerate(splits)]
-        alone = [table.score(side, parted.judged) for side, parted in zip(sides[1], splits, strict=True)]
-        by_chance = np.subtract(once_more, alone)
-        return widened(mean_over_splits(table, splits, *sides), by_chance)
-    differences = [difference(split_groups(table, seed), seed) for seed in range(seeds)]
-    low, high = interval([difference(split_groups(table, seeds + draw, drawn=True), draw) for draw in range(draws)])
-    return ValueAdded(float(np.nanmean(differences)), low, high)
+    judged = reference.judge(table, reference.splits)
+    if not reference.draws:
+        sides = [[one.predictions for one in side] for side in (judged, reference.judged)]
+        return widened(mean_over_splits(table, reference.splits, *sides), reference.by_chance)
+    differences = np.subtract([one.score for one in judged], [one.score for one in reference.judged])
+    drawn = np.subtract([one.score for one in reference.judge(table, reference.drawn)], reference.drawn_scores)
+    return ValueAdded(float(np.nanmean(differences)), *interval(drawn.tolist()))
 
 
 def widened(estimate: Estimate, by_chance: np.ndarray) -> ValueAdded:

@@ -19,7 +19,6 @@ from rich.terminal_theme import SVG_EXPORT_THEME
 from rich.text import Text
 
 from harness.base.errors import format_bytes, printable
-from harness.evaluation.suite import OVERALL
 from leaderboard.cli.fitted_table import Column, FittedTable, plain_table
 from leaderboard.cli.options import write_file
 from leaderboard.publishing.changes import Changes
@@ -83,11 +82,11 @@ def ranking_table(results: ResultsView, track: str) -> RenderableType:
                column("Metric", names, 0)]
     axis = suite.headline(track)
     if len(tasks) > 1:
-        heading = "Above chance" if axis.name == OVERALL else axis.title
-        columns.append(column(heading, (format_number(entry.overall) for entry in entries), 0, "all"))
+        columns.append(column(axis.title, (format_number(entry.overall) for entry in entries), 0, "all"))
+        columns.append(column("95%", map(format_interval, (entry.overall for entry in entries)), 1))
     for other in suite.other_axes(track):
         values = (entry.axes[other.name].value if other.name in entry.axes else None for entry in entries)
-        columns.append(column(other.title, map(format_number, values), 1, label="other axes", style="dim"))
+        columns.append(column(other.title, map(format_number, values), 2, label="other axes", style="dim"))
     for task in tasks:
         scores = [entry.score_on(task.name) for entry in entries]
         columns.append(column(task.title, map(format_number, scores), 1, task.short))

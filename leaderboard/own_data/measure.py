@@ -59,6 +59,7 @@ class Measurement:
     sizes: tuple[int, int] = (0, 0)
     draws: int = 0
     failure: str | None = None
+    lifted: bool = False                    # a text metric that compares corpora by the best match of every text
 
 
 def measure(metrics: Sequence[str | Path] | str | Path, a: Sequence[str] | str | Path, b: Sequence[str] | str | Path, *,
@@ -163,9 +164,10 @@ def halves_group(a: Sequence[str], b: Sequence[str], count: int, rng: np.random.
 def summarize_corpora(answer: MetricAnswers, groups: dict[str, CorpusGroup], draws: int, sizes: tuple[int, int]) -> Measurement:
     """Return the measurement of one metric from its distances of all groups."""
     header = answer.entry.header
-    returns = header.returns if header.kind == "corpus" else "distance"
+    lifted = header.kind != "corpus"
+    returns = "distance" if lifted else header.returns
     if answer.failure is not None:
-        return Measurement(answer.name, returns, sizes=sizes, failure=answer.failure)
+        return Measurement(answer.name, returns, sizes=sizes, failure=answer.failure, lifted=lifted)
     ends = np.cumsum([0, *(len(group.pairs) for group in groups.values())])
     parts = {name: answer.values[start:stop] for name, start, stop in zip(groups, ends[:-1], ends[1:], strict=True)}
     value = float(parts["whole"][0])
@@ -174,12 +176,13 @@ def summarize_corpora(answer: MetricAnswers, groups: dict[str, CorpusGroup], dra
     deviations = halves[:, 0] - halves[:, 0].mean()
     low, high = value - np.percentile(deviations, BAND[::-1])
     band = np.percentile(halves[:, 2:], BAND)
-    scale = ScoreScale.from_header(header) if header.kind == "corpus" else ScoreScale(returns)
+    scale = ScoreScale(returns) if lifted else ScoreScale.from_header(header)
     raw = scale.as_distance(np.array([value, low, high, *band, halves[:, 1].mean()]))      # its own inverse
-    low, high = sorted(np.clip(raw[1:3], *(header.range if header.kind == "corpus" else (None, None))).tolist())
+    low, high = sorted(np.clip(raw[1:3], *((None, None) if lifted else header.range)).tolist())
     self_low, self_high = sorted(raw[3:5].tolist())
     p = (1 + np.sum(permuted >= value - 1e-12 * abs(value))) / (1 + draws)
-    return Measurement(answer.name, returns, float(raw[0]), low, high, float(p), self_low, self_high, float(raw[5]), sizes, draws)
+    return Measurement(answer.name, returns, float(raw[0]), low, high, float(p), self_low, self_high, float(raw[5]), sizes, draws,
+                       lifted=lifted)
 
 
 def measure_pairs(entries: Sequence[Entry], a: Sequence[str], b: Sequence[str], draws: int, rng: np.random.Generator,
@@ -228,12 +231,17 @@ def report_measurements(measurements: Sequence[Measurement], a: str, b: str, pai
             "halves of one corpus; compare it with the mean for halves of both (halves), because values depend on the number of "
             "texts.")
     many = f" p is not corrected for the number of metrics ({len(measurements)})." if len(measurements) > 1 else ""
+    lifted = [item.metric for item in measurements if item.lifted]
+    sentences = [meaning + many]
+    if lifted:
+        sentences.append(f"Lifted: {', '.join(lifted)}. A text metric compares corpora by the best match of every text in the "
+                         "other corpus; for pairs of texts use --pairs.")
     rows = [(item.metric, format_value(item.value), f"{format_value(item.low)} to {format_value(item.high)}",
              format_small(item.p), f"{format_value(item.self_low)} to {format_value(item.self_high)}",
              *([] if pairs else [format_value(item.halves)]), item.returns) for item in measurements if item.failure is None]
     failed = [f"{item.metric} {item.failure}." for item in measurements if item.failure is not None]
     return Report(f"{a} and {b}", failed, [Section(
-        f"{a} ({sizes[0]:,} texts) and {b} ({sizes[1]:,} texts), {draws} draws", [meaning + many],
+        f"{a} ({sizes[0]:,} texts) and {b} ({sizes[1]:,} texts), {draws} draws", sentences,
         ("metric", "value", "95%", "p", heading, *([] if pairs else ["halves"]), "kind"), rows)],
         {"a": a, "b": b, "measurements": to_values(list(measurements))})
 

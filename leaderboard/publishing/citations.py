@@ -125,8 +125,11 @@ def find_score(release: Release, metric: str, task_name: str = OVERALL, track: s
     for row in ensembles.rows if ensembles is not None else ():
         if row.name == metric and ensembles is not None:
             return score_of_ensemble(release, row, ensembles.track, task, task_name)
-    first = release.entry(metric, track)
     entries = [entry for entry in release.report.entries if entry.name == metric and track in (None, entry.track)]
+    try:
+        first = release.entry(metric, track)
+    except TouchstoneError as error:
+        raise TouchstoneError(f"{error} Only released scores can be cited.") from None
     preferred = task.track if task is not None and task.ranked else first.kind
     return score_of_metric(release, min(entries, key=lambda entry: entry.track != preferred), task, task_name)
 

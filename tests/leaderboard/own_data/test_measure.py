@@ -143,3 +143,9 @@ def test_a_metric_that_fails_is_reported_and_the_others_are_measured(write, file
     report = report_measurements([broken, energy], "a.txt", "b.txt", False)
     assert "broken_metric" in report.summary[0]
     assert [row[0] for row in report.sections[0].rows] == ["energy"]
+    assert not any("Lifted" in sentence for sentence in report.sections[0].sentences)
+
+
+def test_the_report_names_lifted_text_metrics(measured):
+    report = report_measurements([measured["energy"], measured["jaccard"]], "a.txt", "b.txt", False)
+    assert any(sentence.startswith("Lifted: jaccard. ") for sentence in report.sections[0].sentences)

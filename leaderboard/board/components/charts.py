@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
@@ -13,7 +13,10 @@ from leaderboard.report.schema import FigureData
 WIDTH, HEIGHT = 420, 250
 LEFT, RIGHT, TOP, BOTTOM = 46, 12, 24, 40
 RADIUS = 105
-LINE = 11                                   # height of a name
+LINE, CHARACTER = 11, 6.5                   # height of a name, and width of a character
+Taken = tuple[float, float, float]          # where something is written or drawn: left, right, baseline
+BESIDE = (("start", 4), ("end", 4))
+OFF_THE_LINE = (("start", 15), ("end", -5), ("start", 27), ("end", -17), ("start", -17), ("end", 15))        # of a line that rises
 LOWEST = -1.0                               # lower values are drawn there, because they would compress all others
 
 RULE = Markup('<line class="rule" x1="{:.1f}" x2="{:.1f}" y1="{:.1f}" y2="{:.1f}"/>')
@@ -58,16 +61,32 @@ def draw_two_axes(points: Sequence[tuple[str, float, float]], x_title: str, y_ti
     """Return (name, x, y) as points that link to an address; a name is written where it overlaps no other."""
     x = Axis([max(LOWEST, value) for _, value, _ in points], LEFT, WIDTH - RIGHT)
     y = Axis([max(LOWEST, value) for _, _, value in points], HEIGHT - BOTTOM, TOP)
-    parts, taken = [draw_grid(x, y, x_title, y_title)], list[tuple[float, float, float]]()
-    for name, first, second in points:
-        left, top = x.at(max(LOWEST, first)), y.at(max(LOWEST, second))
-        anchor, width = ("end" if left > WIDTH / 2 else "start"), 6.5 * len(name)
-        start = left - width if anchor == "end" else left
-        free = all(abs(top - other) > LINE or start + width < begin or start > end for begin, end, other in taken)
-        taken += [(start, start + width, top)] if free else []
-        label = NAME.format(left + (-6 if anchor == "end" else 6), top + 4, anchor, name) if free else Markup()
+    parts, positions = [draw_grid(x, y, x_title, y_title)], [(x.at(max(LOWEST, first)), y.at(max(LOWEST, second))) for _, first, second in points]
+    taken = take_points(positions)
+    for (name, first, second), (left, top) in zip(points, positions, strict=True):
+        label = write_name(name, left, top, taken, BESIDE if left <= WIDTH / 2 else BESIDE[::-1]) or Markup()
         parts.append(link_point(address(name), f"{name}: {x_title} {first:.2f}, {y_title} {second:.2f}", DOT.format(0, left, top, 3.4) + label))
     return make_picture(parts, f"{y_title} against {x_title}")
+
+
+def take_points(positions: Iterable[tuple[float, float]]) -> list[Taken]:
+    """Return what points take."""
+    return [(left - 4, left + 4, top + 4) for left, top in positions]
+
+
+def write_name(name: str, left: float, top: float, taken: list[Taken], places: Sequence[tuple[str, float]]) -> Markup | None:
+    """Return a name beside a point, and add it to what is taken; None if it would overlap something in all places.
+
+    A place is the anchor of the text, and how far below the point its baseline is.
+    """
+    width = CHARACTER * len(name)
+    for anchor, down in places:
+        start, baseline = (left - 6 - width if anchor == "end" else left + 6), top + down
+        inside = start >= LEFT and start + width <= WIDTH
+        if inside and all(abs(baseline - other) > LINE or start + width < begin or start > end for begin, end, other in taken):
+            taken.append((start, start + width, baseline))
+            return NAME.format(left + (-6 if anchor == "end" else 6), baseline, anchor, name)
+    return None
 
 
 def link_point(address: str, title: str, content: Markup) -> Markup:
@@ -87,13 +106,8 @@ def draw_scatter(points: Sequence[tuple[str, float, float]], x_title: str, y_tit
         parts.append(POLYLINE.format(0, join_points([positions[name] for name in joined])))
     for name, (left, top) in positions.items():
         parts.append(link_point(address(name), f"{name}: {values[name]}", DOT.format(0 if name in joined else 1, left, top, 3.4)))
-    before = -math.inf
-    for name in joined:
-        left, top = positions[name]
-        top += 20 if left - before < 8 * len(name) else 0       # below the line, next to a neighbour's name
-        before = left if top == positions[name][1] else -math.inf
-        anchor = "end" if left > WIDTH / 2 else "start"
-        parts.append(NAME.format(left + (-6 if anchor == "end" else 6), top - 5, anchor, name))
+    taken = take_points(positions.values())
+    parts += [write_name(name, *positions[name], taken, OFF_THE_LINE) or Markup() for name in joined]
     return make_picture(parts, f"{y_title} against {x_title}; Pareto-optimal: {', '.join(joined)}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from harness.base.errors import TouchstoneError
@@ -14,7 +15,7 @@ from harness.evaluation.run import run_suite
 from harness.evaluation.suite import AdmissionRule, Axis, AxisPart
 from harness.results.store import Store
 from harness.submission.selection import select_entries
-from leaderboard.board.components.charts import draw_two_axes
+from leaderboard.board.components.charts import draw_scatter, draw_two_axes
 from leaderboard.board.components.layout import Links
 from leaderboard.board.router import render_snapshot
 from leaderboard.board.snapshot import Snapshot, of_store
@@ -125,3 +126,20 @@ def test_values_far_below_the_others_are_drawn_at_the_edge():
     assert heights[1] == heights[2] != heights[0]
     assert "c: x 3.00, y -4.00" in picture
     assert 'href="metric?name=c"' in picture
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_name_overlaps_a_point_or_another_name(seed):
+    """Names are cut where space is short: of 60 points at random some have one."""
+    values = np.random.default_rng(seed).random((60, 2))
+    points = [(f"metric_{number}", x, y) for number, (x, y) in enumerate(values.tolist())]
+    scattered = draw_scatter([(name, 10 ** (3 * x), y) for name, x, y in points], "ms", "Score", str, [name for name, *_ in points[:20]])
+    for chart in (draw_two_axes(points, "Meaning", "Edits", str), scattered):
+        dots = [(float(x), float(y)) for x, y in re.findall(r'<circle[^>]* cx="([\d.]+)" cy="([\d.]+)"', chart)]
+        names = [(float(x), float(y), anchor, name) for x, y, anchor, name in
+                 re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="(\w+)" class="name">([^<]+)<', chart)]
+        boxes = [(x - 6 * len(name) if anchor == "end" else x, x if anchor == "end" else x + 6 * len(name), y) for x, y, anchor, name in names]
+        assert 3 <= len(names) < 60
+        assert len(dots) == 60
+        assert not [1 for left, right, y in boxes for x, top in dots if left < x < right and y - 10 < top < y]
+        assert not [1 for first, (a, b, y) in enumerate(boxes) for c, d, other in boxes[:first] if a < d and c < b and abs(y - other) < 10]

@@ -14,6 +14,7 @@ from harness.evaluation.assignment import Assignment, TaskUnit
 from harness.results.outcomes import Outcome
 
 CLEARLY_SLOWER, SECONDS_UNNOTICED = 1.2, 5.0
+SECONDS_BETWEEN_ESTIMATES = 10.0            # at most, because few test units may take long
 SECONDS_TO_COMPARE = 5.0                    # of answers, before a metric is compared with published ones
 
 
@@ -56,7 +57,7 @@ class TimeEstimate:
             self._units[digest].append(unit)
         self._totals: dict[str, tuple[float, str, float]] = {}      # typical seconds; the slowest published metric and its own
         self._reported: set[str] = set()
-        self._seen, self._next = 0, 20
+        self._seen, self._next, self._due = 0, 20, math.inf
         self._end = math.inf                    # when the work is expected to end
 
     @staticmethod
@@ -73,8 +74,9 @@ class TimeEstimate:
             self._compared[outcome.entry_digest] = [own + outcome.seconds, typical + self._typical[outcome.unit_id]]
         self._seen += 1
         now = time.monotonic()
-        if self._seen < 8 or self._seen >= self._next:
+        if self._seen < 8 or self._seen >= self._next or now >= self._due:
             self._next = self._seen + max(20, len(self._left) // 20)        # as it takes time in proportion to what is left
+            self._due = now + SECONDS_BETWEEN_ESTIMATES
             means = {key: statistics.fmean(times) for key, times in self._times.items()}
             left = sum(self._expected(unit, digest, keys, means) for (unit, digest), keys in self._left.items()) / self._jobs
             if now + left < self._end or left > CLEARLY_SLOWER * (self._end - now) + SECONDS_UNNOTICED:

@@ -13,13 +13,15 @@ COUNT = 3                                   # in each track
 
 def leaders_table(release: Release) -> str:
     """Return the first metrics of each track as a Markdown table."""
-    rows = []
+    rows, model = [], release.report.suite.model.name
     for track in dict.fromkeys(entry.track for entry in release.report.entries):
         standings = [entry for entry in release.report.entries if entry.track == track and entry.rank is not None]
         for entry in sorted(standings, key=lambda entry: entry.rank or 0)[:COUNT]:
             low, high = entry.rank_interval or (entry.rank, entry.rank)
-            rows.append(f"| {track} | {entry.rank} | {low}-{high} | {markdown(entry.name)} | {format_score(entry.overall)} |\n")
-    return f"| track | rank | 95% range | metric | score [95% CI] |\n|---|---|---|---|---|\n{''.join(rows)}"
+            models = ", ".join(dict.fromkeys([*([model] if "embeddings" in entry.input else []), *entry.models]))
+            rows.append(f"| {track} | {entry.rank} | {low}-{high} | {markdown(entry.name)} | {markdown(models)} | "
+                        f"{format_score(entry.overall)} |\n")
+    return f"| track | rank | 95% range | metric | models | score [95% CI] |\n|---|---|---|---|---|---|\n{''.join(rows)}"
 
 
 def replace_table(text: str, table: str) -> str:

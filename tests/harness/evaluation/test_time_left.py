@@ -13,16 +13,17 @@ from harness.evaluation.time_left import PublishedTimes, TimeEstimate
 pytestmark = pytest.mark.unit
 
 
-def times_left(seconds: list[float], monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Return the time left after each outcome of one job whose test units take so long."""
+def times_left(seconds: list[float], monkeypatch: pytest.MonkeyPatch, slow_from: int | None = None) -> list[float]:
+    """Return the time left after each outcome of one job whose test units take so long; from a unit on, they are of another entry."""
     clock = SimpleNamespace(now=1000.0)
     monkeypatch.setattr(time_left.time, "monotonic", lambda: clock.now)
-    entry = SimpleNamespace(digest="one")
-    assignments = [(entry, SimpleNamespace(unit=SimpleNamespace(id=str(number), task="task", stratum=()))) for number in range(len(seconds))]
+    digests = ["one" if slow_from is None or number < slow_from else "two" for number in range(len(seconds))]
+    assignments = [(SimpleNamespace(digest=digest), SimpleNamespace(unit=SimpleNamespace(id=str(number), task="task", stratum=())))
+                   for number, digest in enumerate(digests)]
     estimate, found = TimeEstimate(assignments, 1), []
     for number, taken in enumerate(seconds):
         clock.now += taken
-        found.append(estimate.left_after(SimpleNamespace(unit_id=str(number), entry_digest="one", seconds=taken)))
+        found.append(estimate.left_after(SimpleNamespace(unit_id=str(number), entry_digest=digests[number], seconds=taken)))
     return found
 
 
@@ -38,6 +39,12 @@ def test_it_rises_once_the_work_is_clearly_slower(monkeypatch):
     assert left[99] == pytest.approx(10, rel=0.05)
     assert max(left[100:]) > 3 * left[99]
     assert left[-1] == 0
+
+
+def test_a_slow_metric_after_a_fast_one_is_noticed_at_its_first_test_unit(monkeypatch):
+    left = times_left([0.1] * 400 + [30.0] * 20, monkeypatch, slow_from=400)
+    assert left[399] == pytest.approx(2, rel=0.1)               # nothing is known about the slow one
+    assert left[400] == pytest.approx(19 * 30, rel=0.01)
 
 
 def test_a_metric_that_is_slower_than_all_published_ones_is_reported_once(monkeypatch):

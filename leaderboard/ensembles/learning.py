@@ -277,10 +277,10 @@ def value_added(table: TrainingTable, reference: Reference) -> ValueAdded:
     """
     judged = reference.judge(table, reference.splits)
     if not reference.draws:
-        sides = [[one.predictions for one in side] for side in (judged, reference.judged)]
+        sides = [[split.predictions for split in side] for side in (judged, reference.judged)]
         return widened(mean_over_splits(table, reference.splits, *sides), reference.by_chance)
-    differences = np.subtract([one.score for one in judged], [one.score for one in reference.judged])
-    drawn = np.subtract([one.score for one in reference.judge(table, reference.drawn)], reference.drawn_scores)
+    differences = np.subtract([split.score for split in judged], [split.score for split in reference.judged])
+    drawn = np.subtract([split.score for split in reference.judge(table, reference.drawn)], reference.drawn_scores)
     return ValueAdded(float(np.nanmean(differences)), *interval(drawn.tolist()))
 
 

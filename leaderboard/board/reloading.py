@@ -88,8 +88,8 @@ class ReloadingApp:
     def _renewed(self) -> Any | None:
         try:
             return self._make_if_changed()
-        except TouchstoneError as error:
-            LOG.warning("The board still shows the earlier results. %s", error)
+        except Exception as error:          # the application that runs goes on
+            LOG.warning("The board still shows the earlier results. %s", error, exc_info=not isinstance(error, TouchstoneError))
             return None
 
 

@@ -72,7 +72,7 @@ def serve(
         raise TouchstoneError("--with-runner needs --submissions.")
     service = open_service(store, auth, log) if submissions else None
     published = release or next(reversed(releases()), None) if submissions else release    # results that are held are not shown
-    ended = last_end(store)                 # before results are read: a run that ends meanwhile is noticed
+    ended = last_end(store) if published is None else None      # before results are read: a run that ends meanwhile is noticed
 
     def read() -> Library:
         first, suites = load_snapshot(suite, store, published, with_metrics)

@@ -118,7 +118,7 @@ def test_each_application_starts_before_it_answers_and_stops_after_its_successor
     monkeypatch.setattr(reloading, "SECONDS_BETWEEN_LOOKS", 0.01)
     monkeypatch.setattr(reloading, "SECONDS_FOR_OPEN_REQUESTS", 0.05)
     events: list[str] = []
-    renewals = [None, TouchstoneError("The store is damaged."), App("second", events), None]
+    renewals = [None, TouchstoneError("The store is damaged."), ZeroDivisionError("a defect"), App("second", events), None]
 
     def make_if_changed():
         renewal = renewals.pop(0) if renewals else None
@@ -150,4 +150,6 @@ def test_each_application_starts_before_it_answers_and_stops_after_its_successor
     with caplog.at_level(logging.WARNING, "touchstone.board"):
         with ThreadPoolExecutor(1) as other:            # the thread of the browser has a loop already
             other.submit(asyncio.run, live()).result(20)
-    assert [record.getMessage() for record in caplog.records] == ["The board still shows the earlier results. The store is damaged."]
+    assert [(record.getMessage(), bool(record.exc_info)) for record in caplog.records] == [
+        ("The board still shows the earlier results. The store is damaged.", False),
+        ("The board still shows the earlier results. a defect", True)]

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -30,5 +31,7 @@ def hub_is_reachable() -> bool:
         requests.head(os.environ.get("HF_ENDPOINT", "https://huggingface.co"), timeout=SECONDS_TO_ANSWER)
     except requests.RequestException:
         os.environ["HF_HUB_OFFLINE"] = "1"              # files in its own cache can still be read
+        for module in {"huggingface_hub.constants", "datasets.config"} & sys.modules.keys():
+            sys.modules[module].HF_HUB_OFFLINE = True        # read from the environment when it was imported
         return False
     return True

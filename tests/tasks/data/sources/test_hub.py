@@ -9,6 +9,8 @@ import shutil
 import time
 from pathlib import Path
 
+import datasets
+import huggingface_hub.constants
 import pandas as pd
 import pytest
 
@@ -165,9 +167,16 @@ def test_a_hub_that_is_not_reached_is_said_soon_and_with_what_to_do(tmp_path, mo
     monkeypatch.delenv("TOUCHSTONE_HUB", raising=False)
     monkeypatch.setenv("TOUCHSTONE_CACHE", str(tmp_path))
     monkeypatch.setenv("HF_ENDPOINT", "http://127.0.0.1:1")
+    for module in (huggingface_hub.constants, datasets.config):             # imported before
+        monkeypatch.setattr(module, "HF_HUB_OFFLINE", False)
     hub.hub_is_reachable.cache_clear()
     try:
         assert not hub.hub_is_reachable()
+        assert huggingface_hub.constants.HF_HUB_OFFLINE
+        started = time.monotonic()
+        with pytest.raises(TouchstoneError, match="TOUCHSTONE_DATA"):
+            load_dataset("clinc150")
+        assert time.monotonic() - started < 10              # with five attempts it takes 23 s
     finally:
         hub.hub_is_reachable.cache_clear()
         monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)

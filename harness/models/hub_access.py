@@ -32,6 +32,6 @@ def hub_is_reachable() -> bool:
     except requests.RequestException:
         os.environ["HF_HUB_OFFLINE"] = "1"              # files in its own cache can still be read
         for module in {"huggingface_hub.constants", "datasets.config"} & sys.modules.keys():
-            sys.modules[module].HF_HUB_OFFLINE = True        # read from the environment when it was imported
+            vars(sys.modules[module])["HF_HUB_OFFLINE"] = True      # read from the environment when it was imported
         return False
     return True

@@ -18,7 +18,7 @@ from leaderboard.publishing.release import Release, score_rows, write_csv
 from leaderboard.publishing.views import ResultsView
 from leaderboard.report.schema import EntryReport, TaskInfo
 from leaderboard.scoring.estimates import Estimate
-from leaderboard.scoring.signature import parse_signature
+from leaderboard.scoring.signature import signature_on_axis
 
 OVERALL = "overall"
 SITE_VARIABLE = "TOUCHSTONE_SITE"           # the public address of the board, for the url of citations
@@ -146,7 +146,7 @@ def score_of_metric(release: Release, entry: EntryReport, task: TaskInfo | None,
                               f"It has scores on {', '.join(scored) or 'no task'}.")
     if task is None:
         first = next(iter(entry.tasks.values())).signature
-        signature = str(replace(parse_signature(first), task=in_signature, measure_version=None, lifted=entry.lifted))
+        signature = signature_on_axis(first, entry.lifted, in_signature)
         rank, interval = entry.rank, entry.rank_interval
     else:
         signature = entry.tasks[task_name].signature

@@ -10,7 +10,7 @@ lifted text metric, `emb:model@fingerprint` if the entry takes vectors or tokens
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from harness.base.errors import TouchstoneError, printable
 
@@ -48,6 +48,11 @@ class Signature:
         if self.model is not None and self.model_fingerprint is not None:
             parts.append(f"emb:{self.model}@{self.model_fingerprint[:2]}")
         return "|".join([*parts, f"ts:{self.version}"])
+
+
+def signature_on_axis(of_task: str, lifted: bool, axis: str = "all") -> str:
+    """Return the signature of a score on an axis, by default the overall score, from that of a score on a task."""
+    return str(replace(parse_signature(of_task), task=axis, measure_version=None, lifted=lifted))
 
 
 def parse_signature(text: str) -> Signature:

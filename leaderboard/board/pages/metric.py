@@ -23,6 +23,7 @@ from leaderboard.board.snapshot import TRACKS, Snapshot
 from leaderboard.publishing.citations import OVERALL, cite
 from leaderboard.report.formats import format_authors
 from leaderboard.report.schema import EntryReport, TaskInfo, TaskResult
+from leaderboard.scoring.signature import signature_on_axis
 
 REASONS = 5                                 # of a task's failures that are listed
 
@@ -85,7 +86,7 @@ def render_metric(snapshot: Snapshot, links: Links, name: str, against: str | No
         Section("usage", "Commands", render_usage(snapshot, entry)),
     ]
     return render("metric.html", links=links, entry=entry, authors=format_authors(entry.authors, entry.year) or "Paper", facts=list_facts(snapshot, entry),
-                  signature=first_signature(snapshot, standings), sections=[section for section in sections if section.content.strip()])
+                  signature=overall_signature(snapshot, standings), sections=[section for section in sections if section.content.strip()])
 
 
 def default_rival(snapshot: Snapshot, entry: EntryReport) -> EntryReport | None:
@@ -98,10 +99,10 @@ def rival_in(snapshot: Snapshot, entry: EntryReport, rival: EntryReport | None) 
     return (snapshot.entry(rival.name, entry.track) if rival is not None else None) or default_rival(snapshot, entry)
 
 
-def first_signature(snapshot: Snapshot, standings: Sequence[EntryReport]) -> str | None:
-    """Return the signature of the first ranked task."""
-    return next((entry.tasks[task.name].signature for entry in standings for task in snapshot.ranked_tasks(entry.track)
-                 if task.name in entry.tasks), None)
+def overall_signature(snapshot: Snapshot, standings: Sequence[EntryReport]) -> str | None:
+    """Return the signature of the overall score in the first track."""
+    return next((signature_on_axis(entry.tasks[task.name].signature, entry.lifted) for entry in standings
+                 for task in snapshot.ranked_tasks(entry.track) if task.name in entry.tasks), None)
 
 
 def list_facts(snapshot: Snapshot, entry: EntryReport) -> list[str]:

@@ -76,7 +76,8 @@ def ranking_table(results: ResultsView, track: str) -> RenderableType:
             lines[ranked:ranked] = [Text(), Text("not ranked" if heading == "Metric" else "", style="dim")]
         return Column(heading, lines, short, level, label, style)
 
-    names = [Text(entry.name, style="bold" if entry.rank is not None else "dim") for entry in entries]
+    names = [Text(f"{entry.name} (yours)" if entry.digest in results.own else entry.name,
+                  style="bold" if entry.rank is not None else "dim") for entry in entries]
     columns = [column("", (str(entry.rank or "") for entry in entries), 0),
                column("ranks", (format_ranks(entry) if entry.rank else "" for entry in entries), 0, style="dim"),
                column("Metric", names, 0)]
@@ -171,10 +172,9 @@ def count_axioms(entry: Standing, suite: SuiteInfo) -> str:
 
 
 def describe_notes(entry: Standing, results: ResultsView) -> Text:
-    """Return whether an entry is of the user's store, why it is not ranked, its marks, and how many test units failed."""
+    """Return why an entry is not ranked, its marks, and how many test units failed."""
     failed = sum(result.units.failed for result in results.overview.results(entry.name).values())
-    notes = ["yours"] if entry.digest in results.own else []
-    notes += [entry.not_ranked] if entry.rank is None and entry.not_ranked else []
+    notes = [entry.not_ranked] if entry.rank is None and entry.not_ranked else []
     notes += ["lifted"] if entry.lifted else []
     stated = ("context-dependent", CLAIMED)     # as the reason
     notes += [*(mark for mark in entry.marks if mark not in stated), *([f"{failed} failed"] if failed else [])]

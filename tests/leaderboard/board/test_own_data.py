@@ -160,7 +160,8 @@ def test_a_difference_is_explained_as_it_is_entered(browser, address):
 
 
 def faults_of(page) -> list[str]:
-    """The violations of the rules of axe-core on the whole page."""
+    """The violations of the rules of axe-core on the whole page, once no part of it is faded because it is being replaced."""
+    page.wait_for_function("!document.querySelector('.pending') && document.getAnimations().every(one => one.playState !== 'running')")
     page.evaluate((Path(axe_core_python.__file__).parent / "axe.min.js").read_text())
     result = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [f"{violation['id']}: {violation['nodes'][0]['html'][:160]}" for violation in result["violations"]]

@@ -147,14 +147,15 @@ class Baselines:
     def worth(self, entry: Scored, name: str) -> AddedValue:
         """Return what an entry adds on a table."""
         table = self.table(name, [*(member for member in self.members if member.name != entry.name), entry])
+        others = table.leaving_out(entry.name)
         if table.learner == "linear":
             learner = "linear regression"
-            reference = Reference.without(table, entry.name, ADDED_SPLITS, LINEAR_DRAWS)
+            reference = Reference(others, ADDED_SPLITS, LINEAR_DRAWS)
         else:
             learner = "random forest, leaves of at least 10"
             splits = ADDED_SPLITS if small(table) else ADDED_FOREST_SPLITS
-            reference = Reference.without(table, entry.name, splits, learner="leaves", most=ADDED_PAIRS)
-        if entry.name not in MEMBERS and (kept := self._references.setdefault(name, reference)).fits(reference.table):
+            reference = Reference(others, splits, learner="leaves", most=ADDED_PAIRS)
+        if entry.name not in MEMBERS and (kept := self._references.setdefault(name, reference)).fits(others):
             reference = kept
         added = value_added(table, reference)
         return AddedValue(name, learner, reference.seeds, added.value, added.low, added.high)

@@ -69,7 +69,7 @@ def ensemble_of_table(table: TrainingTable, names: Sequence[str], splits: int) -
     linear = table.learner == "linear"
     rounds, draws = (splits, LINEAR_DRAWS) if linear else (min(splits, FOREST_SPLITS), 0)
     measured = names if linear or len(names) <= MAX_FOREST_MEMBERS else ()
-    added = {name: value_added(table, Reference.without(table, name, rounds, draws)) for name in measured}
+    added = {name: value_added(table, Reference(table.leaving_out(name), rounds, draws)) for name in measured}
     return TaskEnsemble("linear regression without intercept" if linear else "random forest", rounds, learn(table, rounds, draws),
                         added, scores_without(table) if linear else {},
                         None if linear else learn(table, rounds, learner="leaves").score)

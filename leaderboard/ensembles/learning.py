@@ -63,6 +63,10 @@ class TrainingTable:
         columns = [self.metrics.index(name) for name in metrics]
         return replace(self, metrics=tuple(metrics), answers=self.answers[:, columns])
 
+    def leaving_out(self, metric: str) -> TrainingTable:
+        """Return the same questions with the answers of the other metrics."""
+        return self.of([name for name in self.metrics if name != metric])
+
 
 @dataclass(frozen=True)
 class Split:
@@ -225,12 +229,6 @@ class Reference:
                  most: int = MOST_PAIRS) -> None:
         self.table, self.seeds, self.draws, self.most = table, seeds, draws, most
         self.learner: Learner = "intercept" if table.learner in ("linear", "intercept") else learner or table.learner
-
-    @classmethod
-    def without(cls, table: TrainingTable, metric: str, seeds: int, draws: int = 0, learner: Learner | None = None,
-                most: int = MOST_PAIRS) -> Reference:
-        """Return the ensemble of a table's other metrics."""
-        return cls(table.of([name for name in table.metrics if name != metric]), seeds, draws, learner, most)
 
     @cached_property
     def splits(self) -> list[Split]:

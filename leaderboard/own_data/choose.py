@@ -74,7 +74,9 @@ def choose(*, pairs: str | Path | None = None, corpora: Sequence[str | Path] | N
         'cosine'
     """
     if sum(source is not None for source in (pairs, corpora, texts)) != 1:
-        raise TouchstoneError("Give exactly one of pairs, corpora and texts.")
+        raise TouchstoneError("Give exactly one of --pairs FILE, --corpora A B and --texts FILE.")
+    if like is not None and corpora is None:
+        raise TouchstoneError("--like needs --corpora.")
     progress, named = progress or NoProgress(), list(map(str, metrics))
     if pairs is not None:
         judged = read_judged_pairs(str(pairs), columns, positive)

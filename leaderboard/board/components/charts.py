@@ -96,7 +96,10 @@ def link_point(address: str, title: str, content: Markup) -> Markup:
 
 def draw_scatter(points: Sequence[tuple[str, float, float]], x_title: str, y_title: str, address: Callable[[str], str],
                  joined: Sequence[str] = ()) -> Markup:
-    """Return (name, x, y) as points on a logarithmic x axis that link to an address; those in `joined` are connected and labelled."""
+    """Return (name, x, y) as points on a logarithmic x axis that link to an address; those in `joined` are connected.
+
+    Their names are written where they overlap nothing.
+    """
     x = Axis([math.log10(cost) for _, cost, _ in points], LEFT, WIDTH - RIGHT, logarithmic=True)
     y = Axis([value for _, _, value in points], HEIGHT - BOTTOM, TOP)
     parts = [draw_grid(x, y, x_title, y_title)]

@@ -65,10 +65,6 @@ def choose(
     for path in (html, python):
         if path is not None and not path.parent.is_dir():
             raise TouchstoneError(f"{path} cannot be written because the folder {path.parent} does not exist. Create it.")
-    if sum(source is not None for source in (pairs, corpora, texts)) != 1:
-        raise TouchstoneError("Give exactly one of --pairs FILE, --corpora A B and --texts FILE.")
-    if like is not None and corpora is None:
-        raise TouchstoneError("--like needs --corpora.")
     if python is not None and pairs is None:
         raise TouchstoneError("--python needs --pairs: without judgements there is no threshold and no single best metric.")
     choice = choose_metric(pairs=pairs, corpora=corpora, like=like, texts=texts, metrics=metric or (),

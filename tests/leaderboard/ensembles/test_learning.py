@@ -107,8 +107,8 @@ def test_a_constant_adds_nothing_and_what_is_needed_adds():
     made = table()
     made = TrainingTable(made.task, made.metrics, np.column_stack([made.answers[:, :2], np.full(len(made.target), 0.9)]), made.target, made.groups,
                          made.condition, made.dataset, "linear", made.score)
-    assert value_added(made, Reference.without(made, "c", 10)).value == pytest.approx(0, abs=1e-9)         # both sides have an intercept
-    needed = value_added(made, Reference.without(made, "a", 10, 60))
+    assert value_added(made, Reference(made.leaving_out("c"), 10)).value == pytest.approx(0, abs=1e-9)         # both sides have an intercept
+    needed = value_added(made, Reference(made.leaving_out("a"), 10, 60))
     assert needed.low > 0
 
 
@@ -126,9 +126,9 @@ def test_what_chance_makes_of_forests_is_in_the_interval_of_what_is_added():
         names = np.full(len(x), "all")
         made = TrainingTable("made", ("a", "b", "c"), x, signs, group[:, None], names, names, "leaves",
                              lambda predictions, times, each=each: mean_of_strata(each(predictions, times)), 0.5, each)
-        found = value_added(made, Reference.without(made, "c", 2))
-        assert found.low <= found.value <= found.high
-        missed += not found.low <= 0 <= found.high
+        noise = value_added(made, Reference(made.leaving_out("c"), 2))
+        assert noise.low <= noise.value <= noise.high
+        missed += not noise.low <= 0 <= noise.high
     assert missed <= 6                      # of 40 at 5%: 2 are to be expected, more than 6 in 1 of 200 cases
 
 
